@@ -1,0 +1,77 @@
+package dev.sluice.core.domain;
+
+/**
+ * The one table of limits: every entrance, the OpenAPI document and the database obey it, so that
+ * what was accepted can always be stored.
+ *
+ * <p>All sizes are bytes of UTF-8 or of the OTLP encoding, all counts are inclusive maxima. A
+ * request over a request limit is refused whole (413); a record over a record limit is refused
+ * alone and costs its neighbours nothing.
+ *
+ * @param maxRequestBytes one request, on the wire and again after decompression; the OTLP
+ *     specification recommends 64 MiB
+ * @param maxRecords log records in one request
+ * @param maxExpandedBytes all records of one request, each counted with its resource and scope: a
+ *     resource is sent once but stored with every record, and a large one must not multiply
+ * @param maxBodyBytes the body of one record; refused, never cut: a truncated stack trace misleads
+ * @param maxAttributes attributes of one record, resource or scope
+ * @param maxKeyBytes an attribute's key
+ * @param maxValueBytes an attribute's value
+ * @param maxNameBytes service, host, scope, event and severity names and schema URLs
+ * @param maxNesting depth of lists and maps in a body or an attribute
+ */
+public record Limits(
+    int maxRequestBytes,
+    int maxRecords,
+    int maxExpandedBytes,
+    int maxBodyBytes,
+    int maxAttributes,
+    int maxKeyBytes,
+    int maxValueBytes,
+    int maxNameBytes,
+    int maxNesting) {
+
+  private static final int KIB = 1024;
+  private static final int MIB = KIB * KIB;
+
+  /** What holds when nothing is configured. */
+  public static final Limits DEFAULT =
+      new Limits(64 * MIB, 200_000, 256 * MIB, MIB, 256, 256, 64 * KIB, 1024, 32);
+
+  /**
+   * For bytes whose records were judged before: a limit lowered since must not refuse what was
+   * accepted. Only the depth stays, since reading recurses by it.
+   */
+  public static final Limits ALREADY_JUDGED =
+      new Limits(
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          Integer.MAX_VALUE,
+          64);
+
+  public Limits {
+    requirePositive("max-request-bytes", maxRequestBytes);
+    requirePositive("max-records", maxRecords);
+    requirePositive("max-expanded-bytes", maxExpandedBytes);
+    requirePositive("max-body-bytes", maxBodyBytes);
+    requirePositive("max-attributes", maxAttributes);
+    requirePositive("max-key-bytes", maxKeyBytes);
+    requirePositive("max-value-bytes", maxValueBytes);
+    requirePositive("max-name-bytes", maxNameBytes);
+    requirePositive("max-nesting", maxNesting);
+    if (maxNesting > 64) {
+      throw new IllegalArgumentException("max-nesting is " + maxNesting + ", at most 64");
+    }
+  }
+
+  private static void requirePositive(String name, int value) {
+    if (value <= 0) {
+      throw new IllegalArgumentException(name + " is " + value + ", must be positive");
+    }
+  }
+}

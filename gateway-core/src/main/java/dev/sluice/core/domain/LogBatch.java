@@ -1,0 +1,48 @@
+package dev.sluice.core.domain;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.BitSet;
+import java.util.UUID;
+
+/**
+ * Log records that were accepted together: what one spool entry holds.
+ *
+ * <p>{@code otlp} is an {@code ExportLogsServiceRequest} exactly as it was sent (or several, one
+ * after the other, which by the rules of protobuf is their union). Records that were refused are
+ * still in the bytes; {@code refused} says which, so that whoever reads them later needs no limits
+ * to reach the same verdict.
+ *
+ * <p>The arrays are handed over: neither side changes them afterwards.
+ *
+ * @param appendId identity of the append, the same however often it is tried
+ * @param tenant whose logs these are
+ * @param receivedNanos when the gateway had them, nanoseconds since 1970
+ * @param firstId identity of the first accepted record; the n-th accepted one has {@code firstId +
+ *     n}
+ * @param records accepted records, at least 1
+ * @param expandedBytes what the accepted records come to when each carries its own resource
+ * @param refused ordinals, in the bytes, of the records that are not part of the batch
+ * @param otlp the records
+ */
+public record LogBatch(
+    UUID appendId,
+    String tenant,
+    long receivedNanos,
+    LogId firstId,
+    int records,
+    int expandedBytes,
+    BitSet refused,
+    byte[] otlp) {
+
+  public LogBatch {
+    requireNonNull(appendId, "appendId");
+    requireNonNull(tenant, "tenant");
+    requireNonNull(firstId, "firstId");
+    requireNonNull(refused, "refused");
+    requireNonNull(otlp, "otlp");
+    if (records < 1) {
+      throw new IllegalArgumentException("a batch of " + records + " records");
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package dev.sluice.core.domain;
+
+import java.util.HexFormat;
+
+/**
+ * Identity of a stored log: 16 bytes whose big-endian order is the order of acceptance within one
+ * gateway process.
+ *
+ * <pre>
+ *  0        6             12       16
+ *  +--------+-------------+--------+
+ *  | millis | node        | counter|     big-endian
+ *  +--------+-------------+--------+
+ * </pre>
+ *
+ * @param high 48 bits of Unix milliseconds, then the upper 16 bits of the node
+ * @param low the lower 32 bits of the node, then 32 bits of counter
+ */
+public record LogId(long high, long low) implements Comparable<LogId> {
+  public static final int BYTES = 16;
+
+  /**
+   * The identity {@code offset} places further on. Only within the run that {@link LogIds} gave
+   * out, which never carries into the node.
+   */
+  public LogId plus(int offset) {
+    return new LogId(high, low + offset);
+  }
+
+  /** 32 lower-case hexadecimal digits. */
+  public String toHex() {
+    var hex = HexFormat.of();
+    return hex.toHexDigits(high) + hex.toHexDigits(low);
+  }
+
+  /**
+   * The reverse of {@link #toHex}, in either case.
+   *
+   * @throws IllegalArgumentException unless it is 32 hexadecimal digits
+   */
+  public static LogId ofHex(String hex) {
+    if (hex.length() != 2 * BYTES) {
+      throw new IllegalArgumentException("a log id has 32 hexadecimal digits");
+    }
+    return new LogId(
+        HexFormat.fromHexDigitsToLong(hex, 0, 16), HexFormat.fromHexDigitsToLong(hex, 16, 32));
+  }
+
+  @Override
+  public int compareTo(LogId other) {
+    int byHigh = Long.compareUnsigned(high, other.high);
+    return byHigh != 0 ? byHigh : Long.compareUnsigned(low, other.low);
+  }
+}

@@ -1,0 +1,70 @@
+package dev.sluice.core.domain;
+
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.OptionalInt;
+
+/**
+ * The six levels of OpenTelemetry's log data model, each four severity numbers wide.
+ *
+ * <p>Names of other systems are read as the data model's appendix B maps them.
+ */
+public enum Severity {
+  TRACE,
+  DEBUG,
+  INFO,
+  WARN,
+  ERROR,
+  FATAL;
+
+  private static final Map<String, Integer> NUMBERS = new HashMap<>();
+
+  static {
+    for (var level : values()) {
+      NUMBERS.put(level.name(), level.lowest());
+      for (int i = 0; i < 4; i++) {
+        NUMBERS.put(level.name() + (i + 1), level.lowest() + i);
+      }
+    }
+    NUMBERS.put("VERBOSE", 1);
+    NUMBERS.put("INFORMATIONAL", 9);
+    NUMBERS.put("INFORMATION", 9);
+    NUMBERS.put("NOTICE", 10);
+    NUMBERS.put("WARNING", 13);
+    NUMBERS.put("ERR", 17);
+    NUMBERS.put("SEVERE", 17);
+    NUMBERS.put("CRITICAL", 18);
+    NUMBERS.put("CRIT", 18);
+    NUMBERS.put("ALERT", 19);
+    NUMBERS.put("PANIC", 21);
+    NUMBERS.put("EMERGENCY", 21);
+    NUMBERS.put("EMERG", 21);
+  }
+
+  /** The level's first severity number: 1, 5, 9, 13, 17 or 21. */
+  public int lowest() {
+    return ordinal() * 4 + 1;
+  }
+
+  /** The level's last severity number. */
+  public int highest() {
+    return lowest() + 3;
+  }
+
+  /** Severity number, 1 to 24, of a name in any case; empty when the name is unknown. */
+  public static OptionalInt numberOf(String name) {
+    var number = NUMBERS.get(name.strip().toUpperCase(Locale.ROOT));
+    return number == null ? OptionalInt.empty() : OptionalInt.of(number);
+  }
+
+  /** Short name of a severity number, such as {@code INFO2}; empty text outside 1 to 24. */
+  public static String textOf(int number) {
+    if (number < 1 || number > 24) {
+      return "";
+    }
+    var level = values()[(number - 1) / 4];
+    int step = (number - 1) % 4;
+    return step == 0 ? level.name() : level.name() + (step + 1);
+  }
+}

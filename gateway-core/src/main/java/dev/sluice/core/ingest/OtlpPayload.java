@@ -1,0 +1,39 @@
+package dev.sluice.core.ingest;
+
+import dev.sluice.core.domain.Rejection;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an entrance hands in: log records as OTLP bytes, and what it could not turn into any.
+ *
+ * <p>The array is handed over; nobody changes it afterwards.
+ *
+ * @param bytes an {@code ExportLogsServiceRequest}, of which {@code length} bytes count
+ * @param rows position in the client's request of each record, in the order of the bytes; null when
+ *     that is the order itself
+ * @param refused verdicts the entrance has given already, possibly not all of them
+ * @param refusedCount how many records those verdicts stand for
+ * @param unknownFields fields that were ignored
+ */
+public record OtlpPayload(
+    byte[] bytes,
+    int length,
+    int @Nullable [] rows,
+    List<Rejection> refused,
+    int refusedCount,
+    long unknownFields) {
+
+  public OtlpPayload {
+    refused = List.copyOf(refused);
+  }
+
+  /** OTLP as it came. */
+  public static OtlpPayload of(byte[] bytes) {
+    return new OtlpPayload(bytes, bytes.length, null, List.of(), 0, 0);
+  }
+
+  int rowOf(int ordinal) {
+    return rows == null ? ordinal : rows[ordinal];
+  }
+}

@@ -1,0 +1,235 @@
+package dev.sluice.core.otlp;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.math.BigDecimal;
+import java.util.Base64;
+import java.util.TreeMap;
+
+/**
+ * The string form of attribute values and bodies: that of the OpenTelemetry Collector, so that rows
+ * of both look alike in one table.
+ *
+ * <p>Texts as they are; numbers in ECMAScript's notation; bytes in base64; lists and maps as JSON
+ * with sorted keys and with {@code < > &} escaped, as Go's encoder does; a value never set is empty
+ * text. The collector has no usable form for numbers that are not finite; here they are {@code
+ * NaN}, {@code +Inf} and {@code -Inf}, quoted inside JSON.
+ */
+public final class AnyValueText {
+  private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
+
+  private AnyValueText() {}
+
+  /** Appends the string form of a value of {@code bytes} that the walker has accepted. */
+  public static void append(AnyValue value, byte[] bytes, ByteOutput out) {
+    switch (value.kind()) {
+      case EMPTY -> {}
+      case STRING -> out.write(bytes, value.offset(), value.length());
+      case BOOL -> ascii(value.asBool() ? "true" : "false", out);
+      case INT -> ascii(Long.toString(value.asLong()), out);
+      case DOUBLE -> ascii(number(value.asDouble()), out);
+      case BYTES -> base64(bytes, value.offset(), value.length(), out);
+      case ARRAY, MAP -> json(value, bytes, out);
+    }
+  }
+
+  private static void ascii(String text, ByteOutput out) {
+    out.writeUtf8(text);
+  }
+
+  private static void base64(byte[] bytes, int offset, int length, ByteOutput out) {
+    var content = java.util.Arrays.copyOfRange(bytes, offset, offset + length);
+    out.write(Base64.getEncoder().encode(content));
+  }
+
+  static String number(double value) {
+    if (Double.isNaN(value)) {
+      return "NaN";
+    }
+    if (Double.isInfinite(value)) {
+      return value > 0 ? "+Inf" : "-Inf";
+    }
+    if (value == 0) {
+      return 1 / value < 0 ? "-0" : "0";
+    }
+    double magnitude = Math.abs(value);
+    var decimal = new BigDecimal(Double.toString(value)).stripTrailingZeros();
+    if (magnitude >= 1e-6 && magnitude < 1e21) {
+      return decimal.toPlainString();
+    }
+    var digits = decimal.unscaledValue().abs().toString();
+    int exponent = digits.length() - 1 - decimal.scale();
+    var fraction = digits.length() > 1 ? "." + digits.substring(1) : "";
+    return (value < 0 ? "-" : "")
+        + digits.charAt(0)
+        + fraction
+        + "e"
+        + (exponent < 0 ? "-" : "+")
+        + Math.abs(exponent);
+  }
+
+  private static void json(AnyValue value, byte[] bytes, ByteOutput out) {
+    try {
+      var in = new ProtobufInput();
+      in.bytes = bytes;
+      in.position = value.offset();
+      int end = value.offset() + value.length();
+      if (value.kind() == AnyValue.Kind.ARRAY) {
+        array(in, end, out);
+      } else {
+        map(in, end, out);
+      }
+    } catch (MalformedOtlp e) {
+      throw new IllegalArgumentException("a value that no walker has accepted", e);
+    }
+  }
+
+  private static void array(ProtobufInput in, int end, ByteOutput out) throws MalformedOtlp {
+    out.writeByte('[');
+    boolean first = true;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag != (1 << 3 | ProtobufInput.BYTES)) {
+        in.skip(tag, end);
+        continue;
+      }
+      if (!first) {
+        out.writeByte(',');
+      }
+      first = false;
+      element(in, in.contentEnd(end), out);
+    }
+    out.writeByte(']');
+  }
+
+  private record Place(int from, int to) {
+    static final Place NOWHERE = new Place(0, 0);
+  }
+
+  private static void map(ProtobufInput in, int end, ByteOutput out) throws MalformedOtlp {
+    // UTF-16 order equals Go's byte order but for supplementary characters; nobody sorts by those
+    var entries = new TreeMap<String, Place>();
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag != (1 << 3 | ProtobufInput.BYTES)) {
+        in.skip(tag, end);
+        continue;
+      }
+      int close = in.contentEnd(end);
+      var key = "";
+      var place = Place.NOWHERE;
+      while (in.position < close) {
+        int inner = in.tag(close);
+        switch (inner) {
+          case 1 << 3 | ProtobufInput.BYTES -> {
+            int keyEnd = in.contentEnd(close);
+            key = new String(in.bytes, in.position, keyEnd - in.position, UTF_8);
+            in.position = keyEnd;
+          }
+          case 2 << 3 | ProtobufInput.BYTES -> {
+            int valueEnd = in.contentEnd(close);
+            place = new Place(in.position, valueEnd);
+            in.position = valueEnd;
+          }
+          default -> in.skip(inner, close);
+        }
+      }
+      entries.put(key, place);
+    }
+    out.writeByte('{');
+    boolean first = true;
+    for (var entry : entries.entrySet()) {
+      if (!first) {
+        out.writeByte(',');
+      }
+      first = false;
+      var key = entry.getKey().getBytes(UTF_8);
+      quoted(key, 0, key.length, out);
+      out.writeByte(':');
+      in.position = entry.getValue().from();
+      element(in, entry.getValue().to(), out);
+    }
+    out.writeByte('}');
+    in.position = end;
+  }
+
+  /** The last field that is set decides, as the last of a protobuf oneof does. */
+  private static void element(ProtobufInput in, int end, ByteOutput out) throws MalformedOtlp {
+    int start = out.size();
+    ascii("null", out);
+    while (in.position < end) {
+      int tag = in.tag(end);
+      int number = tag >>> 3;
+      if (number > 7 || (tag & 7) != wireType(number)) {
+        in.skip(tag, end);
+        continue;
+      }
+      out.truncate(start);
+      switch (number) {
+        case 1 -> {
+          int close = in.contentEnd(end);
+          quoted(in.bytes, in.position, close - in.position, out);
+          in.position = close;
+        }
+        case 2 -> ascii(in.varint(end) != 0 ? "true" : "false", out);
+        case 3 -> ascii(Long.toString(in.varint(end)), out);
+        case 4 -> {
+          double value = Double.longBitsToDouble(in.fixed64(end));
+          var text = number(value);
+          ascii(Double.isFinite(value) ? text : '"' + text + '"', out);
+        }
+        case 5 -> {
+          int close = in.contentEnd(end);
+          array(in, close, out);
+        }
+        case 6 -> {
+          int close = in.contentEnd(end);
+          map(in, close, out);
+        }
+        default -> {
+          int close = in.contentEnd(end);
+          out.writeByte('"');
+          base64(in.bytes, in.position, close - in.position, out);
+          out.writeByte('"');
+          in.position = close;
+        }
+      }
+    }
+  }
+
+  private static int wireType(int number) {
+    return switch (number) {
+      case 2, 3 -> ProtobufInput.VARINT;
+      case 4 -> ProtobufInput.FIXED64;
+      default -> ProtobufInput.BYTES;
+    };
+  }
+
+  private static void quoted(byte[] bytes, int offset, int length, ByteOutput out) {
+    out.writeByte('"');
+    for (int i = offset; i < offset + length; i++) {
+      byte b = bytes[i];
+      switch (b) {
+        case '"', '\\' -> {
+          out.writeByte('\\');
+          out.writeByte(b);
+        }
+        case '\n' -> ascii("\\n", out);
+        case '\r' -> ascii("\\r", out);
+        case '\t' -> ascii("\\t", out);
+        case '\b' -> ascii("\\b", out);
+        case '\f' -> ascii("\\f", out);
+        default -> {
+          if (b >= 0 && b < 0x20 || b == '<' || b == '>' || b == '&') {
+            ascii("\\u00", out);
+            out.writeByte(HEX[b >> 4]);
+            out.writeByte(HEX[b & 0xF]);
+          } else {
+            out.writeByte(b);
+          }
+        }
+      }
+    }
+    out.writeByte('"');
+  }
+}

@@ -1,0 +1,72 @@
+package dev.sluice.core.otlp;
+
+import java.util.Arrays;
+
+/**
+ * Keys and values of one record, resource or scope, as places in the bytes being walked; reused.
+ *
+ * <p>A key sent twice appears once, with the value sent last, as in the collector's maps.
+ */
+public final class Attributes {
+  private int[] keyOffsets = new int[16];
+  private int[] keyLengths = new int[16];
+  private AnyValue[] values = new AnyValue[16];
+  private int size;
+  private long seen;
+
+  Attributes() {
+    fill(0);
+  }
+
+  private void fill(int from) {
+    for (int i = from; i < values.length; i++) {
+      values[i] = new AnyValue();
+    }
+  }
+
+  void clear() {
+    size = 0;
+    seen = 0;
+  }
+
+  /** The value to fill for this key: a fresh one, or the one an equal key had before. */
+  AnyValue put(byte[] bytes, int offset, int length) {
+    long bit =
+        length == 0 ? 1L : 1L << (bytes[offset] * 31 + bytes[offset + length - 1] * 7 + length);
+    if ((seen & bit) != 0) {
+      for (int i = 0; i < size; i++) {
+        if (keyLengths[i] == length
+            && Arrays.equals(
+                bytes, keyOffsets[i], keyOffsets[i] + length, bytes, offset, offset + length)) {
+          return values[i];
+        }
+      }
+    }
+    seen |= bit;
+    if (size == values.length) {
+      keyOffsets = Arrays.copyOf(keyOffsets, size * 2);
+      keyLengths = Arrays.copyOf(keyLengths, size * 2);
+      values = Arrays.copyOf(values, size * 2);
+      fill(size);
+    }
+    keyOffsets[size] = offset;
+    keyLengths[size] = length;
+    return values[size++];
+  }
+
+  public int size() {
+    return size;
+  }
+
+  public int keyOffset(int i) {
+    return keyOffsets[i];
+  }
+
+  public int keyLength(int i) {
+    return keyLengths[i];
+  }
+
+  public AnyValue value(int i) {
+    return values[i];
+  }
+}

@@ -1,0 +1,442 @@
+package dev.sluice.core.otlp;
+
+import dev.sluice.core.domain.Limits;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Goes through the bytes of an {@code ExportLogsServiceRequest} once, materialising nothing, and
+ * shows each log record to a sink.
+ *
+ * <p>Entrances judge requests with it and the log store builds columns with it: because both sides
+ * share this one walker they cannot disagree on what a record is. What is not protobuf fails the
+ * whole walk ({@link MalformedOtlp}); what is protobuf but breaks a limit costs one record, or,
+ * when it lies in a resource or scope, the records under it.
+ *
+ * <p>Rules of proto3 that are kept: fields in any order, the last of repeated scalars wins, unknown
+ * fields and unexpected wire types are passed over, enum value 0 is never on the wire. Field
+ * numbers are those of {@code opentelemetry/proto/logs/v1/logs.proto} (1.x).
+ *
+ * <p>For one thread at a time; reusable, and free of allocation once warm.
+ */
+public final class OtlpWalker {
+  private final Limits limits;
+  private final ProtobufInput in = new ProtobufInput();
+  private final OtlpRecord log = new OtlpRecord();
+  private final AnyValue scratch = new AnyValue();
+
+  /** Nested values are only judged; where they lie is found again when they are written. */
+  private final AnyValue scratchBelow = new AnyValue();
+
+  private int records;
+  private long expandedBytes;
+  private @Nullable String wrongField;
+  private String wrongReason = "";
+  private @Nullable String resourceField;
+  private String resourceReason = "";
+  private @Nullable String scopeField;
+  private String scopeReason = "";
+
+  public OtlpWalker(Limits limits) {
+    this.limits = limits;
+  }
+
+  /** Records seen by the last walk, refused ones included. */
+  public int records() {
+    return records;
+  }
+
+  /** Size of the last walk's accepted records, each with its resource and scope. */
+  public long expandedBytes() {
+    return expandedBytes;
+  }
+
+  /**
+   * Walks {@code bytes[offset, offset + length)}. Nothing that the sink saw may be used when this
+   * throws.
+   */
+  public void walk(byte[] bytes, int offset, int length, OtlpSink sink) throws MalformedOtlp {
+    in.bytes = bytes;
+    in.position = offset;
+    log.bytes = bytes;
+    records = 0;
+    expandedBytes = 0;
+    int end = offset + length;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag == field(1, ProtobufInput.BYTES)) {
+        resourceLogs(in.contentEnd(end), sink);
+      } else {
+        in.skip(tag, end);
+      }
+    }
+  }
+
+  private static int field(int number, int wireType) {
+    return number << 3 | wireType;
+  }
+
+  private void resourceLogs(int end, OtlpSink sink) throws MalformedOtlp {
+    int start = in.position;
+    resource(end);
+    resourceField = wrongField;
+    resourceReason = wrongReason;
+    in.position = start;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag == field(2, ProtobufInput.BYTES)) {
+        scopeLogs(in.contentEnd(end), sink);
+      } else {
+        in.skip(tag, end);
+      }
+    }
+  }
+
+  /** A pass of its own, since the resource and the schema URL may follow the records. */
+  private void resource(int end) throws MalformedOtlp {
+    var resource = log.resource;
+    resource.serial++;
+    resource.attributes.clear();
+    resource.schemaUrlOffset = 0;
+    resource.schemaUrlLength = 0;
+    resource.encodedBytes = 0;
+    wrongField = null;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          resource.encodedBytes += close - in.position;
+          attributesOf(close, 1, resource.attributes, "resource.attributes");
+        }
+        case 3 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          resource.schemaUrlOffset = in.position;
+          resource.schemaUrlLength = close - in.position;
+          text(close, limits.maxNameBytes(), "resource.schema_url");
+        }
+        default -> in.skip(tag, end);
+      }
+    }
+  }
+
+  private void scopeLogs(int end, OtlpSink sink) throws MalformedOtlp {
+    int start = in.position;
+    scope(end);
+    scopeField = wrongField;
+    scopeReason = wrongReason;
+    in.position = start;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag == field(2, ProtobufInput.BYTES)) {
+        logRecord(in.contentEnd(end), sink);
+      } else {
+        in.skip(tag, end);
+      }
+    }
+  }
+
+  private void scope(int end) throws MalformedOtlp {
+    var scope = log.scope;
+    scope.serial++;
+    scope.attributes.clear();
+    scope.nameLength = 0;
+    scope.versionLength = 0;
+    scope.schemaUrlOffset = 0;
+    scope.schemaUrlLength = 0;
+    scope.encodedBytes = 0;
+    wrongField = null;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          scope.encodedBytes += close - in.position;
+          instrumentationScope(close);
+        }
+        case 3 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          scope.schemaUrlOffset = in.position;
+          scope.schemaUrlLength = close - in.position;
+          text(close, limits.maxNameBytes(), "scope.schema_url");
+        }
+        default -> in.skip(tag, end);
+      }
+    }
+  }
+
+  private void instrumentationScope(int end) throws MalformedOtlp {
+    var scope = log.scope;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          scope.nameOffset = in.position;
+          scope.nameLength = close - in.position;
+          text(close, limits.maxNameBytes(), "scope.name");
+        }
+        case 2 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          scope.versionOffset = in.position;
+          scope.versionLength = close - in.position;
+          text(close, limits.maxNameBytes(), "scope.version");
+        }
+        case 3 << 3 | ProtobufInput.BYTES ->
+            keyValue(in.contentEnd(end), scope.attributes, "scope.attributes");
+        default -> in.skip(tag, end);
+      }
+    }
+    count(scope.attributes, "scope.attributes");
+  }
+
+  /** A message whose only field of interest is a list of key-value pairs. */
+  private void attributesOf(int end, int number, Attributes into, String name)
+      throws MalformedOtlp {
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag == field(number, ProtobufInput.BYTES)) {
+        keyValue(in.contentEnd(end), into, name);
+      } else {
+        in.skip(tag, end);
+      }
+    }
+    count(into, name);
+  }
+
+  private void count(Attributes attributes, String name) {
+    if (attributes.size() > limits.maxAttributes()) {
+      wrong(name, "more attributes than the limit of " + limits.maxAttributes());
+    }
+  }
+
+  private void logRecord(int end, OtlpSink sink) throws MalformedOtlp {
+    var l = log;
+    l.clear();
+    l.ordinal = records++;
+    l.encodedBytes = end - in.position;
+    wrongField = null;
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.FIXED64 -> l.timeNanos = in.fixed64(end);
+        case 11 << 3 | ProtobufInput.FIXED64 -> l.observedNanos = in.fixed64(end);
+        case 2 << 3 | ProtobufInput.VARINT -> l.severityNumber = (int) in.varint(end);
+        case 3 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          l.severityTextOffset = in.position;
+          l.severityTextLength = close - in.position;
+          text(close, limits.maxNameBytes(), "severity_text");
+        }
+        case 5 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          anyValue(close, l.body, limits.maxBodyBytes(), "body", 0);
+        }
+        case 6 << 3 | ProtobufInput.BYTES ->
+            keyValue(in.contentEnd(end), l.attributes, "attributes");
+        case 7 << 3 | ProtobufInput.VARINT -> l.droppedAttributes = (int) in.varint(end);
+        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.fixed32(end);
+        case 9 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          l.traceIdOffset = in.position;
+          l.traceIdLength = close - in.position;
+          in.position = close;
+        }
+        case 10 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          l.spanIdOffset = in.position;
+          l.spanIdLength = close - in.position;
+          in.position = close;
+        }
+        case 12 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          l.eventNameOffset = in.position;
+          l.eventNameLength = close - in.position;
+          text(close, limits.maxNameBytes(), "event_name");
+        }
+        default -> in.skip(tag, end);
+      }
+    }
+    judge(sink);
+  }
+
+  private void judge(OtlpSink sink) {
+    var l = log;
+    if (l.timeNanos < 0) {
+      wrong("time_unix_nano", "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+    }
+    if (l.observedNanos < 0) {
+      wrong(
+          "observed_time_unix_nano",
+          "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+    }
+    if (l.severityNumber < 0 || l.severityNumber > 24) {
+      wrong("severity_number", "is " + l.severityNumber + ", known are 0 to 24");
+    }
+    if (l.traceIdLength != 0 && l.traceIdLength != 16) {
+      wrong("trace_id", "has " + l.traceIdLength + " bytes, must have 16 or none");
+    }
+    if (l.spanIdLength != 0 && l.spanIdLength != 8) {
+      wrong("span_id", "has " + l.spanIdLength + " bytes, must have 8 or none");
+    }
+    count(l.attributes, "attributes");
+    if (resourceField != null) {
+      sink.refused(l.ordinal, resourceField, resourceReason);
+    } else if (scopeField != null) {
+      sink.refused(l.ordinal, scopeField, scopeReason);
+    } else if (wrongField != null) {
+      sink.refused(l.ordinal, wrongField, wrongReason);
+    } else {
+      expandedBytes += l.encodedBytes + l.resource.encodedBytes + l.scope.encodedBytes;
+      sink.accepted(l);
+    }
+  }
+
+  /** The first fault of a record is the one reported. */
+  private void wrong(String field, String reason) {
+    if (wrongField == null) {
+      wrongField = field;
+      wrongReason = reason;
+    }
+  }
+
+  private void text(int end, int limit, String name) {
+    int length = end - in.position;
+    if (length > limit) {
+      wrong(name, "has " + length + " bytes, limit " + limit);
+    } else if (!Utf8.valid(in.bytes, in.position, end)) {
+      wrong(name, "is not valid UTF-8");
+    }
+    in.position = end;
+  }
+
+  private void keyValue(int end, Attributes into, String name) throws MalformedOtlp {
+    int keyOffset = 0;
+    int keyLength = 0;
+    boolean rightSoFar = wrongField == null;
+    scratch.clear();
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          keyOffset = in.position;
+          keyLength = close - in.position;
+          text(close, limits.maxKeyBytes(), name);
+        }
+        case 2 << 3 | ProtobufInput.BYTES ->
+            anyValue(in.contentEnd(end), scratch, limits.maxValueBytes(), name, 0);
+        default -> in.skip(tag, end);
+      }
+    }
+    if (rightSoFar && wrongField != null) {
+      wrongField = name + named(keyOffset, keyLength);
+    }
+    // one more than allowed is enough to refuse the record; no need to remember ten thousand
+    if (into.size() <= limits.maxAttributes()) {
+      var value = into.put(in.bytes, keyOffset, keyLength);
+      value.kind = scratch.kind;
+      value.offset = scratch.offset;
+      value.length = scratch.length;
+      value.bits = scratch.bits;
+    }
+  }
+
+  /** The key, for the verdict's field, when it is fit to be shown. */
+  private String named(int offset, int length) {
+    return length <= limits.maxKeyBytes() && Utf8.valid(in.bytes, offset, offset + length)
+        ? "." + new String(in.bytes, offset, length, StandardCharsets.UTF_8)
+        : "";
+  }
+
+  private void anyValue(int end, AnyValue into, int limit, String name, int depth)
+      throws MalformedOtlp {
+    into.clear();
+    if (end - in.position > limit + 16L) { // a string's own tag and length may come on top
+      wrong(name, "has " + (end - in.position) + " bytes, limit " + limit);
+    }
+    while (in.position < end) {
+      int tag = in.tag(end);
+      switch (tag) {
+        case 1 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          into.kind = AnyValue.Kind.STRING;
+          into.offset = in.position;
+          into.length = close - in.position;
+          text(close, limit, name);
+        }
+        case 2 << 3 | ProtobufInput.VARINT -> {
+          into.kind = AnyValue.Kind.BOOL;
+          into.bits = in.varint(end) != 0 ? 1 : 0;
+        }
+        case 3 << 3 | ProtobufInput.VARINT -> {
+          into.kind = AnyValue.Kind.INT;
+          into.bits = in.varint(end);
+        }
+        case 4 << 3 | ProtobufInput.FIXED64 -> {
+          into.kind = AnyValue.Kind.DOUBLE;
+          into.bits = in.fixed64(end);
+        }
+        case 5 << 3 | ProtobufInput.BYTES -> container(end, into, AnyValue.Kind.ARRAY, name, depth);
+        case 6 << 3 | ProtobufInput.BYTES -> container(end, into, AnyValue.Kind.MAP, name, depth);
+        case 7 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          into.kind = AnyValue.Kind.BYTES;
+          into.offset = in.position;
+          into.length = close - in.position;
+          in.position = close;
+        }
+        default -> in.skip(tag, end);
+      }
+    }
+  }
+
+  private void container(int end, AnyValue into, AnyValue.Kind kind, String name, int depth)
+      throws MalformedOtlp {
+    int close = in.contentEnd(end);
+    int start = in.position;
+    if (depth >= limits.maxNesting()) {
+      wrong(name, "is nested deeper than the limit of " + limits.maxNesting());
+      in.position = close;
+    } else if (kind == AnyValue.Kind.ARRAY) {
+      elements(close, name, depth + 1);
+    } else {
+      entries(close, name, depth + 1);
+    }
+    into.kind = kind;
+    into.offset = start;
+    into.length = close - start;
+  }
+
+  private void elements(int end, String name, int depth) throws MalformedOtlp {
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag == field(1, ProtobufInput.BYTES)) {
+        anyValue(in.contentEnd(end), scratchBelow, Integer.MAX_VALUE - 16, name, depth);
+      } else {
+        in.skip(tag, end);
+      }
+    }
+  }
+
+  private void entries(int end, String name, int depth) throws MalformedOtlp {
+    while (in.position < end) {
+      int tag = in.tag(end);
+      if (tag != field(1, ProtobufInput.BYTES)) {
+        in.skip(tag, end);
+        continue;
+      }
+      int close = in.contentEnd(end);
+      while (in.position < close) {
+        int inner = in.tag(close);
+        switch (inner) {
+          case 1 << 3 | ProtobufInput.BYTES ->
+              text(in.contentEnd(close), limits.maxKeyBytes(), name);
+          case 2 << 3 | ProtobufInput.BYTES ->
+              anyValue(in.contentEnd(close), scratchBelow, Integer.MAX_VALUE - 16, name, depth);
+          default -> in.skip(inner, close);
+        }
+      }
+    }
+  }
+}

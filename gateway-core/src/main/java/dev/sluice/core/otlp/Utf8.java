@@ -1,0 +1,65 @@
+package dev.sluice.core.otlp;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+
+/** Strict UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
+public final class Utf8 {
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long HIGH_BITS = 0x8080808080808080L;
+
+  private Utf8() {}
+
+  /** Whether {@code bytes[from, to)} is valid; eight bytes a step while they are ASCII. */
+  public static boolean valid(byte[] bytes, int from, int to) {
+    return firstInvalid(bytes, from, to) == to;
+  }
+
+  /** Where the first invalid sequence of {@code bytes[from, to)} begins, or {@code to}. */
+  public static int firstInvalid(byte[] bytes, int from, int to) {
+    int p = from;
+    while (true) {
+      while (p <= to - 8 && ((long) LONG.get(bytes, p) & HIGH_BITS) == 0) {
+        p += 8;
+      }
+      while (p < to && bytes[p] >= 0) {
+        p++;
+      }
+      if (p >= to) {
+        return to;
+      }
+      int length = sequenceLength(bytes, p, to);
+      if (length == 0) {
+        return p;
+      }
+      p += length;
+    }
+  }
+
+  /** Length of the well-formed sequence at a non-ASCII lead byte, 0 when there is none. */
+  private static int sequenceLength(byte[] bytes, int p, int to) {
+    int lead = bytes[p] & 0xFF;
+    if (lead < 0xC2 || lead > 0xF4) {
+      return 0;
+    }
+    int length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (p + length > to) {
+      return 0;
+    }
+    int second = bytes[p + 1] & 0xFF;
+    // the table 3-7 of the Unicode standard: only the second byte has narrower ranges
+    int low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    int high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (second < low || second > high) {
+      return 0;
+    }
+    for (int i = 2; i < length; i++) {
+      if ((bytes[p + i] & 0xC0) != 0x80) {
+        return 0;
+      }
+    }
+    return length;
+  }
+}

@@ -1,0 +1,200 @@
+package dev.sluice.embedded;
+
+import static java.lang.foreign.ValueLayout.ADDRESS;
+import static java.lang.foreign.ValueLayout.JAVA_INT;
+
+import java.io.FileInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.lang.ProcessBuilder.Redirect;
+import java.lang.foreign.Arena;
+import java.lang.foreign.FunctionDescriptor;
+import java.lang.foreign.Linker;
+import java.lang.foreign.MemoryLayout;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.SymbolLookup;
+import java.lang.invoke.MethodHandle;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The main class of the small JVM between the gateway and one engine.
+ *
+ * <p>It leads a session of its own, so that Ctrl-C at the gateway's terminal reaches the gateway
+ * only, which then drains while the engines still answer. It ends its engine when its stdin closes,
+ * which the kernel does for the gateway however the gateway dies. All ways to end (stdin, SIGTERM)
+ * meet in one shutdown hook.
+ *
+ * <p>This class file is copied into the run folder and is the whole class path of that JVM (the
+ * gateway may be a jar of jars, which no plain class path can name): it must have no nested class
+ * and use nothing outside the JDK.
+ *
+ * <p>Once a library runs here, it owns the process's signal handlers for memory faults, which
+ * HotSpot uses itself in compiled code: this JVM therefore interprets ({@code -Xint}).
+ */
+final class EngineHost {
+
+  /** First word of the line on stdout that tells the engine's process id. */
+  static final String PID = "SLUICE-ENGINE-PID";
+
+  /** Argument: run a library's {@code chdb_query_cmdline}; then its path and its arguments. */
+  static final String LIBRARY = "library";
+
+  /**
+   * Argument: run a command; then the milliseconds it may take to end by itself once its stdin is
+   * closed, before it gets a SIGTERM; then the command line.
+   */
+  static final String COMMAND = "command";
+
+  /** After this the engine is ended the hard way. Both engines survive that without loss. */
+  static final int GRACE_SECONDS = 15;
+
+  private static final long STACK_BYTES = 64L << 20;
+
+  private static final Linker LINKER = Linker.nativeLinker();
+
+  private EngineHost() {}
+
+  public static void main(String[] arguments) throws Throwable {
+    libc("setsid");
+    List<String> rest = Arrays.asList(arguments).subList(2, arguments.length);
+    if (arguments[0].equals(LIBRARY)) {
+      runLibrary(arguments[1], rest);
+    } else {
+      runCommand(Long.parseLong(arguments[1]), rest);
+    }
+  }
+
+  private static void runCommand(long patienceMillis, List<String> command) throws Exception {
+    Process engine;
+    try {
+      engine =
+          new ProcessBuilder(command)
+              .redirectOutput(Redirect.INHERIT)
+              .redirectError(Redirect.INHERIT)
+              .start();
+    } catch (IOException e) {
+      System.err.println(e.getMessage());
+      Runtime.getRuntime().halt(1);
+      return;
+    }
+    announce(engine.pid());
+    atEnd(
+        () -> {
+          try {
+            engine.getOutputStream().close();
+            if (engine.waitFor(patienceMillis, TimeUnit.MILLISECONDS)) {
+              return;
+            }
+            engine.destroy();
+            if (engine.waitFor(GRACE_SECONDS, TimeUnit.SECONDS)) {
+              return;
+            }
+          } catch (IOException | InterruptedException _) {
+            // the hard way, then
+          }
+          engine.destroyForcibly();
+        });
+    exitWhenClosed(System.in);
+    Runtime.getRuntime().halt(engine.waitFor());
+  }
+
+  private static void runLibrary(String path, List<String> command) throws Throwable {
+    try {
+      System.load(path);
+    } catch (UnsatisfiedLinkError e) {
+      System.err.println(e.getMessage());
+      Runtime.getRuntime().halt(1);
+    }
+    MethodHandle main =
+        LINKER.downcallHandle(
+            SymbolLookup.loaderLookup().findOrThrow("chdb_query_cmdline"),
+            FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
+
+    // The library ends when its stdin does. It gets a pipe of ours, so that we can end it for
+    // other reasons too, and notice the end of the real stdin to bound how long that takes.
+    int stdin = libc("dup", 0);
+    MemorySegment ends = Arena.global().allocate(JAVA_INT, 2);
+    pipe(ends);
+    libc("dup2", ends.getAtIndex(JAVA_INT, 0), 0);
+    libc("close", ends.getAtIndex(JAVA_INT, 0));
+    int stopper = ends.getAtIndex(JAVA_INT, 1);
+
+    Thread engine =
+        new Thread(null, () -> Runtime.getRuntime().halt(call(main, command)), "engine", STACK_BYTES);
+    atEnd(
+        () -> {
+          try {
+            libc("close", stopper);
+            engine.join(TimeUnit.SECONDS.toMillis(GRACE_SECONDS));
+          } catch (Throwable _) {
+            // the JVM ends after this hook in any case
+          }
+          Runtime.getRuntime().halt(0);
+        });
+    announce(ProcessHandle.current().pid());
+    engine.start();
+    exitWhenClosed(new FileInputStream("/dev/fd/" + stdin));
+  }
+
+  private static int call(MethodHandle main, List<String> command) {
+    Arena arena = Arena.global();
+    MemorySegment argv = arena.allocate(ADDRESS, command.size() + 1L);
+    for (int i = 0; i < command.size(); i++) {
+      argv.setAtIndex(ADDRESS, i, arena.allocateFrom(command.get(i)));
+    }
+    try {
+      return (int) main.invokeExact(command.size(), argv);
+    } catch (Throwable e) {
+      System.err.println(e);
+      return 1;
+    }
+  }
+
+  private static void announce(long pid) {
+    System.out.println(PID + " " + pid);
+    System.out.flush();
+  }
+
+  private static void atEnd(Runnable action) {
+    Runtime.getRuntime().addShutdownHook(new Thread(action, "end"));
+  }
+
+  private static void exitWhenClosed(InputStream stdin) {
+    Thread watch =
+        new Thread(
+            () -> {
+              try {
+                while (stdin.read() >= 0) {}
+              } catch (IOException _) {
+                // as good as closed
+              }
+              System.exit(0);
+            },
+            "stdin");
+    watch.setDaemon(true);
+    watch.start();
+  }
+
+  private static void pipe(MemorySegment ends) throws Throwable {
+    MethodHandle pipe =
+        LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow("pipe"), FunctionDescriptor.of(JAVA_INT, ADDRESS));
+    int result = (int) pipe.invokeExact(ends);
+    if (result != 0) {
+      throw new IOException("no pipe");
+    }
+  }
+
+  private static int libc(String function, int... arguments) throws Throwable {
+    MemoryLayout[] parameters = new MemoryLayout[arguments.length];
+    Arrays.fill(parameters, JAVA_INT);
+    MethodHandle handle =
+        LINKER.downcallHandle(
+            LINKER.defaultLookup().findOrThrow(function),
+            FunctionDescriptor.of(JAVA_INT, parameters));
+    Object[] boxed = Arrays.stream(arguments).boxed().toArray();
+    return (int) handle.invokeWithArguments(boxed);
+  }
+}
