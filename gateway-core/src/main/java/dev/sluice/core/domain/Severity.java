@@ -11,14 +11,20 @@ import java.util.OptionalInt;
  * <p>Names of other systems are read as the data model's appendix B maps them.
  */
 public enum Severity {
-  TRACE,
-  DEBUG,
-  INFO,
-  WARN,
-  ERROR,
-  FATAL;
+  TRACE(1),
+  DEBUG(5),
+  INFO(9),
+  WARN(13),
+  ERROR(17),
+  FATAL(21);
 
   private static final Map<String, Integer> NUMBERS = new HashMap<>();
+
+  private final int lowest;
+
+  Severity(int lowest) {
+    this.lowest = lowest;
+  }
 
   static {
     for (var level : values()) {
@@ -44,7 +50,7 @@ public enum Severity {
 
   /** The level's first severity number: 1, 5, 9, 13, 17 or 21. */
   public int lowest() {
-    return ordinal() * 4 + 1;
+    return lowest;
   }
 
   /** The level's last severity number. */
@@ -60,11 +66,12 @@ public enum Severity {
 
   /** Short name of a severity number, such as {@code INFO2}; empty text outside 1 to 24. */
   public static String textOf(int number) {
-    if (number < 1 || number > 24) {
-      return "";
+    for (var level : values()) {
+      if (number >= level.lowest() && number <= level.highest()) {
+        int step = number - level.lowest();
+        return step == 0 ? level.name() : level.name() + (step + 1);
+      }
     }
-    var level = values()[(number - 1) / 4];
-    int step = (number - 1) % 4;
-    return step == 0 ? level.name() : level.name() + (step + 1);
+    return "";
   }
 }

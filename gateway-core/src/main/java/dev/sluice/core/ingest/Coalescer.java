@@ -142,7 +142,7 @@ final class Coalescer {
     }
     var appends =
         byTenant.values().stream().map(this::appendOne).toArray(CompletableFuture<?>[]::new);
-    CompletableFuture.allOf(appends).whenComplete((_, _) -> ended());
+    var _ = CompletableFuture.allOf(appends).whenComplete((_, _) -> ended());
   }
 
   private CompletableFuture<Void> appendOne(List<Part> parts) {

@@ -220,7 +220,7 @@ public final class AnyValueText {
         case '\b' -> ascii("\\b", out);
         case '\f' -> ascii("\\f", out);
         default -> {
-          if (b >= 0 && b < 0x20 || b == '<' || b == '>' || b == '&') {
+          if ((b >= 0 && b < 0x20) || b == '<' || b == '>' || b == '&') {
             ascii("\\u00", out);
             out.writeByte(HEX[b >> 4]);
             out.writeByte(HEX[b & 0xF]);
