@@ -5,7 +5,6 @@ import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -39,10 +38,10 @@ final class DataFolder implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(DataFolder.class);
 
-  private static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rwx------");
+  static final Set<PosixFilePermission> OURS = PosixFilePermissions.fromString("rwx------");
 
   /** Leftovers end by themselves when their gateway dies; this is what they may need for it. */
-  private static final int LEFTOVER_SECONDS = EngineHost.GRACE_SECONDS + 5;
+  private static final int LEFTOVER_SECONDS = HostProcess.END_SECONDS;
 
   private final Path directory;
   private final FileChannel channel;
@@ -142,8 +141,7 @@ final class DataFolder implements AutoCloseable {
     try {
       Files.deleteIfExists(part);
       Files.createFile(
-          part,
-          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+          part, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
       Files.writeString(part, content);
       Files.move(part, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     } catch (IOException e) {
@@ -195,8 +193,8 @@ final class DataFolder implements AutoCloseable {
     if (lines == null || lines.isEmpty()) {
       return;
     }
-    for (String line : lines.split("\n")) {
-      String[] words = line.split(" ");
+    for (String line : lines.lines().toList()) {
+      String[] words = line.split(" ", 2);
       long start = Long.parseLong(words[1]);
       // a process id alone may have gone to somebody else's process since
       ProcessHandle.of(Long.parseLong(words[0]))
@@ -217,7 +215,11 @@ final class DataFolder implements AutoCloseable {
       // the hard way, then
     }
     process.destroyForcibly();
-    process.onExit().orTimeout(LEFTOVER_SECONDS, TimeUnit.SECONDS).exceptionally(_ -> process).join();
+    process
+        .onExit()
+        .orTimeout(LEFTOVER_SECONDS, TimeUnit.SECONDS)
+        .exceptionally(_ -> process)
+        .join();
   }
 
   private void copyHost() throws IOException {

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What an engine says on stdout and stderr: the last lines in memory, and a file that is emptied at
- * each start and whenever it reaches {@link #FILE_BYTES}, so that a talkative engine never fills the
- * disk. Never fails: an engine must not stop because its chatter cannot be kept.
+ * each start and whenever it reaches {@link #FILE_BYTES}, so that a talkative engine never fills
+ * the disk. Never fails: an engine must not stop because its chatter cannot be kept.
  */
 final class EngineOutput implements AutoCloseable {
 

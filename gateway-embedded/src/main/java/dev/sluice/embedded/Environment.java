@@ -38,11 +38,13 @@ record Environment(Map<String, String> variables, String platform) {
 
   /** The executable of that name which a shell would find, or null. */
   @Nullable Path command(String name) {
-    for (String folder : variables.getOrDefault("PATH", "").split(File.pathSeparator)) {
+    for (String folder : variables.getOrDefault("PATH", "").split(File.pathSeparator, -1)) {
       // an empty or relative entry means the working directory: whoever may write there could
       // otherwise make us run their program
       Path candidate = Path.of(folder, name);
-      if (candidate.isAbsolute() && Files.isRegularFile(candidate) && Files.isExecutable(candidate)) {
+      if (candidate.isAbsolute()
+          && Files.isRegularFile(candidate)
+          && Files.isExecutable(candidate)) {
         return candidate;
       }
     }
@@ -50,8 +52,8 @@ record Environment(Map<String, String> variables, String platform) {
   }
 
   /**
-   * Leaves in {@code variables} only what an engine needs: no secret of the gateway, and none of the
-   * settings by which JVMs and ClickHouse can be changed from outside.
+   * Leaves in {@code variables} only what an engine needs: no secret of the gateway, and none of
+   * the settings by which JVMs and ClickHouse can be changed from outside.
    */
   void strip(Map<String, String> target) {
     Map<String, String> kept = new TreeMap<>();

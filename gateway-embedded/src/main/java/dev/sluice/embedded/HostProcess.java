@@ -21,6 +21,9 @@ final class HostProcess {
   /** What the ClickHouse start-up query prints when it listens; two ports follow. */
   static final String READY = "READY";
 
+  /** A host ends its engine in less. */
+  static final int END_SECONDS = 10;
+
   private static final Duration LAST_WAIT = Duration.ofSeconds(5);
 
   private final Process process;
@@ -47,6 +50,7 @@ final class HostProcess {
     command.add("-XX:+UseSerialGC");
     command.add("-XX:-UsePerfData");
     command.add("-XX:-CreateCoredumpOnCrash");
+    command.add("-XX:-PrintWarnings"); // about a broken library, whose own error is the better one
     command.add("-XX:ErrorFile=" + folder.run("crash.log"));
     command.add("--enable-native-access=ALL-UNNAMED");
     command.add("-cp");
@@ -76,7 +80,7 @@ final class HostProcess {
   }
 
   boolean alive() {
-    return process.isAlive();
+    return process.isAlive() && known().isAlive();
   }
 
   EngineOutput output() {
@@ -84,30 +88,52 @@ final class HostProcess {
   }
 
   /** Waits until the engine's process is known. */
-  ProcessHandle engine(Duration patience) throws InterruptedException {
+  ProcessHandle engine(Duration patience) throws IOException, InterruptedException {
     return await(engine, patience);
   }
 
   /** Waits for the ports behind {@link #READY}. */
-  List<Integer> ready(Duration patience) throws InterruptedException {
+  List<Integer> ready(Duration patience) throws IOException, InterruptedException {
     return await(ready, patience);
   }
 
-  private <T> T await(CompletableFuture<T> future, Duration patience) throws InterruptedException {
+  private <T> T await(CompletableFuture<T> future, Duration patience)
+      throws IOException, InterruptedException {
     try {
       return future.get(patience.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (ExecutionException | TimeoutException e) {
-      throw failed(e instanceof TimeoutException ? "is not ready after " + patience : "ended", e);
+    } catch (ExecutionException | TimeoutException _) {
+      throw notReady(patience);
     }
   }
 
-  EngineFailed failed(String what, Throwable cause) {
-    return new EngineFailed("the engine " + what + ": " + output.tail(3), cause);
+  /** Waits a little; whether it has ended and all it said has been read. */
+  boolean ended(Duration patience) throws InterruptedException {
+    try {
+      ready.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+      return false;
+    } catch (ExecutionException _) {
+      return true;
+    } catch (TimeoutException _) {
+      return false;
+    }
+  }
+
+  /** Why it does not answer, from its own mouth as far as possible. */
+  IOException notReady(Duration patience) {
+    return new IOException(
+        (process.isAlive()
+                ? "not ready after %d seconds: ".formatted(patience.toSeconds())
+                : "ended with status %d: ".formatted(process.exitValue()))
+            + output.tail(3));
   }
 
   /** kill -9 of the engine. */
   void kill() {
     known().destroyForcibly();
+  }
+
+  long enginePid() {
+    return known().pid();
   }
 
   private ProcessHandle known() {
@@ -127,7 +153,7 @@ final class HostProcess {
       // closed already, or nobody reads
     }
     try {
-      process.waitFor(EngineHost.GRACE_SECONDS + 3L, TimeUnit.SECONDS);
+      process.waitFor(END_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
@@ -154,7 +180,7 @@ final class HostProcess {
   private void readStdout(Thread stderr) {
     try (BufferedReader lines = process.inputReader()) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        String[] words = line.split("\\s");
+        String[] words = line.split("\\s", -1);
         if (words[0].equals(EngineHost.PID)) {
           ProcessHandle.of(Long.parseLong(words[1])).ifPresent(engine::complete);
         } else if (words[0].equals(READY) && words.length == 3) {

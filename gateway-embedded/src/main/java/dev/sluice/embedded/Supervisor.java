@@ -1,8 +1,9 @@
 package dev.sluice.embedded;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
@@ -13,8 +14,8 @@ import org.slf4j.LoggerFactory;
  * Keeps one engine running: starts it, starts it again when it dies, ends it when told to.
  *
  * <p>{@code lock} guards {@code host}, {@code reign} and {@code closed}; nobody waits for an engine
- * while holding it. A reign is the time between a wish that the engine run and the wish that it end;
- * whoever restarts a dead engine stops as soon as the reign it began in is over.
+ * while holding it. A reign is the time between a wish that the engine run and the wish that it
+ * end; whoever restarts a dead engine stops as soon as the reign it began in is over.
  */
 final class Supervisor implements AutoCloseable {
 
@@ -24,11 +25,18 @@ final class Supervisor implements AutoCloseable {
     /** For messages, for example {@code "Redis"}. */
     String name();
 
+    /** The file that is run or loaded. */
+    Path program();
+
     /** Begins one life of the engine; quick, leaves no process behind when it throws. */
     HostProcess launch();
 
-    /** Returns when the engine answers; throws {@link EngineFailed} when it ended or is too slow. */
-    void awaitReady(HostProcess host) throws InterruptedException;
+    /**
+     * Returns when the engine answers.
+     *
+     * @throws IOException when it ended or is too slow
+     */
+    void awaitReady(HostProcess host) throws IOException, InterruptedException;
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
@@ -38,6 +46,9 @@ final class Supervisor implements AutoCloseable {
 
   /** An engine that lived that long is restarted without delay when it dies. */
   private static final Duration STEADY = Duration.ofSeconds(30);
+
+  /** For the host's JVM to come up, on a machine that is busy with other things. */
+  private static final Duration HOST_PATIENCE = Duration.ofSeconds(60);
 
   private final Engine engine;
   private final DataFolder folder;
@@ -97,12 +108,18 @@ final class Supervisor implements AutoCloseable {
     }
     try {
       folder.remember(List.of(born.process().toHandle()));
-      ProcessHandle process = born.engine(EmbeddedClickHouse.START_TIMEOUT);
+      ProcessHandle process = born.engine(HOST_PATIENCE);
       folder.remember(List.of(process, born.process().toHandle()));
       engine.awaitReady(born);
     } catch (EngineFailed | InterruptedException e) {
       born.end();
       throw e;
+    } catch (IOException e) {
+      born.end();
+      throw new EngineFailed(
+          "%s cannot be started from %s (%s); all it said is in %s"
+              .formatted(engine.name(), engine.program(), e.getMessage(), folder.run("")),
+          e);
     }
     lock.lock();
     try {
@@ -117,7 +134,8 @@ final class Supervisor implements AutoCloseable {
             () -> {
               born.process().onExit().join();
               Duration lived = Duration.ofNanos(System.nanoTime() - since);
-              restart(mine, born, lived.compareTo(STEADY) > 0 ? Duration.ZERO : longer(pauseBefore));
+              restart(
+                  mine, born, lived.compareTo(STEADY) > 0 ? Duration.ZERO : longer(pauseBefore));
             });
   }
 
@@ -150,6 +168,9 @@ final class Supervisor implements AutoCloseable {
         return;
       } catch (EngineFailed e) {
         String reason = String.valueOf(e.getMessage());
+        if (over(mine)) {
+          return; // it failed because it was told to end
+        }
         if (reason.equals(said)) {
           LOG.debug("{} still cannot be started: {}", engine.name(), reason);
         } else {
@@ -160,6 +181,15 @@ final class Supervisor implements AutoCloseable {
         return;
       }
       pause = longer(pause);
+    }
+  }
+
+  private boolean over(long mine) {
+    lock.lock();
+    try {
+      return reign != mine;
+    } finally {
+      lock.unlock();
     }
   }
 
@@ -231,10 +261,5 @@ final class Supervisor implements AutoCloseable {
     }
     stop();
     folder.close();
-  }
-
-  /** Unused milliseconds helper for engines that poll. */
-  static void pause(Duration duration) throws InterruptedException {
-    TimeUnit.NANOSECONDS.sleep(duration.toNanos());
   }
 }

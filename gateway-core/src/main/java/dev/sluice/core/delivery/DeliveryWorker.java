@@ -29,6 +29,8 @@ public final class DeliveryWorker implements AutoCloseable {
   private final InstantSource clock;
   private final Thread thread;
   private volatile boolean draining;
+  private volatile boolean stopped;
+  private volatile boolean drained;
   private boolean troubled;
 
   private DeliveryWorker(
@@ -68,10 +70,11 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private void run() {
     try {
-      while (true) {
+      while (!stopped) {
         boolean last = draining;
         boolean found = step(last ? Duration.ZERO : PATIENCE);
         if (last && !found) {
+          drained = true;
           return;
         }
       }
@@ -148,18 +151,22 @@ public final class DeliveryWorker implements AutoCloseable {
    */
   public boolean end(Duration budget) {
     drain();
-    boolean inTime = false;
     try {
-      inTime = thread.join(budget);
-      if (!inTime) {
-        thread.interrupt();
+      if (!thread.join(budget)) {
+        stop();
         thread.join();
       }
     } catch (InterruptedException _) {
-      thread.interrupt();
+      stop();
       Thread.currentThread().interrupt();
     }
-    return inTime;
+    return drained;
+  }
+
+  /** The flag too, since a store may swallow the interrupt and report a failure like any other. */
+  private void stop() {
+    stopped = true;
+    thread.interrupt();
   }
 
   @Override

@@ -14,11 +14,11 @@ package dev.sluice.core.domain;
  * @param maxExpandedBytes all records of one request, each counted with its resource and scope: a
  *     resource is sent once but stored with every record, and a large one must not multiply
  * @param maxBodyBytes the body of one record; refused, never cut: a truncated stack trace misleads
- * @param maxAttributes attributes of one record, resource or scope
+ * @param maxAttributes attributes of one record, resource or scope; at most 1024
  * @param maxKeyBytes an attribute's key
  * @param maxValueBytes an attribute's value
  * @param maxNameBytes service, host, scope, event and severity names and schema URLs
- * @param maxNesting depth of lists and maps in a body or an attribute
+ * @param maxNesting depth of lists and maps in a body or an attribute; at most 64
  */
 public record Limits(
     int maxRequestBytes,
@@ -33,6 +33,8 @@ public record Limits(
 
   private static final int KIB = 1024;
   private static final int MIB = KIB * KIB;
+  private static final int MOST_ATTRIBUTES = 1024;
+  private static final int MOST_NESTING = 64;
 
   /** What holds when nothing is configured. */
   public static final Limits DEFAULT =
@@ -40,7 +42,8 @@ public record Limits(
 
   /**
    * For bytes whose records were judged before: a limit lowered since must not refuse what was
-   * accepted. Only the depth stays, since reading recurses by it.
+   * accepted. Two stay, because records that were refused are still gone through: reading recurses
+   * by the depth, and looks among the attributes for equal keys.
    */
   public static final Limits ALREADY_JUDGED =
       new Limits(
@@ -48,11 +51,11 @@ public record Limits(
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
+          MOST_ATTRIBUTES,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
-          Integer.MAX_VALUE,
-          64);
+          MOST_NESTING);
 
   public Limits {
     requirePositive("max-request-bytes", maxRequestBytes);
@@ -64,8 +67,13 @@ public record Limits(
     requirePositive("max-value-bytes", maxValueBytes);
     requirePositive("max-name-bytes", maxNameBytes);
     requirePositive("max-nesting", maxNesting);
-    if (maxNesting > 64) {
-      throw new IllegalArgumentException("max-nesting is " + maxNesting + ", at most 64");
+    requireAtMost(MOST_ATTRIBUTES, "max-attributes", maxAttributes);
+    requireAtMost(MOST_NESTING, "max-nesting", maxNesting);
+  }
+
+  private static void requireAtMost(int most, String name, int value) {
+    if (value > most) {
+      throw new IllegalArgumentException(name + " is " + value + ", at most " + most);
     }
   }
 

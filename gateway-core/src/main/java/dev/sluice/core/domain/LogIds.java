@@ -26,7 +26,7 @@ public final class LogIds {
 
   /** The first of {@code count} consecutive identities, which belong to the caller from now on. */
   public synchronized LogId next(int count) {
-    if (count < 0) {
+    if (count < 1) {
       throw new IllegalArgumentException("count is " + count);
     }
     long now = clock.millis();

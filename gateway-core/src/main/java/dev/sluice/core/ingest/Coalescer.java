@@ -86,10 +86,17 @@ final class Coalescer {
     append(before);
     append(now);
     if (armed >= 0) {
-      long awaited = armed;
-      timer.after(bounds.maxWait(), () -> waitedEnough(awaited));
+      arm(armed);
     }
     return part.answer();
+  }
+
+  private void arm(long awaited) {
+    try {
+      timer.after(bounds.maxWait(), () -> waitedEnough(awaited));
+    } catch (RuntimeException _) {
+      waitedEnough(awaited); // a timer that is shutting down: nobody may wait for it
+    }
   }
 
   private boolean overflows(Part part) {
@@ -122,27 +129,36 @@ final class Coalescer {
     append(now);
   }
 
-  private void ended() {
-    List<Part> now;
+  /** What has been waiting for this end, if it was the last. */
+  private List<Part> ended() {
     synchronized (lock) {
       underWay--;
-      now = underWay == 0 ? take() : List.of();
+      return underWay == 0 ? take() : List.of();
     }
-    append(now);
+  }
+
+  /** A loop and not a recursion: under load, a spool that answers at once would never return. */
+  private void append(List<Part> parts) {
+    var rest = parts;
+    while (!rest.isEmpty()) {
+      var appended = appendEach(rest);
+      if (!appended.isDone()) {
+        var _ = appended.whenComplete((_, _) -> append(ended()));
+        return;
+      }
+      rest = ended();
+    }
   }
 
   /** Appends what {@link #take} gave: one entry for each tenant in it. */
-  private void append(List<Part> parts) {
-    if (parts.isEmpty()) {
-      return;
-    }
+  private CompletableFuture<Void> appendEach(List<Part> parts) {
     var byTenant = new LinkedHashMap<String, List<Part>>();
     for (var part : parts) {
       byTenant.computeIfAbsent(part.tenant(), _ -> new ArrayList<>()).add(part);
     }
     var appends =
         byTenant.values().stream().map(this::appendOne).toArray(CompletableFuture<?>[]::new);
-    var _ = CompletableFuture.allOf(appends).whenComplete((_, _) -> ended());
+    return CompletableFuture.allOf(appends);
   }
 
   private CompletableFuture<Void> appendOne(List<Part> parts) {

@@ -194,7 +194,7 @@ public final class IngestLogs {
     }
 
     List<Rejection> verdicts() {
-      if (payload.refused().isEmpty()) {
+      if (payload.refused().isEmpty() && payload.rows() == null) {
         return rejections;
       }
       var all = new ArrayList<>(rejections);

@@ -30,7 +30,12 @@ public record OtlpPayload(
 
   /** OTLP as it came. */
   public static OtlpPayload of(byte[] bytes) {
-    return new OtlpPayload(bytes, bytes.length, null, List.of(), 0, 0);
+    return of(bytes, bytes.length);
+  }
+
+  /** OTLP as it came, in the first {@code length} bytes. */
+  public static OtlpPayload of(byte[] bytes, int length) {
+    return new OtlpPayload(bytes, length, null, List.of(), 0, 0);
   }
 
   int rowOf(int ordinal) {

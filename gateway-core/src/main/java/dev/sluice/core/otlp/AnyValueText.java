@@ -3,6 +3,8 @@ package dev.sluice.core.otlp;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.math.BigDecimal;
+import java.math.MathContext;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.TreeMap;
 
@@ -11,9 +13,10 @@ import java.util.TreeMap;
  * of both look alike in one table.
  *
  * <p>Texts as they are; numbers in ECMAScript's notation; bytes in base64; lists and maps as JSON
- * with sorted keys and with {@code < > &} escaped, as Go's encoder does; a value never set is empty
- * text. The collector has no usable form for numbers that are not finite; here they are {@code
- * NaN}, {@code +Inf} and {@code -Inf}, quoted inside JSON.
+ * with sorted keys and with {@code < > &} and the line separators U+2028 and U+2029 escaped, as
+ * Go's encoder does; a value never set is empty text. The collector has no usable form for numbers
+ * that are not finite; here they are {@code NaN}, {@code +Inf} and {@code -Inf}, quoted inside
+ * JSON.
  */
 public final class AnyValueText {
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
@@ -38,7 +41,7 @@ public final class AnyValueText {
   }
 
   private static void base64(byte[] bytes, int offset, int length, ByteOutput out) {
-    var content = java.util.Arrays.copyOfRange(bytes, offset, offset + length);
+    var content = Arrays.copyOfRange(bytes, offset, offset + length);
     out.write(Base64.getEncoder().encode(content));
   }
 
@@ -56,6 +59,10 @@ public final class AnyValueText {
     var decimal = new BigDecimal(Double.toString(value)).stripTrailingZeros();
     if (magnitude >= 1e-6 && magnitude < 1e21) {
       return decimal.toPlainString();
+    }
+    if (decimal.precision() == 2) { // Java writes two digits where one would do: 4.9E-324
+      var shorter = decimal.round(new MathContext(1)).stripTrailingZeros();
+      decimal = shorter.doubleValue() == value ? shorter : decimal;
     }
     var digits = decimal.unscaledValue().abs().toString();
     int exponent = digits.length() - 1 - decimal.scale();
@@ -219,6 +226,15 @@ public final class AnyValueText {
         case '\t' -> ascii("\\t", out);
         case '\b' -> ascii("\\b", out);
         case '\f' -> ascii("\\f", out);
+        case (byte) 0xE2 -> {
+          if (isLineSeparator(bytes, i, offset + length)) {
+            ascii("\\u202", out);
+            out.writeByte(HEX[bytes[i + 2] & 0xF]);
+            i += 2;
+          } else {
+            out.writeByte(b);
+          }
+        }
         default -> {
           if ((b >= 0 && b < 0x20) || b == '<' || b == '>' || b == '&') {
             ascii("\\u00", out);
@@ -231,5 +247,10 @@ public final class AnyValueText {
       }
     }
     out.writeByte('"');
+  }
+
+  /** U+2028 or U+2029, which JavaScript once took for the end of a line. */
+  private static boolean isLineSeparator(byte[] bytes, int at, int end) {
+    return end - at > 2 && bytes[at + 1] == (byte) 0x80 && (bytes[at + 2] & 0xFE) == 0xA8;
   }
 }

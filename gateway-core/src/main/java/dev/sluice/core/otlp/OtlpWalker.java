@@ -2,6 +2,7 @@ package dev.sluice.core.otlp;
 
 import dev.sluice.core.domain.Limits;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,9 +18,16 @@ import org.jspecify.annotations.Nullable;
  * fields and unexpected wire types are passed over, enum value 0 is never on the wire. Field
  * numbers are those of {@code opentelemetry/proto/logs/v1/logs.proto} (1.x).
  *
+ * <p>Where it is not protobuf-java, on purpose: text that is not UTF-8 costs one record and not the
+ * request; the inside of unknown fields, and of lists and maps below the permitted depth, is not
+ * looked at; a list or map sent in two pieces is its last piece; groups, field numbers of more than
+ * 32 bits and lengths of more than 31 are malformed.
+ *
  * <p>For one thread at a time; reusable, and free of allocation once warm.
  */
 public final class OtlpWalker {
+  private static final byte[] NOTHING = {};
+
   private final Limits limits;
   private final ProtobufInput in = new ProtobufInput();
   private final OtlpRecord log = new OtlpRecord();
@@ -56,19 +64,25 @@ public final class OtlpWalker {
    * throws.
    */
   public void walk(byte[] bytes, int offset, int length, OtlpSink sink) throws MalformedOtlp {
+    Objects.checkFromIndexSize(offset, length, bytes.length);
     in.bytes = bytes;
     in.position = offset;
     log.bytes = bytes;
     records = 0;
     expandedBytes = 0;
     int end = offset + length;
-    while (in.position < end) {
-      int tag = in.tag(end);
-      if (tag == field(1, ProtobufInput.BYTES)) {
-        resourceLogs(in.contentEnd(end), sink);
-      } else {
-        in.skip(tag, end);
+    try {
+      while (in.position < end) {
+        int tag = in.tag(end);
+        if (tag == field(1, ProtobufInput.BYTES)) {
+          resourceLogs(in.contentEnd(end), sink);
+        } else {
+          in.skip(tag, end);
+        }
       }
+    } finally {
+      in.bytes = NOTHING; // an idle walker must not keep a whole request alive
+      log.bytes = NOTHING;
     }
   }
 
@@ -140,7 +154,9 @@ public final class OtlpWalker {
     var scope = log.scope;
     scope.serial++;
     scope.attributes.clear();
+    scope.nameOffset = 0;
     scope.nameLength = 0;
+    scope.versionOffset = 0;
     scope.versionLength = 0;
     scope.schemaUrlOffset = 0;
     scope.schemaUrlLength = 0;
@@ -301,13 +317,17 @@ public final class OtlpWalker {
   }
 
   private void text(int end, int limit, String name) {
-    int length = end - in.position;
-    if (length > limit) {
-      wrong(name, "has " + length + " bytes, limit " + limit);
-    } else if (!Utf8.valid(in.bytes, in.position, end)) {
+    if (size(end - in.position, limit, name) && !Utf8.valid(in.bytes, in.position, end)) {
       wrong(name, "is not valid UTF-8");
     }
     in.position = end;
+  }
+
+  private boolean size(int length, int limit, String name) {
+    if (length > limit) {
+      wrong(name, "has " + length + " bytes, limit " + limit);
+    }
+    return length <= limit;
   }
 
   private void keyValue(int end, Attributes into, String name) throws MalformedOtlp {
@@ -351,10 +371,6 @@ public final class OtlpWalker {
 
   private void anyValue(int end, AnyValue into, int limit, String name, int depth)
       throws MalformedOtlp {
-    into.clear();
-    if (end - in.position > limit + 16L) { // a string's own tag and length may come on top
-      wrong(name, "has " + (end - in.position) + " bytes, limit " + limit);
-    }
     while (in.position < end) {
       int tag = in.tag(end);
       switch (tag) {
@@ -377,13 +393,22 @@ public final class OtlpWalker {
           into.kind = AnyValue.Kind.DOUBLE;
           into.bits = in.fixed64(end);
         }
-        case 5 << 3 | ProtobufInput.BYTES -> container(end, into, AnyValue.Kind.ARRAY, name, depth);
-        case 6 << 3 | ProtobufInput.BYTES -> container(end, into, AnyValue.Kind.MAP, name, depth);
+        case 5 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          size(close - in.position, limit, name);
+          container(close, into, AnyValue.Kind.ARRAY, name, depth);
+        }
+        case 6 << 3 | ProtobufInput.BYTES -> {
+          int close = in.contentEnd(end);
+          size(close - in.position, limit, name);
+          container(close, into, AnyValue.Kind.MAP, name, depth);
+        }
         case 7 << 3 | ProtobufInput.BYTES -> {
           int close = in.contentEnd(end);
           into.kind = AnyValue.Kind.BYTES;
           into.offset = in.position;
           into.length = close - in.position;
+          size(into.length, limit, name);
           in.position = close;
         }
         default -> in.skip(tag, end);
@@ -391,9 +416,8 @@ public final class OtlpWalker {
     }
   }
 
-  private void container(int end, AnyValue into, AnyValue.Kind kind, String name, int depth)
+  private void container(int close, AnyValue into, AnyValue.Kind kind, String name, int depth)
       throws MalformedOtlp {
-    int close = in.contentEnd(end);
     int start = in.position;
     if (depth >= limits.maxNesting()) {
       wrong(name, "is nested deeper than the limit of " + limits.maxNesting());
@@ -412,7 +436,7 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.tag(end);
       if (tag == field(1, ProtobufInput.BYTES)) {
-        anyValue(in.contentEnd(end), scratchBelow, Integer.MAX_VALUE - 16, name, depth);
+        anyValue(in.contentEnd(end), scratchBelow, Integer.MAX_VALUE, name, depth);
       } else {
         in.skip(tag, end);
       }
@@ -433,7 +457,7 @@ public final class OtlpWalker {
           case 1 << 3 | ProtobufInput.BYTES ->
               text(in.contentEnd(close), limits.maxKeyBytes(), name);
           case 2 << 3 | ProtobufInput.BYTES ->
-              anyValue(in.contentEnd(close), scratchBelow, Integer.MAX_VALUE - 16, name, depth);
+              anyValue(in.contentEnd(close), scratchBelow, Integer.MAX_VALUE, name, depth);
           default -> in.skip(inner, close);
         }
       }

@@ -1,0 +1,34 @@
+# The verbs of this project; `make help` tells them.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help run test demo bench package clean
+
+JAR := gateway-api/target/sluice-app.jar
+JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
+MAVEN := JAVA_HOME="$$(bin/jdk25)" mvn
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+run: package ## start the gateway, with a Redis and a ClickHouse of its own unless told of yours
+	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED \
+	  --sun-misc-unsafe-memory-access=allow -jar $(JAR)
+
+test: ## everything that must hold, on real engines
+	@bin/requirements
+	@$(MAVEN) verify
+
+demo: ## send real lines to a running gateway and read them back; LOGS=file for lines of yours
+	@bin/demo
+
+bench: ## JMH benchmarks; ARGS='OtlpWalker -prof gc' for some of them
+	@bin/requirements
+	@$(MAVEN) -q -pl gateway-bench -am package -DskipTests
+	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" -jar gateway-bench/target/benchmarks.jar $(ARGS)
+
+package:
+	@bin/requirements
+	@$(MAVEN) -q -pl gateway-api -am package -DskipTests
+
+clean: ## forget what was built; data and cache stay
+	@$(MAVEN) -q clean

@@ -1,0 +1,101 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.embedded.EmbeddedClickHouse;
+import dev.sluice.embedded.EmbeddedRedis;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where Redis and ClickHouse are: those that are configured, or else engines started here, at the
+ * same time since each takes a second, and ended with the application.
+ */
+final class Backends implements AutoCloseable {
+  private final @Nullable EmbeddedRedis redis;
+  private final @Nullable EmbeddedClickHouse clickHouse;
+  private final String redisUrl;
+  private final String clickHouseUrl;
+
+  Backends(
+      RedisProperties redisSettings,
+      ClickHouseProperties clickHouseSettings,
+      EmbeddedProperties embedded) {
+    var starting =
+        redisSettings.url() == null
+            ? CompletableFuture.supplyAsync(() -> startRedis(embedded))
+            : null;
+    EmbeddedClickHouse startedClickHouse = null;
+    try {
+      if (clickHouseSettings.url() == null) {
+        startedClickHouse = startClickHouse(clickHouseSettings, embedded);
+      }
+    } catch (RuntimeException e) {
+      if (starting != null) {
+        var _ = starting.thenAccept(EmbeddedRedis::close).exceptionally(_ -> null).join();
+      }
+      throw e;
+    }
+    clickHouse = startedClickHouse;
+    redis = starting == null ? null : joined(starting);
+    redisUrl = redis == null ? String.valueOf(redisSettings.url()) : redis.url();
+    clickHouseUrl =
+        clickHouse == null ? String.valueOf(clickHouseSettings.url()) : clickHouse.url();
+  }
+
+  private EmbeddedRedis joined(CompletableFuture<EmbeddedRedis> starting) {
+    try {
+      return starting.join();
+    } catch (CompletionException e) {
+      if (clickHouse != null) {
+        clickHouse.close();
+      }
+      throw e.getCause() instanceof RuntimeException cause ? cause : e;
+    }
+  }
+
+  private static EmbeddedRedis startRedis(EmbeddedProperties embedded) {
+    return EmbeddedRedis.start(
+        new EmbeddedRedis.Settings(
+            embedded.directory().resolve("redis"),
+            embedded.redis().port(),
+            embedded.redis().maxMemory()));
+  }
+
+  private static EmbeddedClickHouse startClickHouse(
+      ClickHouseProperties settings, EmbeddedProperties embedded) {
+    return EmbeddedClickHouse.start(
+        new EmbeddedClickHouse.Settings(
+            embedded.directory().resolve("clickhouse"),
+            embedded.cache(),
+            embedded.clickhouse().httpPort(),
+            embedded.clickhouse().tcpPort(),
+            settings.user(),
+            settings.password()));
+  }
+
+  String redisUrl() {
+    return redisUrl;
+  }
+
+  String clickHouseUrl() {
+    return clickHouseUrl;
+  }
+
+  @Nullable EmbeddedRedis redis() {
+    return redis;
+  }
+
+  @Nullable EmbeddedClickHouse clickHouse() {
+    return clickHouse;
+  }
+
+  @Override
+  public void close() {
+    if (clickHouse != null) {
+      clickHouse.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
+  }
+}

@@ -1,0 +1,123 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.core.delivery.Backoff;
+import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.core.port.LogStore;
+import dev.sluice.redis.RedisSpool;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.random.RandomGenerator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.context.ApplicationListener;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.event.ContextClosedEvent;
+
+/**
+ * Starts the delivery workers before the doors open and ends them after the doors are shut, so that
+ * what was accepted last is delivered too, as far as the shutdown budget reaches.
+ */
+final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+  private static final Logger LOG = LoggerFactory.getLogger(DeliveryLifecycle.class);
+
+  /** Below the web servers' phases: started before them, stopped after them. */
+  private static final int PHASE = 0;
+
+  private final RedisSpool spool;
+  private final LogStore store;
+  private final DeliveryMeter meter;
+  private final InstantSource clock;
+  private final int shards;
+  private final DeliveryProperties settings;
+  private final Duration budget;
+  private volatile List<DeliveryWorker> workers = List.of();
+  private volatile long deadline = Long.MAX_VALUE;
+
+  DeliveryLifecycle(
+      RedisSpool spool,
+      LogStore store,
+      DeliveryMeter meter,
+      InstantSource clock,
+      int shards,
+      DeliveryProperties settings,
+      Duration budget) {
+    this.spool = spool;
+    this.store = store;
+    this.meter = meter;
+    this.clock = clock;
+    this.shards = shards;
+    this.settings = settings;
+    this.budget = budget;
+  }
+
+  List<DeliveryWorker> workers() {
+    return workers;
+  }
+
+  @Override
+  public void start() {
+    var started = new ArrayList<DeliveryWorker>();
+    for (int shard = 0; shard < shards; shard++) {
+      var backoff =
+          new Backoff(
+              settings.firstPause(),
+              settings.longestPause(),
+              Thread::sleep,
+              RandomGenerator.getDefault());
+      started.add(
+          DeliveryWorker.start(
+              String.valueOf(shard), spool.deliveries(shard), store, meter, backoff, clock));
+    }
+    workers = List.copyOf(started);
+  }
+
+  /** The budget counts from the moment the end was asked for, whatever the doors need of it. */
+  @Override
+  public void onApplicationEvent(ContextClosedEvent event) {
+    if (deadline == Long.MAX_VALUE) {
+      deadline = System.nanoTime() + budget.toNanos();
+    }
+  }
+
+  @Override
+  public void stop() {
+    var ending = workers;
+    workers = List.of();
+    ending.forEach(DeliveryWorker::drain);
+    for (var worker : ending) {
+      worker.end(remaining());
+      worker.close();
+    }
+    LOG.info("delivery ended, {}", left());
+  }
+
+  private Duration remaining() {
+    return deadline == Long.MAX_VALUE
+        ? budget
+        : Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+  }
+
+  private String left() {
+    try {
+      long entries = spool.depth().entries();
+      return entries == 0
+          ? "nothing is left in the spool"
+          : entries + " entries stay in the spool until the next start";
+    } catch (RuntimeException e) {
+      return "what is left in the spool is not known: " + e.getMessage();
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return !workers.isEmpty();
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+}

@@ -1,0 +1,32 @@
+package dev.sluice.api.boot;
+
+import java.time.Duration;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * The way out. A batch is full by whichever bound is met first.
+ *
+ * @param maxRecords log records in a batch
+ * @param maxBytes bytes of a batch, each record counted with its resource
+ * @param maxAge how long the first entry of a batch waits for more
+ * @param firstPause pause after a first failure; it doubles
+ * @param longestPause longest pause between two tries
+ */
+@ConfigurationProperties("sluice.delivery")
+record DeliveryProperties(
+    @DefaultValue("500000") int maxRecords,
+    @DefaultValue("256MB") DataSize maxBytes,
+    @DefaultValue("1s") Duration maxAge,
+    @DefaultValue("200ms") Duration firstPause,
+    @DefaultValue("15s") Duration longestPause) {
+
+  DeliveryProperties {
+    Setting.requirePositive("sluice.delivery.max-records", maxRecords);
+    Setting.requirePositive("sluice.delivery.max-bytes", maxBytes);
+    Setting.requirePositive("sluice.delivery.max-age", maxAge);
+    Setting.requirePositive("sluice.delivery.first-pause", firstPause);
+    Setting.requirePositive("sluice.delivery.longest-pause", longestPause);
+  }
+}

@@ -1,0 +1,47 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.core.ingest.IngestLogs.Coalescing;
+import java.time.Duration;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * The way in.
+ *
+ * @param maxInFlight bytes that all requests together may hold until they are answered; beyond it
+ *     clients are told to come again
+ * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
+ * @param coalesceRecords log records at which a spool entry of several requests is full
+ * @param coalesceBytes OTLP bytes at which a spool entry of several requests is full
+ * @param coalesceWait how long a request may wait for others to share its entry; alone on an idle
+ *     gateway it does not
+ * @param otlpHttpPort second port for OTLP over HTTP, the one that OpenTelemetry SDKs send to by
+ *     default; 0 for any free one, -1 for none
+ */
+@ConfigurationProperties("sluice.ingest")
+record IngestProperties(
+    @DefaultValue("256MB") DataSize maxInFlight,
+    @DefaultValue("10s") Duration answerWithin,
+    @DefaultValue("10000") int coalesceRecords,
+    @DefaultValue("1MB") DataSize coalesceBytes,
+    @DefaultValue("5ms") Duration coalesceWait,
+    @DefaultValue("4318") int otlpHttpPort) {
+
+  IngestProperties {
+    Setting.requirePositive("sluice.ingest.max-in-flight", maxInFlight);
+    Setting.requirePositive("sluice.ingest.answer-within", answerWithin);
+    Setting.requirePositive("sluice.ingest.coalesce-records", coalesceRecords);
+    Setting.requirePositive("sluice.ingest.coalesce-wait", coalesceWait);
+    if (otlpHttpPort != -1) {
+      Setting.requirePort("sluice.ingest.otlp-http-port", otlpHttpPort);
+    }
+  }
+
+  Coalescing coalescing() {
+    return new Coalescing(
+        coalesceRecords,
+        Setting.bytes("sluice.ingest.coalesce-bytes", coalesceBytes),
+        coalesceWait);
+  }
+}

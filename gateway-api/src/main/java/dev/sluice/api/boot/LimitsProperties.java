@@ -1,0 +1,51 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.core.domain.Limits;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
+
+/**
+ * The one table of limits; it rules every entrance and the OpenAPI document.
+ *
+ * @param maxRequest one request, on the wire and again after decompression
+ * @param maxRecords log records in one request
+ * @param maxExpanded all records of one request, each counted with its resource and scope
+ * @param maxBody the body of one record
+ * @param maxAttributes attributes of one record, resource or scope
+ * @param maxKey an attribute's key
+ * @param maxValue an attribute's value
+ * @param maxName service, host, scope, event and severity names and schema URLs
+ * @param maxNesting depth of lists and maps in a body or an attribute, at most 64
+ */
+@ConfigurationProperties("sluice.limits")
+record LimitsProperties(
+    @DefaultValue("64MB") DataSize maxRequest,
+    @DefaultValue("200000") int maxRecords,
+    @DefaultValue("256MB") DataSize maxExpanded,
+    @DefaultValue("1MB") DataSize maxBody,
+    @DefaultValue("256") int maxAttributes,
+    @DefaultValue("256B") DataSize maxKey,
+    @DefaultValue("64KB") DataSize maxValue,
+    @DefaultValue("1KB") DataSize maxName,
+    @DefaultValue("32") int maxNesting) {
+
+  LimitsProperties {
+    Setting.requirePositive("sluice.limits.max-records", maxRecords);
+    Setting.requirePositive("sluice.limits.max-attributes", maxAttributes);
+    Setting.requirePositive("sluice.limits.max-nesting", maxNesting);
+  }
+
+  Limits limits() {
+    return new Limits(
+        Setting.bytes("sluice.limits.max-request", maxRequest),
+        maxRecords,
+        Setting.bytes("sluice.limits.max-expanded", maxExpanded),
+        Setting.bytes("sluice.limits.max-body", maxBody),
+        maxAttributes,
+        Setting.bytes("sluice.limits.max-key", maxKey),
+        Setting.bytes("sluice.limits.max-value", maxValue),
+        Setting.bytes("sluice.limits.max-name", maxName),
+        maxNesting);
+  }
+}

@@ -1,0 +1,29 @@
+package dev.sluice.api.boot;
+
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The spool on Redis Streams.
+ *
+ * @param url {@code redis://[user][:password@]host:port[/db]} of your Redis, 6.2 or later; when
+ *     unset the gateway starts one of its own
+ * @param shards streams the logs are spread over; one is enough but for Redis Cluster
+ * @param timeout how long Redis may take to answer
+ * @param claimIdle for how long an entry must lie with a consumer before another takes it over
+ */
+@ConfigurationProperties("sluice.redis")
+record RedisProperties(
+    @Nullable String url,
+    @DefaultValue("1") int shards,
+    @DefaultValue("5s") Duration timeout,
+    @DefaultValue("2m") Duration claimIdle) {
+
+  RedisProperties {
+    Setting.requirePositive("sluice.redis.shards", shards);
+    Setting.requirePositive("sluice.redis.timeout", timeout);
+    Setting.requirePositive("sluice.redis.claim-idle", claimIdle);
+  }
+}

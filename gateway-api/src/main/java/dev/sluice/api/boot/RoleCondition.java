@@ -1,0 +1,26 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.api.boot.SluiceProperties.Role;
+import java.util.Set;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.context.annotation.Condition;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.core.type.AnnotatedTypeMetadata;
+
+/** Whether {@code sluice.roles} has a role; both when it is unset. */
+abstract class RoleCondition implements Condition {
+  private final Role role;
+
+  RoleCondition(Role role) {
+    this.role = role;
+  }
+
+  @Override
+  public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
+    return Binder.get(context.getEnvironment())
+        .bind("sluice.roles", Bindable.setOf(Role.class))
+        .orElse(Set.of(Role.values()))
+        .contains(role);
+  }
+}

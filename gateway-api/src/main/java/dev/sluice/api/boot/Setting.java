@@ -1,0 +1,43 @@
+package dev.sluice.api.boot;
+
+import java.time.Duration;
+import org.springframework.util.unit.DataSize;
+
+/** Refusals that name the key, so that a wrong setting is found where it was made. */
+final class Setting {
+  private Setting() {}
+
+  static void requirePositive(String key, Duration value) {
+    if (!value.isPositive()) {
+      throw new IllegalArgumentException(key + " must be positive, is " + value);
+    }
+  }
+
+  static void requirePositive(String key, DataSize value) {
+    if (value.toBytes() <= 0) {
+      throw new IllegalArgumentException(key + " must be positive, is " + value);
+    }
+  }
+
+  static void requirePositive(String key, long value) {
+    if (value <= 0) {
+      throw new IllegalArgumentException(key + " must be positive, is " + value);
+    }
+  }
+
+  /** A size that fits an array. */
+  static int bytes(String key, DataSize value) {
+    requirePositive(key, value);
+    if (value.toBytes() > Integer.MAX_VALUE - 8) {
+      throw new IllegalArgumentException(key + " must be below 2GB, is " + value);
+    }
+    return (int) value.toBytes();
+  }
+
+  /** 0 is any free port, for tests. */
+  static void requirePort(String key, int value) {
+    if (value < 0 || value > 65_535) {
+      throw new IllegalArgumentException(key + " must be a port, is " + value);
+    }
+  }
+}

@@ -1,0 +1,233 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.api.boot.SluiceProperties.Role;
+import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.ops.DeliveryHealth;
+import dev.sluice.api.ops.GatewayGauges;
+import dev.sluice.api.ops.LedgerEndpoint;
+import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.api.ops.SpoolHealth;
+import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseSettings;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Timer;
+import dev.sluice.redis.RedisDeliveries;
+import dev.sluice.redis.RedisSpool;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.InetAddress;
+import java.net.UnknownHostException;
+import java.time.InstantSource;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
+
+/** Puts the halves together: which adapter stands behind which port. */
+@Configuration(proxyBeanMethods = false)
+class Wiring {
+
+  @Bean
+  InstantSource clock() {
+    return InstantSource.system();
+  }
+
+  @Bean
+  Limits limits(LimitsProperties properties) {
+    return properties.limits();
+  }
+
+  @Bean(destroyMethod = "close")
+  Backends backends(
+      RedisProperties redis, ClickHouseProperties clickHouse, EmbeddedProperties embedded) {
+    return new Backends(redis, clickHouse, embedded);
+  }
+
+  @Bean(destroyMethod = "close")
+  RedisSpool spool(
+      Backends backends,
+      SluiceProperties sluice,
+      RedisProperties redis,
+      DeliveryProperties delivery,
+      InstantSource clock,
+      Environment environment) {
+    return new RedisSpool(
+        new RedisSpool.Settings(
+            backends.redisUrl(),
+            redis.shards(),
+            "sluice",
+            "sluice",
+            instance(sluice, environment),
+            new RedisDeliveries.Bounds(
+                delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
+            redis.claimIdle(),
+            redis.timeout()),
+        clock);
+  }
+
+  /** The same after a restart, so that what this process had in hand goes on at once. */
+  private static String instance(SluiceProperties sluice, Environment environment) {
+    var configured = sluice.instance();
+    if (configured != null) {
+      return configured;
+    }
+    try {
+      return InetAddress.getLocalHost().getHostName()
+          + "-"
+          + environment.getProperty("server.port", "8080");
+    } catch (UnknownHostException _) {
+      return "localhost-" + environment.getProperty("server.port", "8080");
+    }
+  }
+
+  @Bean(destroyMethod = "close")
+  ClickHouseLogStore store(
+      Backends backends, SluiceProperties sluice, ClickHouseProperties properties) {
+    return new ClickHouseLogStore(
+        new ClickHouseSettings(
+            backends.clickHouseUrl(),
+            properties.user(),
+            properties.password(),
+            properties.database(),
+            properties.insertTimeout(),
+            properties.queryTimeout(),
+            Setting.bytes("sluice.clickhouse.max-insert", properties.maxInsert()),
+            properties.indexes(),
+            sluice.retention()));
+  }
+
+  @Bean
+  MicrometerMeters meters(MeterRegistry registry) {
+    return new MicrometerMeters(registry);
+  }
+
+  @Bean(destroyMethod = "shutdownNow")
+  ScheduledThreadPoolExecutor timerThread() {
+    var executor =
+        new ScheduledThreadPoolExecutor(
+            1, Thread.ofPlatform().name("sluice-timer").daemon().factory());
+    executor.setRemoveOnCancelPolicy(true);
+    return executor;
+  }
+
+  @Bean
+  MemoryBudget memoryBudget(IngestProperties properties) {
+    Setting.requirePositive("sluice.ingest.max-in-flight", properties.maxInFlight());
+    return new MemoryBudget(properties.maxInFlight().toBytes());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestLogs ingestLogs(
+      RedisSpool spool,
+      Limits limits,
+      IngestProperties properties,
+      InstantSource clock,
+      ScheduledThreadPoolExecutor timerThread,
+      MicrometerMeters meters) {
+    Timer timer =
+        (delay, task) -> {
+          var _ = timerThread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+        };
+    return new IngestLogs(spool, limits, properties.coalescing(), clock, timer, meters);
+  }
+
+  @Bean
+  RouterFunction<ServerResponse> routes(
+      ObjectProvider<IngestLogs> ingest,
+      ClickHouseLogStore store,
+      Limits limits,
+      MemoryBudget budget,
+      IngestProperties properties) {
+    return LogsRoutes.of(ingest.getIfAvailable(), store, limits, budget, properties.answerWithin());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpHttpPort otlpHttpPort(
+      IngestLogs ingest,
+      Limits limits,
+      MemoryBudget budget,
+      IngestProperties properties,
+      Environment environment) {
+    return new OtlpHttpPort(
+        environment.getProperty("server.address"),
+        properties.otlpHttpPort(),
+        LogsRoutes.otlp(ingest, limits, budget, properties.answerWithin()));
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpLogsService otlpLogsService(
+      IngestLogs ingest, MemoryBudget budget, IngestProperties properties) {
+    return new OtlpLogsService(ingest, budget, properties.answerWithin());
+  }
+
+  /** Judging a request takes less than the hand-over to another thread would. */
+  @Bean
+  GrpcServerExecutorProvider grpcExecutor() {
+    return () -> Runnable::run;
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryLifecycle deliveryLifecycle(
+      RedisSpool spool,
+      ClickHouseLogStore store,
+      MicrometerMeters meters,
+      SluiceProperties sluice,
+      RedisProperties redis,
+      DeliveryProperties delivery,
+      InstantSource clock) {
+    return new DeliveryLifecycle(
+        spool, store, meters, clock, redis.shards(), delivery, sluice.shutdownBudget());
+  }
+
+  @Bean
+  LedgerEndpoint ledgerEndpoint(RedisSpool spool, ClickHouseLogStore store) {
+    return new LedgerEndpoint(spool, store);
+  }
+
+  @Bean
+  GatewayGauges gauges(RedisSpool spool, MemoryBudget budget) {
+    return new GatewayGauges(spool, budget);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  SpoolHealth spoolHealthIndicator(RedisSpool spool) {
+    return new SpoolHealth(spool);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, RedisSpool spool) {
+    return new DeliveryHealth(delivery::workers, spool);
+  }
+
+  @Bean
+  StoreHealth clickhouseHealthIndicator(ClickHouseLogStore store) {
+    return new StoreHealth(store::unavailable);
+  }
+
+  static final class IngestRole extends RoleCondition {
+    IngestRole() {
+      super(Role.INGEST);
+    }
+  }
+
+  static final class DeliverRole extends RoleCondition {
+    DeliverRole() {
+      super(Role.DELIVER);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ingest.OtlpPayload;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
+
+/** What every HTTP entrance does: read, decode, hand in, and give the memory back. */
+final class Intake {
+  private static final Logger LOG = LoggerFactory.getLogger(Intake.class);
+  private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
+
+  /** Above this, judging a body would keep its event loop's other connections waiting. */
+  private static final int LONG_WORK = 1 << 20;
+
+  private final IngestLogs ingest;
+  private final RequestBody bodies;
+  private final MemoryBudget budget;
+  private final Duration answerWithin;
+
+  Intake(IngestLogs ingest, RequestBody bodies, MemoryBudget budget, Duration answerWithin) {
+    this.ingest = ingest;
+    this.bodies = bodies;
+    this.budget = budget;
+    this.answerWithin = answerWithin;
+  }
+
+  /**
+   * Emits {@link Ingested.Accepted}; whatever else becomes of the request is a {@link
+   * RequestRefused}.
+   */
+  Mono<Ingested.Accepted> take(
+      ServerRequest request, String entrance, Function<byte[], OtlpPayload> decoder) {
+    return Mono.using(
+        () -> new Reservation(budget),
+        reservation ->
+            bodies
+                .read(request, reservation)
+                .flatMap(body -> offLoop(body))
+                .flatMap(
+                    body -> {
+                      var payload = decoder.apply(body);
+                      if (payload.bytes() != body) {
+                        reservation.add(payload.bytes().length);
+                      }
+                      return Mono.fromCompletionStage(ingest.accept(entrance, payload))
+                          .timeout(answerWithin);
+                    })
+                .map(Intake::accepted)
+                .onErrorMap(Intake::refusal),
+        Reservation::close);
+  }
+
+  private static Mono<byte[]> offLoop(byte[] body) {
+    return body.length > LONG_WORK
+        ? Mono.just(body).publishOn(Schedulers.parallel())
+        : Mono.just(body);
+  }
+
+  private static Ingested.Accepted accepted(Ingested ingested) {
+    return switch (ingested) {
+      case Ingested.Accepted accepted -> accepted;
+      case Ingested.Malformed(var reason) ->
+          throw RequestRefused.malformed("malformed OTLP: " + reason);
+      case Ingested.TooLarge(var reason) -> throw RequestRefused.tooLarge(reason);
+      case Ingested.Busy(var retryAfter) -> throw RequestRefused.busy(retryAfter);
+    };
+  }
+
+  /**
+   * Whatever is not the client's mistake is answered 503, never 500: OTLP clients retry the first
+   * and throw the logs away on the second.
+   */
+  private static Throwable refusal(Throwable failure) {
+    if (failure instanceof RequestRefused) {
+      return failure;
+    }
+    if (!(failure instanceof TimeoutException)) {
+      LOG.warn("logs not taken", failure);
+    }
+    return RequestRefused.busy(UNKNOWN_TROUBLE);
+  }
+}

@@ -1,0 +1,47 @@
+package dev.sluice.api.http;
+
+import java.io.ByteArrayOutputStream;
+import java.util.function.Consumer;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.ObjectReadContext;
+import tools.jackson.core.ObjectWriteContext;
+import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.json.JsonFactory;
+
+/** The one JSON reader and writer of this package: streaming, no objects in between. */
+final class Json {
+
+  /**
+   * Jackson's own limits would fail a whole request; ours give a verdict on one record. So its are
+   * wide, and only what would cost memory out of proportion stays bounded: depth, and digits.
+   */
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(10_000)
+                  .maxStringLength(Integer.MAX_VALUE)
+                  .maxNameLength(Integer.MAX_VALUE)
+                  .maxNumberLength(1000)
+                  .build())
+          .build();
+
+  private Json() {}
+
+  static JsonParser parse(byte[] bytes, int offset, int length) {
+    return FACTORY.createParser(ObjectReadContext.empty(), bytes, offset, length);
+  }
+
+  static JsonParser parse(char[] text, int offset, int length) {
+    return FACTORY.createParser(ObjectReadContext.empty(), text, offset, length);
+  }
+
+  static byte[] write(Consumer<JsonGenerator> writer) {
+    var out = new ByteArrayOutputStream(256);
+    try (var json = FACTORY.createGenerator(ObjectWriteContext.empty(), out)) {
+      writer.accept(json);
+    }
+    return out.toByteArray();
+  }
+}

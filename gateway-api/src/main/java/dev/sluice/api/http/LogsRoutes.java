@@ -1,0 +1,73 @@
+package dev.sluice.api.http;
+
+import static org.springframework.web.reactive.function.server.RequestPredicates.path;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
+import org.springframework.http.HttpStatus;
+import org.springframework.web.reactive.function.server.HandlerFunction;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/** All paths of the HTTP surface, and which handler answers them. */
+public final class LogsRoutes {
+  private LogsRoutes() {}
+
+  /**
+   * @param ingest the way in; null when this process does not take logs
+   * @param reader the way back
+   * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
+   */
+  public static RouterFunction<ServerResponse> of(
+      @Nullable IngestLogs ingest,
+      LogReader reader,
+      Limits limits,
+      MemoryBudget budget,
+      Duration answerWithin) {
+    var routes = RouterFunctions.route();
+    var queries = new QueryHandler(reader);
+    if (ingest != null) {
+      var intake = new Intake(ingest, new RequestBody(limits), budget, answerWithin);
+      var natively = new NativeLogsHandler(intake, limits);
+      var otlp = new OtlpLogsHandler(intake, limits);
+      routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), only(HttpMethod.POST));
+      routes.POST("/api/v1/logs", natively::post);
+    }
+    return routes
+        .GET("/api/v1/logs", queries::get)
+        .route(path("/api/v1/logs"), only(HttpMethod.GET, HttpMethod.POST))
+        .add(new ApiDescription(limits).routes())
+        .route(path("/**"), LogsRoutes::notFound)
+        .build();
+  }
+
+  /** OTLP alone, for its own port. */
+  public static RouterFunction<ServerResponse> otlp(
+      IngestLogs ingest, Limits limits, MemoryBudget budget, Duration answerWithin) {
+    var intake = new Intake(ingest, new RequestBody(limits), budget, answerWithin);
+    return RouterFunctions.route()
+        .POST("/v1/logs", new OtlpLogsHandler(intake, limits)::post)
+        .route(path("/v1/logs"), only(HttpMethod.POST))
+        .route(path("/**"), LogsRoutes::notFound)
+        .build();
+  }
+
+  private static HandlerFunction<ServerResponse> only(HttpMethod... methods) {
+    var allow = Arrays.stream(methods).map(HttpMethod::name).collect(Collectors.joining(", "));
+    return _ -> Problem.methodNotAllowed(allow);
+  }
+
+  private static Mono<ServerResponse> notFound(ServerRequest unused) {
+    return Problem.of(HttpStatus.NOT_FOUND, "nothing is here");
+  }
+}

@@ -1,0 +1,118 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.OtlpPayload;
+import java.util.Locale;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.InvalidMediaTypeException;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/** {@code POST /api/v1/logs}: a JSON object, an array of them, or one a line. */
+final class NativeLogsHandler {
+  static final String ACK = "sluice-ack";
+  private static final String DURABLE = "durable";
+  private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
+
+  private final Intake intake;
+  private final Limits limits;
+
+  NativeLogsHandler(Intake intake, Limits limits) {
+    this.intake = intake;
+    this.limits = limits;
+  }
+
+  Mono<ServerResponse> post(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              requireAck(request);
+              var taken =
+                  isNdjson(request)
+                      ? intake.take(request, "http-ndjson", this::ndjson)
+                      : intake.take(request, "http-json", this::json);
+              return taken.flatMap(NativeLogsHandler::answer);
+            })
+        .onErrorResume(RequestRefused.class, Problem::of);
+  }
+
+  private OtlpPayload json(byte[] body) {
+    return NativeLogs.ofJson(body, limits);
+  }
+
+  private OtlpPayload ndjson(byte[] body) {
+    return NativeLogs.ofNdjson(body, limits);
+  }
+
+  private static boolean isNdjson(ServerRequest request) {
+    var type = mediaType(request);
+    var name = type.getType() + "/" + type.getSubtype();
+    return switch (name.toLowerCase(Locale.ROOT)) {
+      case "application/json" -> false;
+      case "application/x-ndjson", "application/ndjson", "application/jsonl" -> true;
+      default ->
+          throw RequestRefused.unsupported(
+              "content type is not one of application/json, application/x-ndjson");
+    };
+  }
+
+  /** The content type, of which a charset other than UTF-8 is not understood. */
+  static MediaType mediaType(ServerRequest request) {
+    var header = request.headers().firstHeader("Content-Type");
+    if (header == null) {
+      throw RequestRefused.unsupported("content type is missing");
+    }
+    try {
+      var type = MediaType.parseMediaType(header);
+      var charset = type.getParameter("charset");
+      if (charset != null && !charset.replace("\"", "").equalsIgnoreCase("utf-8")) {
+        throw RequestRefused.unsupported("charset is not utf-8");
+      }
+      return type;
+    } catch (InvalidMediaTypeException _) {
+      throw RequestRefused.unsupported("content type cannot be read");
+    }
+  }
+
+  /**
+   * {@code accepted} is granted by more than it asks for; {@code stored} cannot be promised yet.
+   */
+  private static void requireAck(ServerRequest request) {
+    var ack = request.headers().firstHeader(ACK);
+    if (ack != null && !ack.equals(DURABLE) && !ack.equals("accepted")) {
+      throw RequestRefused.malformed(ACK + " is not one of accepted, durable");
+    }
+  }
+
+  private static Mono<ServerResponse> answer(Ingested.Accepted result) {
+    if (result.accepted() == 0) {
+      return Problem.of(
+          HttpStatus.BAD_REQUEST,
+          result.rejectedCount() == 0
+              ? "no logs in the request"
+              : "all " + result.rejectedCount() + " logs were rejected",
+          result.rejected());
+    }
+    var response =
+        ServerResponse.status(HttpStatus.ACCEPTED)
+            .contentType(MediaType.APPLICATION_JSON)
+            .header(ACK, DURABLE);
+    if (result.accepted() == 1 && result.rejectedCount() == 0) {
+      return response.bodyValue(ONE_ACCEPTED);
+    }
+    return response.bodyValue(
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              json.writeNumberProperty("accepted", result.accepted());
+              Problem.rejections(json, result.rejected());
+              if (result.rejectedCount() > result.rejected().size()) {
+                json.writeNumberProperty("rejected_total", result.rejectedCount());
+              }
+              json.writeStringProperty("ack", DURABLE);
+              json.writeEndObject();
+            }));
+  }
+}

@@ -1,0 +1,311 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpWriter;
+import java.math.BigInteger;
+import java.util.Base64;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+
+/**
+ * OTLP in JSON to OTLP in protobuf, message by message, driven by a table of the fields.
+ *
+ * <p>The mapping is proto3's with OTLP's exceptions: trace and span ids are hexadecimal, enums are
+ * integers (names are understood too), names are lowerCamelCase (and snake_case is understood),
+ * unknown fields are ignored. What does not fit the mapping makes the request malformed, as it does
+ * in protobuf.
+ */
+final class OtlpJson {
+
+  private enum Kind {
+    TEXT,
+    HEX,
+    BASE64,
+    INT64,
+    UINT32,
+    ENUM,
+    BOOL,
+    DOUBLE,
+    FIXED64,
+    FIXED32,
+    MESSAGE,
+    /** A message below which values nest. */
+    CONTAINER
+  }
+
+  private record Field(int number, Kind kind, boolean repeated, @Nullable Message message) {}
+
+  private static final class Message {
+    private final Map<String, Field> fields = new HashMap<>();
+
+    Message with(String name, int number, Kind kind) {
+      return put(name, new Field(number, kind, false, null));
+    }
+
+    Message with(String name, int number, Message message) {
+      return put(name, new Field(number, Kind.MESSAGE, false, message));
+    }
+
+    Message withMany(String name, int number, Message message) {
+      return put(name, new Field(number, Kind.MESSAGE, true, message));
+    }
+
+    Message withContainer(String name, int number, Message message) {
+      return put(name, new Field(number, Kind.CONTAINER, false, message));
+    }
+
+    private Message put(String name, Field field) {
+      fields.put(name, field);
+      fields.put(name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), field);
+      return this;
+    }
+  }
+
+  private static final Message REQUEST = schema();
+
+  /** Field numbers of opentelemetry/proto/{collector/logs,logs,resource,common}/v1. */
+  private static Message schema() {
+    var any = new Message();
+    var keyValue = new Message().with("key", 1, Kind.TEXT).with("value", 2, any);
+    any.with("stringValue", 1, Kind.TEXT)
+        .with("boolValue", 2, Kind.BOOL)
+        .with("intValue", 3, Kind.INT64)
+        .with("doubleValue", 4, Kind.DOUBLE)
+        .withContainer("arrayValue", 5, new Message().withMany("values", 1, any))
+        .withContainer("kvlistValue", 6, new Message().withMany("values", 1, keyValue))
+        .with("bytesValue", 7, Kind.BASE64);
+    var record =
+        new Message()
+            .with("timeUnixNano", 1, Kind.FIXED64)
+            .with("severityNumber", 2, Kind.ENUM)
+            .with("severityText", 3, Kind.TEXT)
+            .with("body", 5, any)
+            .withMany("attributes", 6, keyValue)
+            .with("droppedAttributesCount", 7, Kind.UINT32)
+            .with("flags", 8, Kind.FIXED32)
+            .with("traceId", 9, Kind.HEX)
+            .with("spanId", 10, Kind.HEX)
+            .with("observedTimeUnixNano", 11, Kind.FIXED64)
+            .with("eventName", 12, Kind.TEXT);
+    var scope =
+        new Message()
+            .with("name", 1, Kind.TEXT)
+            .with("version", 2, Kind.TEXT)
+            .withMany("attributes", 3, keyValue)
+            .with("droppedAttributesCount", 4, Kind.UINT32);
+    var scopeLogs =
+        new Message()
+            .with("scope", 1, scope)
+            .withMany("logRecords", 2, record)
+            .with("schemaUrl", 3, Kind.TEXT);
+    var resource =
+        new Message()
+            .withMany("attributes", 1, keyValue)
+            .with("droppedAttributesCount", 2, Kind.UINT32);
+    var resourceLogs =
+        new Message()
+            .with("resource", 1, resource)
+            .withMany("scopeLogs", 2, scopeLogs)
+            .with("schemaUrl", 3, Kind.TEXT);
+    return new Message().withMany("resourceLogs", 1, resourceLogs);
+  }
+
+  private final OtlpWriter out;
+  private final int maxDepth;
+
+  private OtlpJson(OtlpWriter out, int maxDepth) {
+    this.out = out;
+    this.maxDepth = maxDepth;
+  }
+
+  static OtlpPayload read(byte[] body, Limits limits) {
+    var out = new ByteOutput(body.length / 2);
+    if (body.length > 0) {
+      JsonText.read(
+          body,
+          0,
+          body.length,
+          1,
+          parser -> {
+            if (parser.nextToken() != JsonToken.START_OBJECT) {
+              throw wrong(parser, "an object is expected");
+            }
+            new OtlpJson(new OtlpWriter(out), limits.maxNesting() + 1).message(parser, REQUEST, 0);
+            if (parser.nextToken() != null) {
+              throw wrong(parser, "more after the end");
+            }
+            return true;
+          });
+    }
+    return OtlpPayload.of(out.array(), out.size());
+  }
+
+  private void message(JsonParser p, Message type, int depth) {
+    String name;
+    while ((name = p.nextName()) != null) {
+      var token = p.nextToken();
+      var field = type.fields.get(name);
+      if (field == null || token == JsonToken.VALUE_NULL) {
+        p.skipChildren();
+      } else if (!field.repeated()) {
+        value(p, field, depth);
+      } else if (token == JsonToken.START_ARRAY) {
+        while (p.nextToken() != JsonToken.END_ARRAY) {
+          value(p, field, depth);
+        }
+      } else {
+        throw wrong(p, name + " must be an array");
+      }
+    }
+  }
+
+  private void value(JsonParser p, Field field, int depth) {
+    int number = field.number();
+    switch (field.kind()) {
+      case TEXT -> {
+        require(p, JsonToken.VALUE_STRING, "text is expected");
+        out.string(number, p.getString());
+      }
+      case HEX -> bytes(p, number, true);
+      case BASE64 -> bytes(p, number, false);
+      case INT64 -> out.varint(number, integer(p, Long.MIN_VALUE, Long.MAX_VALUE));
+      case UINT32 -> out.varint(number, integer(p, 0, 0xFFFF_FFFFL));
+      case ENUM -> out.varint(number, enumeration(p));
+      case BOOL -> out.varint(number, bool(p) ? 1 : 0);
+      case DOUBLE -> out.fixed64(number, Double.doubleToRawLongBits(decimal(p)));
+      case FIXED64 -> out.fixed64(number, unsigned(p));
+      case FIXED32 -> out.fixed32(number, (int) integer(p, 0, 0xFFFF_FFFFL));
+      case MESSAGE, CONTAINER -> {
+        require(p, JsonToken.START_OBJECT, "an object is expected");
+        int below = field.kind() == Kind.CONTAINER ? depth + 1 : depth;
+        int mark = out.open(number);
+        var message = field.message();
+        if (message == null || below > maxDepth) {
+          p.skipChildren();
+        } else {
+          message(p, message, below);
+        }
+        out.close(mark);
+      }
+    }
+  }
+
+  private void bytes(JsonParser p, int number, boolean hex) {
+    require(p, JsonToken.VALUE_STRING, "text is expected");
+    try {
+      var text = p.getString();
+      byte[] bytes =
+          hex
+              ? HexFormat.of().parseHex(text)
+              : Base64.getDecoder().decode(text.replace('-', '+').replace('_', '/'));
+      out.bytes(number, bytes, 0, bytes.length);
+    } catch (IllegalArgumentException _) {
+      throw wrong(p, hex ? "hexadecimal digits are expected" : "base64 is expected");
+    }
+  }
+
+  /** 64-bit integers come as text or as numbers. */
+  private static BigInteger integer(JsonParser p) {
+    try {
+      return switch (p.currentToken()) {
+        case VALUE_NUMBER_INT -> p.getBigIntegerValue();
+        case VALUE_NUMBER_FLOAT -> p.getDecimalValue().toBigIntegerExact();
+        case VALUE_STRING -> new BigInteger(p.getString().strip());
+        default -> throw wrong(p, "an integer is expected");
+      };
+    } catch (ArithmeticException | NumberFormatException _) {
+      throw wrong(p, "an integer is expected");
+    }
+  }
+
+  private static long integer(JsonParser p, long from, long to) {
+    if (p.currentToken() == JsonToken.VALUE_NUMBER_INT
+        && p.getNumberType() != JsonParser.NumberType.BIG_INTEGER) {
+      long value = p.getLongValue();
+      if (value >= from && value <= to) {
+        return value;
+      }
+    }
+    var value = integer(p);
+    if (value.compareTo(BigInteger.valueOf(from)) < 0
+        || value.compareTo(BigInteger.valueOf(to)) > 0) {
+      throw wrong(p, "an integer from " + from + " to " + to + " is expected");
+    }
+    return value.longValue();
+  }
+
+  private static long unsigned(JsonParser p) {
+    var value = integer(p);
+    if (value.signum() < 0 || value.bitLength() > 64) {
+      throw wrong(p, "an unsigned 64-bit integer is expected");
+    }
+    return value.longValue();
+  }
+
+  /** What is no severity is for the walker to judge, so only the range of an enum counts here. */
+  private static long enumeration(JsonParser p) {
+    if (p.currentToken() == JsonToken.VALUE_STRING) {
+      var name = p.getString();
+      var severity = name.replaceFirst("^SEVERITY_NUMBER_", "");
+      if (severity.equals("UNSPECIFIED")) {
+        return 0;
+      }
+      var number = Severity.numberOf(severity);
+      if (number.isPresent()) {
+        return number.getAsInt();
+      }
+    }
+    return integer(p, Integer.MIN_VALUE, Integer.MAX_VALUE);
+  }
+
+  private static boolean bool(JsonParser p) {
+    return switch (p.currentToken()) {
+      case VALUE_TRUE -> true;
+      case VALUE_FALSE -> false;
+      default -> throw wrong(p, "true or false is expected");
+    };
+  }
+
+  private static double decimal(JsonParser p) {
+    return switch (p.currentToken()) {
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> p.getDoubleValue();
+      case VALUE_STRING ->
+          switch (p.getString()) {
+            case "NaN" -> Double.NaN;
+            case "Infinity" -> Double.POSITIVE_INFINITY;
+            case "-Infinity" -> Double.NEGATIVE_INFINITY;
+            default -> parsed(p);
+          };
+      default -> throw wrong(p, "a number is expected");
+    };
+  }
+
+  private static double parsed(JsonParser p) {
+    try {
+      return Double.parseDouble(p.getString());
+    } catch (NumberFormatException _) {
+      throw wrong(p, "a number is expected");
+    }
+  }
+
+  private static void require(JsonParser p, JsonToken token, String message) {
+    if (p.currentToken() != token) {
+      throw wrong(p, message);
+    }
+  }
+
+  private static RequestRefused wrong(JsonParser p, String message) {
+    var place = p.currentTokenLocation();
+    return RequestRefused.malformed(
+        "malformed OTLP at line %d, column %d: %s"
+            .formatted(place.getLineNr(), place.getColumnNr(), message));
+  }
+}

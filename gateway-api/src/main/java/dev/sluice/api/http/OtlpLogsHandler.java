@@ -1,0 +1,112 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.OtlpAnswer;
+import dev.sluice.core.ingest.OtlpPayload;
+import java.util.Locale;
+import java.util.function.Function;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/**
+ * {@code POST /v1/logs}: OTLP over HTTP, in protobuf or JSON, answered in the encoding it came in.
+ *
+ * <p>By the specification (1.11): success is 200 with an {@code ExportLogsServiceResponse} whose
+ * {@code partial_success} is set only when records were rejected for good; an error is a {@code
+ * google.rpc.Status}.
+ */
+final class OtlpLogsHandler {
+  private static final MediaType PROTOBUF = new MediaType("application", "x-protobuf");
+
+  private final Intake intake;
+  private final Limits limits;
+
+  OtlpLogsHandler(Intake intake, Limits limits) {
+    this.intake = intake;
+    this.limits = limits;
+  }
+
+  Mono<ServerResponse> post(ServerRequest request) {
+    boolean json;
+    try {
+      json = isJson(request);
+    } catch (RequestRefused e) {
+      return error(e, true);
+    }
+    Function<byte[], OtlpPayload> decoder =
+        json ? body -> OtlpJson.read(body, limits) : OtlpPayload::of;
+    return intake
+        .take(request, json ? "otlp-http-json" : "otlp-http-protobuf", decoder)
+        .flatMap(result -> success(result, json))
+        .onErrorResume(RequestRefused.class, e -> error(e, json));
+  }
+
+  private static boolean isJson(ServerRequest request) {
+    var type = NativeLogsHandler.mediaType(request);
+    return switch ((type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT)) {
+      case "application/json" -> true;
+      case "application/x-protobuf" -> false;
+      default ->
+          throw RequestRefused.unsupported(
+              "content type is not one of application/x-protobuf, application/json");
+    };
+  }
+
+  private static Mono<ServerResponse> success(Ingested.Accepted result, boolean json) {
+    var response = ServerResponse.ok().contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF);
+    if (!json) {
+      return response.bodyValue(OtlpAnswer.response(result));
+    }
+    return response.bodyValue(
+        Json.write(
+            out -> {
+              out.writeStartObject();
+              if (result.rejectedCount() > 0) {
+                out.writeObjectPropertyStart("partialSuccess");
+                // proto3's JSON mapping writes 64-bit integers as text
+                out.writeStringProperty(
+                    "rejectedLogRecords", Integer.toString(result.rejectedCount()));
+                out.writeStringProperty("errorMessage", OtlpAnswer.message(result));
+                out.writeEndObject();
+              }
+              out.writeEndObject();
+            }));
+  }
+
+  private static Mono<ServerResponse> error(RequestRefused refused, boolean json) {
+    var response =
+        ServerResponse.status(refused.status())
+            .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF);
+    var retryAfter = refused.retryAfter();
+    if (retryAfter != null) {
+      response.header(HttpHeaders.RETRY_AFTER, Problem.seconds(retryAfter));
+    }
+    int code = rpcCode(refused.status());
+    if (json) {
+      return response.bodyValue(
+          Json.write(
+              out -> {
+                out.writeStartObject();
+                out.writeNumberProperty("code", code);
+                out.writeStringProperty("message", refused.detail());
+                out.writeEndObject();
+              }));
+    }
+    return response.bodyValue(OtlpAnswer.status(code, refused.detail(), retryAfter));
+  }
+
+  /** Numbers of google.rpc.Code. */
+  private static int rpcCode(HttpStatus status) {
+    return switch (status) {
+      case BAD_REQUEST -> 3; // INVALID_ARGUMENT
+      case CONTENT_TOO_LARGE -> 8; // RESOURCE_EXHAUSTED
+      case UNSUPPORTED_MEDIA_TYPE -> 12; // UNIMPLEMENTED
+      default -> 14; // UNAVAILABLE
+    };
+  }
+}

@@ -1,0 +1,50 @@
+package dev.sluice.api.http;
+
+import java.io.Serial;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpStatus;
+
+/** A request that gets an answer other than success; each protocol says it in its own words. */
+final class RequestRefused extends RuntimeException {
+  @Serial private static final long serialVersionUID = 1L;
+
+  private final HttpStatus status;
+  private final transient @Nullable Duration retryAfter;
+
+  private RequestRefused(HttpStatus status, String detail, @Nullable Duration retryAfter) {
+    super(detail, null, false, false); // an answer, not a fault of ours: no stack
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+
+  static RequestRefused malformed(String detail) {
+    return new RequestRefused(HttpStatus.BAD_REQUEST, detail, null);
+  }
+
+  static RequestRefused unsupported(String detail) {
+    return new RequestRefused(HttpStatus.UNSUPPORTED_MEDIA_TYPE, detail, null);
+  }
+
+  static RequestRefused tooLarge(String detail) {
+    return new RequestRefused(HttpStatus.CONTENT_TOO_LARGE, detail, null);
+  }
+
+  static RequestRefused busy(Duration retryAfter) {
+    return new RequestRefused(
+        HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be made safe at the moment", retryAfter);
+  }
+
+  HttpStatus status() {
+    return status;
+  }
+
+  String detail() {
+    return String.valueOf(getMessage());
+  }
+
+  /** When trying again is worth it; null when it never is. */
+  @Nullable Duration retryAfter() {
+    return retryAfter;
+  }
+}

@@ -1,0 +1,183 @@
+package dev.sluice.api.http;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.math.RoundingMode;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.time.LocalTime;
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.time.format.DateTimeFormatterBuilder;
+
+/**
+ * Times as senders write them, to nanoseconds since 1970: ISO-8601, or a number of seconds,
+ * milliseconds, microseconds or nanoseconds, told apart by how large it is.
+ *
+ * <p>The magnitudes leave no doubt within the range that can be stored: seconds stay below 10^11
+ * (the year 5138) and milliseconds above it since March 1973, and so on in steps of a thousand.
+ */
+final class Timestamps {
+  private static final BigInteger LAST = BigInteger.valueOf(Long.MAX_VALUE);
+  private static final BigDecimal SECONDS_END = BigDecimal.TEN.pow(11);
+  private static final BigDecimal MILLIS_END = BigDecimal.TEN.pow(14);
+  private static final BigDecimal MICROS_END = BigDecimal.TEN.pow(17);
+  private static final DateTimeFormatter ISO =
+      new DateTimeFormatterBuilder().appendInstant(9).toFormatter();
+
+  private Timestamps() {}
+
+  /** A time that cannot be read or stored; the message is the reason for a verdict. */
+  static final class Unusable extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    Unusable(String reason) {
+      super(reason, null, false, false);
+    }
+
+    String reason() {
+      return String.valueOf(getMessage());
+    }
+  }
+
+  static String format(long nanos) {
+    return ISO.format(
+        Instant.ofEpochSecond(
+            Math.floorDiv(nanos, 1_000_000_000L), Math.floorMod(nanos, 1_000_000_000L)));
+  }
+
+  static long ofEpoch(BigDecimal number) throws Unusable {
+    if (number.signum() < 0) {
+      throw new Unusable("is before 1970");
+    }
+    if (number.precision() - number.scale() > 20) {
+      throw tooLate();
+    }
+    int scale =
+        number.compareTo(SECONDS_END) < 0
+            ? 9
+            : number.compareTo(MILLIS_END) < 0 ? 6 : number.compareTo(MICROS_END) < 0 ? 3 : 0;
+    var nanos = number.movePointRight(scale).setScale(0, RoundingMode.DOWN).unscaledValue();
+    if (nanos.compareTo(LAST) > 0) {
+      throw tooLate();
+    }
+    return nanos.longValue();
+  }
+
+  static long ofEpoch(long number) throws Unusable {
+    if (number < 0) {
+      throw new Unusable("is before 1970");
+    }
+    if (number >= 100_000_000_000_000_000L) {
+      return number;
+    }
+    return ofEpoch(BigDecimal.valueOf(number));
+  }
+
+  /** ISO-8601 with or without a zone (then UTC), or digits as in {@link #ofEpoch}. */
+  static long ofText(String text) throws Unusable {
+    var t = text.strip();
+    if (!t.isEmpty() && t.length() <= 40 && isNumber(t)) {
+      return ofEpoch(new BigDecimal(t));
+    }
+    try {
+      return iso(t);
+    } catch (DateTimeException | IndexOutOfBoundsException | NumberFormatException _) {
+      throw new Unusable("is neither ISO-8601 nor a number");
+    }
+  }
+
+  private static boolean isNumber(String text) {
+    int dots = 0;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == '.' && i > 0 && i < text.length() - 1) {
+        dots++;
+      } else if (c < '0' || c > '9') {
+        return false;
+      }
+    }
+    return dots <= 1;
+  }
+
+  /** {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}; a space will do for the T. */
+  private static long iso(String t) throws Unusable {
+    require(t, 4, '-');
+    require(t, 7, '-');
+    var date = LocalDate.of(digits(t, 0, 4), digits(t, 5, 7), digits(t, 8, 10));
+    int p = 10;
+    int nanos = 0;
+    var time = LocalTime.MIDNIGHT;
+    if (p < t.length()) {
+      if ("Tt ".indexOf(t.charAt(p)) < 0) {
+        throw new DateTimeException(t);
+      }
+      require(t, 13, ':');
+      int second = 0;
+      p = 16;
+      if (p < t.length() && t.charAt(p) == ':') {
+        second = digits(t, 17, 19);
+        p = 19;
+        if (p < t.length() && (t.charAt(p) == '.' || t.charAt(p) == ',')) {
+          int start = ++p;
+          while (p < t.length() && Character.digit(t.charAt(p), 10) >= 0 && t.charAt(p) < 128) {
+            p++;
+          }
+          nanos = fraction(t, start, p);
+        }
+      }
+      time = LocalTime.of(digits(t, 11, 13), digits(t, 14, 16), second);
+    }
+    var zone = p == t.length() ? ZoneOffset.UTC : ZoneOffset.of(zone(t.substring(p)));
+    long seconds = date.toEpochSecond(time, zone);
+    if (seconds < 0) {
+      throw new Unusable("is before 1970");
+    }
+    if (seconds > Long.MAX_VALUE / 1_000_000_000L) {
+      throw tooLate();
+    }
+    long total = seconds * 1_000_000_000L + nanos;
+    if (total < 0) {
+      throw tooLate();
+    }
+    return total;
+  }
+
+  private static String zone(String zone) {
+    return zone.equals("z") ? "Z" : zone.strip();
+  }
+
+  private static int fraction(String t, int from, int to) {
+    if (from == to) {
+      throw new DateTimeException(t);
+    }
+    int value = 0;
+    for (int i = 0; i < 9; i++) {
+      value = value * 10 + (from + i < to ? t.charAt(from + i) - '0' : 0);
+    }
+    return value;
+  }
+
+  private static void require(String t, int index, char expected) {
+    if (t.charAt(index) != expected) {
+      throw new DateTimeException(t);
+    }
+  }
+
+  private static int digits(String t, int from, int to) {
+    int value = 0;
+    for (int i = from; i < to; i++) {
+      char c = t.charAt(i);
+      if (c < '0' || c > '9') {
+        throw new NumberFormatException(t);
+      }
+      value = value * 10 + (c - '0');
+    }
+    return value;
+  }
+
+  private static Unusable tooLate() {
+    return new Unusable("is beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+  }
+}

@@ -1,0 +1,38 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.Backlog;
+import java.util.Collection;
+import java.util.function.Supplier;
+import org.springframework.boot.health.contributor.Health;
+import org.springframework.boot.health.contributor.HealthIndicator;
+
+/**
+ * Up while the spool can be read and every shard's worker runs. A store that is away does not
+ * change it: nothing is lost.
+ */
+public final class DeliveryHealth implements HealthIndicator {
+  private final Supplier<? extends Collection<DeliveryWorker>> workers;
+  private final Backlog backlog;
+
+  public DeliveryHealth(Supplier<? extends Collection<DeliveryWorker>> workers, Backlog backlog) {
+    this.workers = workers;
+    this.backlog = backlog;
+  }
+
+  @Override
+  public Health health() {
+    var all = workers.get();
+    long alive = all.stream().filter(DeliveryWorker::alive).count();
+    var health = (alive == all.size() ? Health.up() : Health.down()).withDetail("workers", alive);
+    try {
+      var depth = backlog.depth();
+      return health
+          .withDetail("entries", depth.entries())
+          .withDetail("oldest", depth.oldest().toString())
+          .build();
+    } catch (RuntimeException e) {
+      return health.down().withDetail("reason", String.valueOf(e.getMessage())).build();
+    }
+  }
+}

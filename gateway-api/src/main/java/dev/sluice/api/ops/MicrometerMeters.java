@@ -1,0 +1,159 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.core.port.IngestMeter;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The core's meters in Micrometer, by entrance on the way in and by stage on the way out. */
+public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
+  private final MeterRegistry registry;
+  private final Map<String, Entrance> entrances = new ConcurrentHashMap<>();
+  private final Counter delivered;
+  private final DistributionSummary batchRecords;
+  private final DistributionSummary batchEntries;
+  private final Timer insert;
+  private final Timer age;
+  private final Counter postponed;
+  private final Counter refused;
+
+  public MicrometerMeters(MeterRegistry registry) {
+    this.registry = registry;
+    delivered =
+        Counter.builder("sluice.delivery.records")
+            .description("Log records stored and settled")
+            .register(registry);
+    batchRecords =
+        DistributionSummary.builder("sluice.delivery.batch.records")
+            .description("Log records in one delivery")
+            .register(registry);
+    batchEntries =
+        DistributionSummary.builder("sluice.delivery.batch.entries")
+            .description("Spool entries in one delivery")
+            .register(registry);
+    insert =
+        Timer.builder("sluice.delivery.store")
+            .description("From handing a delivery to the store until its confirmation")
+            .register(registry);
+    age =
+        Timer.builder("sluice.delivery.age")
+            .description("Age of the oldest record of a delivery when it is stored")
+            .register(registry);
+    postponed =
+        Counter.builder("sluice.delivery.postponed")
+            .description("Deliveries that were not stored and are handed out again")
+            .register(registry);
+    refused =
+        Counter.builder("sluice.delivery.refused")
+            .description("Deliveries that the store refused; they stay in the spool")
+            .register(registry);
+  }
+
+  private static final class Entrance {
+    private final Counter received;
+    private final Counter bytes;
+    private final Counter accepted;
+    private final Counter rejected;
+    private final Counter turnedAway;
+    private final Counter malformed;
+    private final Counter unknownFields;
+    private final Timer latency;
+
+    Entrance(String name, MeterRegistry registry) {
+      received = outcome(name, "received", registry);
+      accepted = outcome(name, "accepted", registry);
+      rejected = outcome(name, "rejected", registry);
+      turnedAway = outcome(name, "turned_away", registry);
+      bytes =
+          Counter.builder("sluice.ingest.bytes")
+              .description("Bytes of requests, decompressed, as OTLP")
+              .tag("entrance", name)
+              .register(registry);
+      malformed =
+          Counter.builder("sluice.ingest.malformed")
+              .description("Requests of which nothing could be used")
+              .tag("entrance", name)
+              .register(registry);
+      unknownFields =
+          Counter.builder("sluice.ingest.unknown.fields")
+              .description("Fields of native logs that were ignored")
+              .tag("entrance", name)
+              .register(registry);
+      latency =
+          Timer.builder("sluice.ingest.safe")
+              .description("From a complete request until its logs are safe in the spool")
+              .tag("entrance", name)
+              .register(registry);
+    }
+
+    private static Counter outcome(String name, String outcome, MeterRegistry registry) {
+      return Counter.builder("sluice.ingest.records")
+          .description("Log records; received = accepted + rejected + turned away + on their way")
+          .tag("entrance", name)
+          .tag("outcome", outcome)
+          .register(registry);
+    }
+  }
+
+  private Entrance entrance(String name) {
+    return entrances.computeIfAbsent(name, n -> new Entrance(n, registry));
+  }
+
+  @Override
+  public void received(String entrance, int records, long bytes) {
+    var meters = entrance(entrance);
+    meters.received.increment(records);
+    meters.bytes.increment((double) bytes);
+  }
+
+  @Override
+  public void accepted(String entrance, int records, Duration took) {
+    var meters = entrance(entrance);
+    meters.accepted.increment(records);
+    meters.latency.record(took);
+  }
+
+  @Override
+  public void rejected(String entrance, int records) {
+    entrance(entrance).rejected.increment(records);
+  }
+
+  @Override
+  public void turnedAway(String entrance, int records) {
+    entrance(entrance).turnedAway.increment(records);
+  }
+
+  @Override
+  public void malformed(String entrance) {
+    entrance(entrance).malformed.increment();
+  }
+
+  @Override
+  public void unknownFields(String entrance, long fields) {
+    entrance(entrance).unknownFields.increment((double) fields);
+  }
+
+  @Override
+  public void stored(long records, int batches, Duration took, Duration sinceReceived) {
+    delivered.increment((double) records);
+    batchRecords.record((double) records);
+    batchEntries.record(batches);
+    insert.record(took);
+    age.record(sinceReceived);
+  }
+
+  @Override
+  public void postponed(String reason) {
+    postponed.increment();
+  }
+
+  @Override
+  public void refused() {
+    refused.increment();
+  }
+}

@@ -1,0 +1,147 @@
+package dev.sluice.clickhouse;
+
+import com.clickhouse.client.api.Client;
+import com.clickhouse.client.api.ClientFaultCause;
+import com.clickhouse.client.api.ServerException;
+import com.clickhouse.client.api.insert.InsertSettings;
+import com.clickhouse.client.api.query.QuerySettings;
+import com.clickhouse.data.ClickHouseFormat;
+import java.io.IOException;
+import java.io.InputStream;
+import java.time.Duration;
+import java.time.temporal.ChronoUnit;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+
+/**
+ * The one class that knows the vendor's client. Each call is one request on the calling thread, is
+ * never repeated by itself, and ends in success or in {@link ClickHouseFailed}.
+ *
+ * <p>Success means that ClickHouse had finished before its first byte came: with {@code
+ * wait_end_of_query} it holds the answer back, so that an error cannot follow a status of 200.
+ *
+ * <p>Safe for use by many threads. Building it needs no ClickHouse.
+ */
+final class ClickHouseHttp implements AutoCloseable {
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
+
+  /** By this much the client waits longer than ClickHouse works, to hear how it ended. */
+  private static final Duration MARGIN = Duration.ofSeconds(5);
+
+  private final Client client;
+  private final Duration insertTimeout;
+
+  /** Turns an answer's body into a value. */
+  interface Body<T> {
+    T read(InputStream in) throws IOException;
+  }
+
+  ClickHouseHttp(ClickHouseSettings settings) {
+    insertTimeout = settings.insertTimeout();
+    client =
+        new Client.Builder()
+            .addEndpoint(settings.url())
+            .setUsername(settings.user())
+            .setPassword(settings.password())
+            .setDefaultDatabase(settings.database())
+            .setClientName("sluice")
+            // on one host or rack the CPU is dearer than the wire
+            .compressClientRequest(false)
+            .compressServerResponse(false)
+            // an insert of unknown outcome is repeated by the delivery, not here
+            .setMaxRetries(0)
+            .retryOnFailures(ClientFaultCause.None)
+            .setConnectTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
+            .setConnectionRequestTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
+            .setSocketTimeout(insertTimeout.plus(MARGIN).toMillis(), ChronoUnit.MILLIS)
+            .setExecutionTimeout(0, ChronoUnit.MILLIS)
+            // shorter than ClickHouse's own, so that it does not hang up first
+            .setKeepAliveTimeout(3, ChronoUnit.SECONDS)
+            .serverSetting("wait_end_of_query", "1")
+            .build();
+  }
+
+  /** Runs a statement that gives no rows. */
+  void execute(String sql) {
+    query(sql, Map.of(), Map.of(), insertTimeout, InputStream::readAllBytes);
+  }
+
+  /**
+   * Runs a query and reads its answer in the format the query names.
+   *
+   * @param parameters of {@code {name:Type}}, in text form
+   * @param settings of ClickHouse, for this query
+   */
+  @SuppressWarnings("try") // that closing could be interrupted is dealt with like any interrupt
+  <T> T query(
+      String sql,
+      Map<String, String> parameters,
+      Map<String, String> settings,
+      Duration timeout,
+      Body<T> body) {
+    var request = new QuerySettings();
+    request.setNetworkTimeout(timeout.plus(MARGIN).toMillis(), ChronoUnit.MILLIS);
+    request.serverSetting("max_execution_time", String.valueOf(timeout.toSeconds()));
+    settings.forEach(request::serverSetting);
+    try (var response = client.query(sql, Map.copyOf(parameters), request).get();
+        var in = response.getInputStream()) {
+      return body.read(in);
+    } catch (Exception e) {
+      throw failed(e);
+    }
+  }
+
+  /** Inserts the block, once for each token. */
+  void insert(String table, NativeBlock block, String token) {
+    var request =
+        new InsertSettings()
+            .setDeduplicationToken(token)
+            .serverSetting("async_insert", "0")
+            .serverSetting("insert_deduplicate", "1")
+            .serverSetting("deduplicate_blocks_in_dependent_materialized_views", "1")
+            // a block is one part for each day; more threads would only hand it around
+            .serverSetting("max_threads", "1")
+            .serverSetting("max_insert_threads", "1")
+            .serverSetting("max_execution_time", String.valueOf(insertTimeout.toSeconds()));
+    try (var response =
+        client
+            .insert(table, block.names(), block::writeTo, ClickHouseFormat.Native, request)
+            .get()) {
+      // views of the table count too
+      if (response.getWrittenRows() < block.rows()) {
+        throw ClickHouseFailed.inDoubt(
+            "ClickHouse confirmed %d of %d rows"
+                .formatted(response.getWrittenRows(), block.rows()));
+      }
+    } catch (Exception e) {
+      throw failed(e);
+    }
+  }
+
+  private static ClickHouseFailed failed(Exception e) {
+    if (e instanceof InterruptedException) {
+      Thread.currentThread().interrupt();
+    }
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof ClickHouseFailed known) {
+        return known;
+      }
+      if (cause instanceof ServerException server && server.getCode() > 0) {
+        var message = server.getMessage();
+        return ClickHouseFailed.answered(server.getCode(), message == null ? "" : message, e);
+      }
+    }
+    var last = e instanceof ExecutionException && e.getCause() != null ? e.getCause() : e;
+    while (last.getCause() != null) {
+      last = last.getCause();
+    }
+    return ClickHouseFailed.unreachable(
+        "ClickHouse is out of reach: " + last.getClass().getSimpleName() + ": " + last.getMessage(),
+        e);
+  }
+
+  @Override
+  public void close() {
+    client.close();
+  }
+}

@@ -1,0 +1,188 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentLinkedDeque;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Logs in ClickHouse's table {@code otel_logs}.
+ *
+ * <p>Building one needs no ClickHouse; the tables are made or brought up to date before they are
+ * first used. One insert is under way at a time: ClickHouse takes few large ones far more cheaply
+ * than many small ones. The columns of several deliveries may be built meanwhile.
+ *
+ * <p>Safe for use by many threads. All methods but the constructor and {@link #close} block.
+ */
+public final class ClickHouseLogStore implements LogStore, LogReader, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLogStore.class);
+  private static final Duration PING_PATIENCE = Duration.ofSeconds(1);
+
+  /** Column sets kept for the next delivery: one being sent and one being filled. */
+  private static final int SPARE_COLUMNS = 2;
+
+  /** A runaway query must not take the memory that inserts need. */
+  private static final String QUERY_MEMORY = String.valueOf(2L << 30);
+
+  private final ClickHouseSettings settings;
+  private final ClickHouseHttp http;
+  private final Schema schema;
+  private final ReentrantLock inserting = new ReentrantLock(true);
+  private final ConcurrentLinkedDeque<LogColumns> spare = new ConcurrentLinkedDeque<>();
+
+  public ClickHouseLogStore(ClickHouseSettings settings) {
+    this.settings = settings;
+    http = new ClickHouseHttp(settings);
+    schema = new Schema(http, settings);
+  }
+
+  /**
+   * Stores the records in one insert, or in several that each cover other days or not too many
+   * bytes. Repeated with the same token and batches it makes the same inserts, and those that were
+   * stored before are not stored again.
+   */
+  @Override
+  public Outcome store(String token, List<LogBatch> batches) throws InterruptedException {
+    var columns = spare.pollFirst();
+    if (columns == null) {
+      columns = new LogColumns();
+    }
+    try {
+      schema.ensure();
+      int inserts = 0;
+      for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
+        columns.fill(batches, pass);
+        insert(inserts == 0 ? token : token + "-" + inserts, columns.block());
+        inserts++;
+      }
+      return new Outcome.Stored();
+    } catch (LogColumns.Unstorable e) {
+      LOG.error("a delivery cannot be stored: {}", e.getMessage());
+      return new Outcome.Refused(message(e));
+    } catch (ClickHouseFailed e) {
+      return outcome(e);
+    } finally {
+      keep(columns);
+    }
+  }
+
+  private void insert(String token, NativeBlock block) throws InterruptedException {
+    inserting.lockInterruptibly();
+    try {
+      http.insert("otel_logs", block, token);
+    } finally {
+      inserting.unlock();
+    }
+  }
+
+  private Outcome outcome(ClickHouseFailed e) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    return switch (e.kind()) {
+      case LATER -> new Outcome.TryLater(message(e));
+      case SCHEMA -> {
+        schema.doubt();
+        yield new Outcome.TryLater("the tables are not as they should be: " + message(e));
+      }
+      case DATA -> new Outcome.Refused(message(e));
+    };
+  }
+
+  private static String message(Exception e) {
+    var message = e.getMessage();
+    return message == null ? e.getClass().getSimpleName() : message;
+  }
+
+  private void keep(LogColumns columns) {
+    if (!columns.block().oversized() && spare.size() < SPARE_COLUMNS) {
+      spare.addFirst(columns);
+    }
+  }
+
+  @Override
+  public Page read(Query query) throws InterruptedException {
+    if (query.limit() < 1) {
+      throw new IllegalArgumentException("limit is " + query.limit() + ", at least 1");
+    }
+    schema.ensure();
+    var logs = new ArrayList<StoredLog>();
+    // one more than asked for tells whether there is more
+    read(LogQuery.late(query), query.limit() + 1, logs);
+    read(LogQuery.early(query), query.limit() + 1, logs);
+    if (logs.size() <= query.limit()) {
+      return new Page(List.copyOf(logs), null);
+    }
+    var page = List.copyOf(logs.subList(0, query.limit()));
+    var last = page.getLast();
+    return new Page(page, new Position(last.timeNanos(), last.id()));
+  }
+
+  private void read(@Nullable LogQuery query, int limit, List<StoredLog> into)
+      throws InterruptedException {
+    if (query == null || into.size() >= limit) {
+      return;
+    }
+    var sql = query.sql(limit - into.size());
+    try {
+      http.query(
+          sql,
+          query.parameters(),
+          Map.of("max_memory_usage", QUERY_MEMORY, "use_uncompressed_cache", "0"),
+          settings.queryTimeout(),
+          in -> {
+            RowBinary.readLogs(in, into);
+            return into;
+          });
+    } catch (ClickHouseFailed e) {
+      if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
+        schema.doubt();
+      }
+      throw e;
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws RuntimeException when ClickHouse cannot tell
+   */
+  @Override
+  public long stored() {
+    return http.query(
+        "SELECT count() FROM otel_logs FORMAT TSV",
+        Map.of(),
+        Map.of(),
+        settings.queryTimeout(),
+        in -> Long.parseLong(new String(in.readAllBytes(), UTF_8).strip()));
+  }
+
+  /**
+   * Why ClickHouse does not answer at the moment; empty when it does. Takes a few seconds at most.
+   */
+  public Optional<String> unavailable() {
+    try {
+      http.query("SELECT 1", Map.of(), Map.of(), PING_PATIENCE, in -> in.readAllBytes().length);
+      return Optional.empty();
+    } catch (ClickHouseFailed e) {
+      return Optional.of(message(e));
+    }
+  }
+
+  /** Ends the connections; what is under way fails. */
+  @Override
+  public void close() {
+    http.close();
+  }
+}

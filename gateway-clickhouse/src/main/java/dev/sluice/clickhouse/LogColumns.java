@@ -1,0 +1,256 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+
+import dev.sluice.clickhouse.Column.Plain;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.AnyValue;
+import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.Attributes;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpWalker;
+import java.util.Arrays;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Turns the OTLP bytes of batches into the columns of {@code otel_logs}, in one walk and without an
+ * object per record.
+ *
+ * <p>What a resource or scope has in common is encoded when the walker enters it and copied into
+ * each row. For one thread at a time; reused, and free of allocation once warm.
+ */
+final class LogColumns implements OtlpSink {
+  private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
+  private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
+
+  private final OtlpWalker walker = new OtlpWalker(Limits.ALREADY_JUDGED);
+  private final NativeBlock block = new NativeBlock();
+
+  private final Plain timestamp = block.plain("Timestamp", "DateTime64(9)");
+  private final Plain traceId = block.plain("TraceId", "String");
+  private final Plain spanId = block.plain("SpanId", "String");
+  private final Plain traceFlags = block.plain("TraceFlags", "UInt8");
+  private final LowCardinalityColumn severityText = block.lowCardinality("SeverityText");
+  private final Plain severityNumber = block.plain("SeverityNumber", "UInt8");
+  private final LowCardinalityColumn serviceName = block.lowCardinality("ServiceName");
+  private final Plain body = block.plain("Body", "String");
+  private final LowCardinalityColumn resourceSchemaUrl = block.lowCardinality("ResourceSchemaUrl");
+  private final MapColumn resourceAttributes = block.map("ResourceAttributes");
+  private final LowCardinalityColumn scopeSchemaUrl = block.lowCardinality("ScopeSchemaUrl");
+  private final Plain scopeName = block.plain("ScopeName", "String");
+  private final LowCardinalityColumn scopeVersion = block.lowCardinality("ScopeVersion");
+  private final MapColumn scopeAttributes = block.map("ScopeAttributes");
+  private final MapColumn logAttributes = block.map("LogAttributes");
+  private final Plain eventName = block.plain("EventName", "String");
+  private final Plain id = block.plain("Id", "FixedString(16)");
+  private final LowCardinalityColumn tenant = block.lowCardinality("Tenant");
+  private final Plain observedTimestamp = block.plain("ObservedTimestamp", "DateTime64(9)");
+  private final Plain receivedTimestamp = block.plain("ReceivedTimestamp", "DateTime64(9)");
+  private final Plain flags = block.plain("Flags", "UInt32");
+  private final Plain droppedAttributes = block.plain("DroppedAttributesCount", "UInt32");
+
+  private final ByteOutput scratch = new ByteOutput(1 << 8);
+  private final byte[] hex = new byte[33];
+
+  private final MapColumn.Shared resource = new MapColumn.Shared();
+  private long resourceSerial;
+  private int resourceService;
+  private int resourceSchema;
+  private final MapColumn.Shared scope = new MapColumn.Shared();
+  private long scopeSerial;
+  private int scopeVersionNumber;
+  private int scopeSchema;
+
+  // of the walk under way
+  private @Nullable LogBatch batch;
+  private @Nullable Pass pass;
+  private int tenantNumber;
+  private int accepted;
+  private @Nullable String fault;
+
+  /** The columns, filled with what the last {@link #fill} took. */
+  NativeBlock block() {
+    return block;
+  }
+
+  /**
+   * Replaces the columns' contents by what the pass takes of the batches.
+   *
+   * @throws Unstorable when the batches are not what their envelopes say
+   */
+  void fill(List<LogBatch> batches, Pass taking) throws Unstorable {
+    clear();
+    pass = taking;
+    for (var next : batches) {
+      walk(next);
+    }
+  }
+
+  private void clear() {
+    block.clear();
+    resourceSerial = Long.MIN_VALUE;
+    scopeSerial = Long.MIN_VALUE;
+    fault = null;
+  }
+
+  private void walk(LogBatch next) throws Unstorable {
+    batch = next;
+    accepted = 0;
+    var name = next.tenant().getBytes(UTF_8);
+    tenantNumber = tenant.numberOf(name, 0, name.length);
+    try {
+      walker.walk(next.otlp(), 0, next.otlp().length, this);
+    } catch (MalformedOtlp e) {
+      throw new Unstorable("batch " + next.appendId() + " is no OTLP: " + e.getMessage());
+    }
+    if (fault != null) {
+      throw new Unstorable("batch " + next.appendId() + ": " + fault);
+    }
+    if (accepted != next.records()) {
+      throw new Unstorable(
+          "batch %s has %d records, its envelope says %d"
+              .formatted(next.appendId(), accepted, next.records()));
+    }
+  }
+
+  @Override
+  public void refused(int ordinal, String field, String reason) {
+    if (fault == null && !batch().refused().get(ordinal)) {
+      // the field's name may hold a key that a client chose: not for logs
+      fault = "record " + ordinal + ", accepted before, is now refused: " + reason;
+    }
+  }
+
+  @Override
+  public void accepted(OtlpRecord log) {
+    var from = batch();
+    if (from.refused().get(log.ordinal())) {
+      return;
+    }
+    int n = accepted++;
+    long received = from.receivedNanos();
+    long observed = log.observedNanos() != 0 ? log.observedNanos() : received;
+    long time = log.timeNanos() != 0 ? log.timeNanos() : observed;
+    if (!pass().takes(time, bytes())) {
+      return;
+    }
+    timestamp.values.writeLong(time);
+    observedTimestamp.values.writeLong(observed);
+    receivedTimestamp.values.writeLong(received);
+    var identity = from.firstId().plus(n);
+    id.values.writeLongBigEndian(identity.high());
+    id.values.writeLongBigEndian(identity.low());
+    tenant.add(tenantNumber);
+    resource(log);
+    scope(log);
+    record(log);
+    block.endRow();
+  }
+
+  /** Size so far, of the columns that differ much from row to row. */
+  private long bytes() {
+    return block.rows() * 128L
+        + body.bytes()
+        + logAttributes.bytes()
+        + resourceAttributes.bytes()
+        + scopeAttributes.bytes();
+  }
+
+  private void record(OtlpRecord log) {
+    var bytes = log.bytes();
+    hex(bytes, log.traceIdOffset(), log.traceIdLength(), traceId.values);
+    hex(bytes, log.spanIdOffset(), log.spanIdLength(), spanId.values);
+    traceFlags.values.writeByte(log.flags());
+    flags.values.writeInt(log.flags());
+    severityText.add(
+        severityText.numberOf(bytes, log.severityTextOffset(), log.severityTextLength()));
+    severityNumber.values.writeByte(log.severityNumber());
+    MapColumn.append(log.body(), bytes, body.values, scratch);
+    logAttributes.add(log.attributes(), bytes);
+    eventName.writeString(bytes, log.eventNameOffset(), log.eventNameLength());
+    droppedAttributes.values.writeInt(log.droppedAttributes());
+  }
+
+  private void resource(OtlpRecord log) {
+    var from = log.resource();
+    if (from.serial() != resourceSerial) {
+      var bytes = log.bytes();
+      resourceSerial = from.serial();
+      resourceAttributes.encode(from.attributes(), bytes, resource);
+      resourceService = service(from.attributes(), bytes);
+      resourceSchema =
+          resourceSchemaUrl.numberOf(bytes, from.schemaUrlOffset(), from.schemaUrlLength());
+    }
+    resourceAttributes.add(resource);
+    serviceName.add(resourceService);
+    resourceSchemaUrl.add(resourceSchema);
+  }
+
+  private int service(Attributes attributes, byte[] bytes) {
+    for (int i = 0; i < attributes.size(); i++) {
+      int offset = attributes.keyOffset(i);
+      if (attributes.keyLength(i) == SERVICE_NAME.length
+          && Arrays.equals(
+              bytes, offset, offset + SERVICE_NAME.length, SERVICE_NAME, 0, SERVICE_NAME.length)) {
+        return service(attributes.value(i), bytes);
+      }
+    }
+    return 0;
+  }
+
+  private int service(AnyValue value, byte[] bytes) {
+    scratch.clear();
+    AnyValueText.append(value, bytes, scratch);
+    return serviceName.numberOf(scratch.array(), 0, scratch.size());
+  }
+
+  private void scope(OtlpRecord log) {
+    var from = log.scope();
+    var bytes = log.bytes();
+    if (from.serial() != scopeSerial) {
+      scopeSerial = from.serial();
+      scopeAttributes.encode(from.attributes(), bytes, scope);
+      scopeVersionNumber = scopeVersion.numberOf(bytes, from.versionOffset(), from.versionLength());
+      scopeSchema = scopeSchemaUrl.numberOf(bytes, from.schemaUrlOffset(), from.schemaUrlLength());
+    }
+    scopeAttributes.add(scope);
+    scopeName.writeString(bytes, from.nameOffset(), from.nameLength());
+    scopeVersion.add(scopeVersionNumber);
+    scopeSchemaUrl.add(scopeSchema);
+  }
+
+  /** Appends lower-case hexadecimal digits as a string; {@code length} is at most 16. */
+  private void hex(byte[] bytes, int offset, int length, ByteOutput into) {
+    var digits = hex;
+    digits[0] = (byte) (2 * length);
+    int q = 1;
+    for (int i = offset; i < offset + length; i++) {
+      digits[q++] = HEX[bytes[i] >> 4 & 0xF];
+      digits[q++] = HEX[bytes[i] & 0xF];
+    }
+    into.write(digits, 0, q);
+  }
+
+  private LogBatch batch() {
+    return requireNonNull(batch);
+  }
+
+  private Pass pass() {
+    return requireNonNull(pass);
+  }
+
+  /** The batches can never be stored: a fault of ours, or of the spool. */
+  static final class Unstorable extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    Unstorable(String reason) {
+      super(reason);
+    }
+  }
+}

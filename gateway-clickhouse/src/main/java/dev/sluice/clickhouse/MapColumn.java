@@ -1,0 +1,105 @@
+package dev.sluice.clickhouse;
+
+import dev.sluice.core.otlp.AnyValue;
+import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.Attributes;
+import dev.sluice.core.otlp.ByteOutput;
+import java.io.IOException;
+import java.io.OutputStream;
+
+/**
+ * {@code Map(LowCardinality(String), String)}: where each row ends, then all keys, then all values.
+ */
+final class MapColumn implements Column {
+  private final ByteOutput ends = new ByteOutput(1 << 12);
+  private final LowCardinalityColumn keys = new LowCardinalityColumn();
+  private final ByteOutput values = new ByteOutput(1 << 12);
+  private final ByteOutput scratch = new ByteOutput(1 << 8);
+
+  /** Attributes that many rows have in common, encoded once. */
+  static final class Shared {
+    private final ByteOutput values = new ByteOutput(1 << 10);
+    private int[] keys = new int[32];
+    private int size;
+  }
+
+  /** Appends a row. */
+  void add(Attributes attributes, byte[] bytes) {
+    for (int i = 0; i < attributes.size(); i++) {
+      keys.add(key(attributes, i, bytes));
+      append(attributes.value(i), bytes, values, scratch);
+    }
+    ends.writeLong(keys.size());
+  }
+
+  /** Encodes attributes for {@link #add(Shared)}; valid until {@link #clear}. */
+  void encode(Attributes attributes, byte[] bytes, Shared into) {
+    int size = attributes.size();
+    if (into.keys.length < size) {
+      into.keys = new int[Math.max(size, into.keys.length * 2)];
+    }
+    into.values.clear();
+    for (int i = 0; i < size; i++) {
+      into.keys[i] = key(attributes, i, bytes);
+      append(attributes.value(i), bytes, into.values, scratch);
+    }
+    into.size = size;
+  }
+
+  /** Appends a row. */
+  void add(Shared shared) {
+    keys.addAll(shared.keys, shared.size);
+    values.write(shared.values.array(), 0, shared.values.size());
+    ends.writeLong(keys.size());
+  }
+
+  private int key(Attributes attributes, int i, byte[] bytes) {
+    return keys.numberOf(bytes, attributes.keyOffset(i), attributes.keyLength(i));
+  }
+
+  /** Appends a value's string form behind its length. */
+  static void append(AnyValue value, byte[] bytes, ByteOutput into, ByteOutput scratch) {
+    switch (value.kind()) {
+      case STRING -> {
+        into.writeVarint(value.length());
+        into.write(bytes, value.offset(), value.length());
+      }
+      case EMPTY -> into.writeByte(0);
+      case BOOL, INT, DOUBLE, ARRAY, MAP, BYTES -> {
+        scratch.clear();
+        AnyValueText.append(value, bytes, scratch);
+        into.writeVarint(scratch.size());
+        into.write(scratch.array(), 0, scratch.size());
+      }
+    }
+  }
+
+  @Override
+  public void clear() {
+    ends.clear();
+    keys.clear();
+    values.clear();
+  }
+
+  @Override
+  public long bytes() {
+    return ends.size() + keys.bytes() + values.size();
+  }
+
+  @Override
+  public long capacity() {
+    return ends.array().length + keys.capacity() + values.array().length + scratch.array().length;
+  }
+
+  @Override
+  public void writePrefix(OutputStream out) throws IOException {
+    keys.writePrefix(out);
+  }
+
+  @Override
+  public void writeValues(OutputStream out) throws IOException {
+    out.write(ends.array(), 0, ends.size());
+    keys.writeValues(out);
+    out.write(values.array(), 0, values.size());
+  }
+}

@@ -1,0 +1,103 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.clickhouse.Column.Plain;
+import dev.sluice.core.otlp.ByteOutput;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One block in ClickHouse's Native format: the numbers of columns and rows, then each column with
+ * its name and type.
+ */
+final class NativeBlock {
+
+  /** Memory that is kept for the next block however small the last ones were. */
+  private static final long KEPT_BYTES = 16L << 20;
+
+  private record Named(String name, byte[] header, Column column) {}
+
+  private final List<Named> columns = new ArrayList<>();
+  private final ByteOutput scratch = new ByteOutput(32);
+  private int rows;
+  private long recentBytes;
+
+  Plain plain(String name, String type) {
+    return with(name, type, new Plain());
+  }
+
+  LowCardinalityColumn lowCardinality(String name) {
+    return with(name, "LowCardinality(String)", new LowCardinalityColumn());
+  }
+
+  MapColumn map(String name) {
+    return with(name, "Map(LowCardinality(String), String)", new MapColumn());
+  }
+
+  private <C extends Column> C with(String name, String type, C column) {
+    var header = new ByteOutput(64);
+    for (var text : List.of(name, type)) {
+      var bytes = text.getBytes(UTF_8);
+      header.writeVarint(bytes.length);
+      header.write(bytes);
+    }
+    columns.add(new Named(name, header.toByteArray(), column));
+    return column;
+  }
+
+  List<String> names() {
+    return columns.stream().map(Named::name).toList();
+  }
+
+  void clear() {
+    rows = 0;
+    for (var named : columns) {
+      named.column().clear();
+    }
+  }
+
+  void endRow() {
+    rows++;
+  }
+
+  int rows() {
+    return rows;
+  }
+
+  /** Size of the values so far. */
+  long bytes() {
+    long sum = 0;
+    for (int i = 0; i < columns.size(); i++) {
+      sum += columns.get(i).column().bytes();
+    }
+    return sum;
+  }
+
+  void writeTo(OutputStream out) throws IOException {
+    scratch.clear();
+    scratch.writeVarint(columns.size());
+    scratch.writeVarint(rows);
+    out.write(scratch.array(), 0, scratch.size());
+    for (var named : columns) {
+      out.write(named.header());
+      named.column().writePrefix(out);
+      named.column().writeValues(out);
+    }
+  }
+
+  /**
+   * Whether it holds far more memory than the last blocks needed, and should be given up. A large
+   * block is forgotten after some dozens of small ones.
+   */
+  boolean oversized() {
+    recentBytes = Math.max(bytes(), recentBytes - recentBytes / 16);
+    long capacity = 0;
+    for (var named : columns) {
+      capacity += named.column().capacity();
+    }
+    return capacity > KEPT_BYTES + 4 * recentBytes;
+  }
+}

@@ -1,0 +1,96 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.LogReader.StoredLog;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} selects. */
+final class RowBinary {
+  private final DataInputStream in;
+
+  private RowBinary(InputStream in) {
+    this.in = new DataInputStream(new BufferedInputStream(in, 1 << 16));
+  }
+
+  /** Appends all logs of the stream. */
+  static void readLogs(InputStream in, List<StoredLog> into) throws IOException {
+    var rows = new RowBinary(in);
+    for (int first; (first = rows.in.read()) >= 0; ) {
+      into.add(rows.log(first));
+    }
+  }
+
+  private StoredLog log(int first) throws IOException {
+    long high =
+        (long) first << 56 | (in.readShort() & 0xFFFFL) << 40 | (in.readByte() & 0xFFL) << 32;
+    high |= in.readInt() & 0xFFFF_FFFFL;
+    return new StoredLog(
+        new LogId(high, in.readLong()),
+        int64(),
+        int64(),
+        int64(),
+        in.readUnsignedByte(),
+        string(),
+        string(),
+        string(),
+        string(),
+        string(),
+        uint32(),
+        string(),
+        map(),
+        uint32(),
+        map(),
+        string(),
+        string(),
+        string(),
+        map(),
+        string());
+  }
+
+  private long int64() throws IOException {
+    return Long.reverseBytes(in.readLong());
+  }
+
+  private long uint32() throws IOException {
+    return Integer.reverseBytes(in.readInt()) & 0xFFFF_FFFFL;
+  }
+
+  private int length() throws IOException {
+    long value = 0;
+    for (int shift = 0; shift < 35; shift += 7) {
+      int next = in.readUnsignedByte();
+      value |= (long) (next & 0x7F) << shift;
+      if (next < 0x80) {
+        return Math.toIntExact(value);
+      }
+    }
+    throw new IOException("a length of more than five bytes");
+  }
+
+  private String string() throws IOException {
+    int length = length();
+    var bytes = in.readNBytes(length);
+    if (bytes.length < length) {
+      throw new EOFException("the answer ends within a string");
+    }
+    return new String(bytes, UTF_8);
+  }
+
+  private Map<String, String> map() throws IOException {
+    int size = length();
+    var map = LinkedHashMap.<String, String>newLinkedHashMap(Math.min(size, 1 << 10));
+    for (int i = 0; i < size; i++) {
+      map.put(string(), string());
+    }
+    return map;
+  }
+}

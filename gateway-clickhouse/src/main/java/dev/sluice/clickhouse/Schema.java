@@ -1,0 +1,173 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings the tables to the version this release needs, the first time they are needed and again
+ * after they were found missing.
+ *
+ * <p>Each version is a file of statements that can be repeated, and that several instances may run
+ * at the same time: they end in the same tables. A version is recorded after its last statement, so
+ * that one which was broken off is run again. Safe for use by many threads.
+ */
+final class Schema {
+  private static final Logger LOG = LoggerFactory.getLogger(Schema.class);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  /** In the order they are run; a file never changes once it was released. */
+  private static final List<String> VERSIONS =
+      List.of("V1__otel_logs.sql", "V2__missing_columns.sql");
+
+  private final ClickHouseHttp http;
+  private final ClickHouseSettings settings;
+  private final ReentrantLock migrating = new ReentrantLock();
+  private volatile boolean ready;
+
+  Schema(ClickHouseHttp http, ClickHouseSettings settings) {
+    this.http = http;
+    this.settings = settings;
+  }
+
+  /** Returns at once when the tables are known to be there, else sees to it. */
+  void ensure() throws InterruptedException {
+    if (ready) {
+      return;
+    }
+    migrating.lockInterruptibly();
+    try {
+      if (!ready) {
+        migrate();
+        ready = true;
+      }
+    } finally {
+      migrating.unlock();
+    }
+  }
+
+  /** The tables turned out not to be as they should: {@link #ensure} looks again. */
+  void doubt() {
+    ready = false;
+  }
+
+  private void migrate() {
+    http.execute(
+        """
+        CREATE TABLE IF NOT EXISTS sluice_migrations (
+          Version UInt32,
+          Name String,
+          AppliedAt DateTime64(3) DEFAULT now64(3)
+        ) ENGINE = ReplacingMergeTree ORDER BY Version""");
+    int applied = whole() ? number("SELECT max(Version) FROM sluice_migrations") : 0;
+    for (int version = applied + 1; version <= VERSIONS.size(); version++) {
+      var name = VERSIONS.get(version - 1);
+      for (var statement : statements(name)) {
+        http.execute(statement);
+      }
+      http.execute(
+          "INSERT INTO sluice_migrations (Version, Name) VALUES (%d, '%s')"
+              .formatted(version, name));
+      LOG.info("ClickHouse schema is at {}", name);
+    }
+    retain();
+  }
+
+  /** Whether the records of the bookkeeping can be believed: someone may have dropped a table. */
+  private boolean whole() {
+    return number(
+            "SELECT countIf(name IN ('Id', 'EventName', 'ReceivedTimestamp')) = 3"
+                + " FROM system.columns WHERE database = currentDatabase() AND table = 'otel_logs'")
+        == 1;
+  }
+
+  /** The TTL follows the setting, and one that is not ours stays when nothing is set. */
+  private void retain() {
+    var engine =
+        text(
+            "SELECT engine_full FROM system.tables"
+                + " WHERE database = currentDatabase() AND name = 'otel_logs'");
+    var retention = settings.retention();
+    boolean ours = engine.contains("TTL toDateTime(ReceivedTimestamp)");
+    if (retention == null) {
+      if (ours) {
+        http.execute("ALTER TABLE otel_logs REMOVE TTL");
+        LOG.info("logs are kept for ever from now on");
+      }
+      return;
+    }
+    var wanted =
+        "TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(%d)".formatted(retention.toSeconds());
+    if (!engine.contains(wanted)) {
+      http.execute("ALTER TABLE otel_logs MODIFY " + wanted);
+      LOG.info("logs are kept for {} from now on", retention);
+    }
+  }
+
+  private int number(String sql) {
+    return Integer.parseInt(text(sql).strip());
+  }
+
+  private String text(String sql) {
+    return http.query(
+        sql + " FORMAT TSVRaw",
+        Map.of(),
+        Map.of(),
+        PATIENCE,
+        in -> new String(in.readAllBytes(), UTF_8));
+  }
+
+  /**
+   * The statements of a file. They end with a semicolon at the end of a line; a line that ends with
+   * {@code -- BODY} or {@code -- COLLECTOR} belongs to that choice of indexes only.
+   */
+  private List<String> statements(String name) {
+    var chosen = "-- " + settings.indexes();
+    var statements = new ArrayList<String>();
+    var statement = new StringBuilder();
+    for (var line : resource(name).split("\n", -1)) {
+      int comment = line.indexOf("--");
+      var code = comment < 0 ? line : line.substring(0, comment);
+      boolean always = comment < 0 || !choice(line.substring(comment));
+      if (code.isBlank() || !(always || line.endsWith(chosen))) {
+        continue;
+      }
+      statement.append(code.stripTrailing()).append('\n');
+      if (code.stripTrailing().endsWith(";")) {
+        statement.setLength(statement.lastIndexOf(";"));
+        statements.add(statement.toString());
+        statement.setLength(0);
+      }
+    }
+    return statements;
+  }
+
+  private static boolean choice(String comment) {
+    for (var indexes : Indexes.values()) {
+      if (comment.equals("-- " + indexes)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static String resource(String name) {
+    try (var in = Schema.class.getResourceAsStream("/schema/" + name)) {
+      if (in == null) {
+        throw new IllegalStateException("the jar lacks schema/" + name);
+      }
+      return new String(in.readAllBytes(), UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

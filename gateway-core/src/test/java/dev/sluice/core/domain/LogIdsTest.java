@@ -1,0 +1,120 @@
+package dev.sluice.core.domain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class LogIdsTest {
+  private static final long NODE = 0xFEDC_BA98_7654L;
+
+  private final AtomicLong clock = new AtomicLong(1_756_000_000_000L);
+  private final LogIds ids = new LogIds(() -> Instant.ofEpochMilli(clock.get()), NODE);
+
+  @Test
+  void next_first_isMillisNodeCounter() {
+    assertThat(ids.next(3)).isEqualTo(id(clock.get(), 0));
+    assertThat(ids.next(1)).isEqualTo(id(clock.get(), 3));
+  }
+
+  @Test
+  void next_clockGoesOn_startsTheCounterAnew() {
+    ids.next(3);
+
+    clock.incrementAndGet();
+
+    assertThat(ids.next(1)).isEqualTo(id(clock.get(), 0));
+  }
+
+  @Test
+  void next_clockStepsBack_goesOnCounting() {
+    long before = clock.get();
+    ids.next(3);
+
+    clock.addAndGet(-60_000);
+
+    assertThat(ids.next(2)).isEqualTo(id(before, 3));
+    assertThat(ids.next(1)).isEqualTo(id(before, 5));
+  }
+
+  @Test
+  void next_counterExactlyFull_doesNotBorrow() {
+    ids.next(Integer.MAX_VALUE);
+    ids.next(Integer.MAX_VALUE);
+
+    assertThat(ids.next(2)).isEqualTo(id(clock.get(), 0xFFFF_FFFEL));
+  }
+
+  @Test
+  void next_counterOverflows_borrowsAMillisecondAndLeavesTheNodeAlone() {
+    ids.next(Integer.MAX_VALUE);
+    ids.next(Integer.MAX_VALUE);
+
+    assertThat(ids.next(3)).isEqualTo(id(clock.get() + 1, 0));
+    assertThat(ids.next(1)).isEqualTo(id(clock.get() + 1, 3));
+  }
+
+  @Test
+  void next_clockReachesTheBorrowedMillisecond_staysUnique() {
+    ids.next(Integer.MAX_VALUE);
+    ids.next(Integer.MAX_VALUE);
+    ids.next(3);
+
+    clock.incrementAndGet();
+
+    assertThat(ids.next(1)).isEqualTo(id(clock.get(), 3));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
+  void next_ofNone_throws(int count) {
+    assertThatIllegalArgumentException().isThrownBy(() -> ids.next(count));
+  }
+
+  @Test
+  void next_anotherProcess_hasAnotherNode() {
+    var one = new LogIds(() -> Instant.EPOCH).next(1);
+    var other = new LogIds(() -> Instant.EPOCH).next(1);
+
+    assertThat(one).isNotEqualTo(other);
+  }
+
+  @Test
+  void next_manyThreadsAndARestlessClock_isUniqueAndIncreasesInEach() throws Exception {
+    int threads = 8;
+    int each = 2_000;
+    List<List<LogId>> runs = new ArrayList<>();
+    try (var pool = Executors.newFixedThreadPool(threads)) {
+      Callable<List<LogId>> run =
+          () -> {
+            var mine = new ArrayList<LogId>();
+            for (int i = 0; i < each; i++) {
+              clock.addAndGet(i % 3 - 1);
+              mine.add(ids.next(2));
+            }
+            return mine;
+          };
+      for (var future : pool.invokeAll(Collections.nCopies(threads, run))) {
+        runs.add(future.get());
+      }
+    }
+
+    assertThat(runs).allSatisfy(run -> assertThat(run).isSorted().doesNotHaveDuplicates());
+    assertThat(runs.stream().flatMap(List::stream).flatMap(id -> List.of(id, id.plus(1)).stream()))
+        .doesNotHaveDuplicates()
+        .hasSize(2 * threads * each);
+  }
+
+  private static LogId id(long millis, long counter) {
+    return new LogId(millis << 16 | NODE >>> 32, NODE << 32 | counter);
+  }
+}

@@ -1,0 +1,480 @@
+package dev.sluice.core.otlp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.otlp.CopyingSink.Refused;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.ArrayValue;
+import io.opentelemetry.proto.common.v1.InstrumentationScope;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.common.v1.KeyValueList;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.function.Consumer;
+import java.util.function.IntFunction;
+import java.util.stream.Stream;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.ShrinkingMode;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What the walker refuses, at each limit and one beyond, and what it says then. */
+class OtlpLimitsTest {
+  /** Body 20, attributes 3, key 5, value 12, name 7, nesting 3. */
+  private static final Limits SMALL =
+      new Limits(Integer.MAX_VALUE, 1, Integer.MAX_VALUE, 20, 3, 5, 12, 7, 3);
+
+  private static final byte[] NOT_UTF8 = {'a', (byte) 0xFF};
+
+  static Stream<Arguments> recordLimits() {
+    return Stream.of(
+        limit("body", 20, n -> log().setBody(string(n))),
+        limit("body", 20, n -> log().setBody(bytes(n))),
+        limit("body", 20, n -> log().setBody(list(n))),
+        limit("body", 20, n -> log().setBody(map(n))),
+        limit("attributes.key", 12, n -> log().addAttributes(pair("key", string(n)))),
+        limit("attributes.key", 12, n -> log().addAttributes(pair("key", bytes(n)))),
+        limit("attributes.key", 12, n -> log().addAttributes(pair("key", list(n)))),
+        limit("attributes.key", 12, n -> log().addAttributes(pair("key", map(n)))),
+        limit("attributes", 5, n -> log().addAttributes(pair("k".repeat(n), string(1)))),
+        limit("attributes.map", 5, n -> log().addAttributes(pair("map", nestedKey(n)))),
+        limit("severity_text", 7, n -> log().setSeverityText("s".repeat(n))),
+        limit("event_name", 7, n -> log().setEventName("e".repeat(n))));
+  }
+
+  private static Arguments limit(String field, int limit, IntFunction<LogRecord.Builder> record) {
+    return Arguments.of(field, limit, record);
+  }
+
+  @ParameterizedTest
+  @MethodSource("recordLimits")
+  void walk_atALimitAndOneBeyond_acceptsAndRefuses(
+      String field, int limit, IntFunction<LogRecord.Builder> record) throws Exception {
+    var sink = walk(Requests.of(record.apply(limit).build(), record.apply(limit + 1).build()));
+
+    assertThat(sink.ordinals).containsExactly(0);
+    assertThat(sink.refused)
+        .containsExactly(new Refused(1, field, "has " + (limit + 1) + " bytes, limit " + limit));
+  }
+
+  @Test
+  void walk_attributesAtTheLimitAndOneBeyond_acceptsAndRefuses() throws Exception {
+    var sink = walk(Requests.of(attributes(3).build(), attributes(4).build()));
+
+    assertThat(sink.ordinals).containsExactly(0);
+    assertThat(sink.refused)
+        .containsExactly(new Refused(1, "attributes", "more attributes than the limit of 3"));
+  }
+
+  @Test
+  void walk_sameKeyOverAndOver_countsOnceAndLastWins() throws Exception {
+    var log = attributes(3);
+    for (int i = 0; i < 50; i++) {
+      log.addAttributes(pair("k" + i % 3, AnyValue.newBuilder().setIntValue(i).build()));
+    }
+
+    var sink = walk(Requests.of(log.build()));
+
+    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(log.build())));
+    assertThat(sink.logs.getFirst().attributes())
+        .containsEntry("k1", AnyValue.newBuilder().setIntValue(49).build());
+  }
+
+  @Test
+  void walk_defaultNumberOfAttributes_keepsEachOfThem() throws Exception {
+    var log = attributes(256).build();
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.of(log).toByteArray());
+
+    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(log)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 32, 64})
+  void walk_nestingAtTheLimitAndOneBeyond_acceptsAndRefuses(int limit) throws Exception {
+    var limits =
+        new Limits(Integer.MAX_VALUE, 9, Integer.MAX_VALUE, 1 << 20, 9, 99, 1 << 20, 99, limit);
+    for (boolean lists : new boolean[] {true, false}) {
+      var request =
+          Requests.of(
+              log().setBody(nested(limit, lists)).build(),
+              log().setBody(nested(limit + 1, lists)).build(),
+              log().addAttributes(pair("deep", nested(limit + 1, lists))).build(),
+              log().addAttributes(pair("deep", nested(limit, lists))).build());
+
+      var sink = CopyingSink.walk(limits, request.toByteArray());
+
+      assertThat(sink.ordinals).containsExactly(0, 3);
+      assertThat(sink.refused)
+          .containsExactly(
+              new Refused(1, "body", "is nested deeper than the limit of " + limit),
+              new Refused(2, "attributes.deep", "is nested deeper than the limit of " + limit));
+    }
+  }
+
+  /** Deeper than protobuf-java itself would read, and deeper than a stack would like. */
+  @ParameterizedTest
+  @ValueSource(ints = {33, 1_000, 5_000})
+  void walk_absurdNesting_costsOneRecord(int depth) throws Exception {
+    var deep = new byte[0];
+    var out = new ByteOutput(64);
+    for (int i = 0; i < depth; i++) {
+      out.clear();
+      var writer = new OtlpWriter(out);
+      int list = writer.open(5);
+      writer.bytes(1, deep, 0, deep.length);
+      writer.close(list);
+      deep = out.toByteArray();
+    }
+    out.clear();
+    new OtlpWriter(out).bytes(5, deep, 0, deep.length);
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray()));
+
+    assertThat(sink.refused)
+        .containsExactly(new Refused(0, "body", "is nested deeper than the limit of 32"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, true", "15, false", "16, true", "17, false", "32, false"})
+  void walk_traceId_hasSixteenBytesOrNone(int length, boolean accepted) throws Exception {
+    var log = log().setTraceId(ByteString.copyFrom(new byte[length])).build();
+
+    expect(log, accepted, "trace_id", "has " + length + " bytes, must have 16 or none");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, true", "7, false", "8, true", "9, false", "16, false"})
+  void walk_spanId_hasEightBytesOrNone(int length, boolean accepted) throws Exception {
+    var log = log().setSpanId(ByteString.copyFrom(new byte[length])).build();
+
+    expect(log, accepted, "span_id", "has " + length + " bytes, must have 8 or none");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, true", "1, true", "24, true", "25, false", "-1, false", "2147483647, false"})
+  void walk_severityNumber_isZeroToTwentyFour(int number, boolean accepted) throws Exception {
+    var log = log().setSeverityNumberValue(number).build();
+
+    expect(log, accepted, "severity_number", "is " + number + ", known are 0 to 24");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, true", "9223372036854775807, true", "-9223372036854775808, false", "-1, false"})
+  void walk_time_isBeforeTheEndOfSignedNanoseconds(long nanos, boolean accepted) throws Exception {
+    var reason = "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored";
+
+    expect(log().setTimeUnixNano(nanos).build(), accepted, "time_unix_nano", reason);
+    expect(
+        log().setObservedTimeUnixNano(nanos).build(), accepted, "observed_time_unix_nano", reason);
+  }
+
+  private static void expect(LogRecord log, boolean accepted, String field, String reason)
+      throws Exception {
+    var sink = walk(Requests.of(log));
+
+    assertThat(sink.ordinals).isEqualTo(accepted ? List.of(0) : List.of());
+    assertThat(sink.refused)
+        .isEqualTo(accepted ? List.of() : List.of(new Refused(0, field, reason)));
+  }
+
+  static Stream<Arguments> notUtf8() {
+    return Stream.of(
+        Arguments.of("severity_text", record(w -> w.bytes(3, NOT_UTF8, 0, 2))),
+        Arguments.of("event_name", record(w -> w.bytes(12, NOT_UTF8, 0, 2))),
+        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5))),
+        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 5, 1))),
+        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 6, 1))),
+        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 6, 1, 2))),
+        Arguments.of("attributes", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 6))),
+        Arguments.of(
+            "attributes.", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 6, 2))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("notUtf8")
+  void walk_textThatIsNotUtf8_refusesTheRecordByField(String field, byte[] record)
+      throws Exception {
+    var sink = CopyingSink.walk(SMALL, Requests.ofRecord(record));
+
+    assertThat(sink.refused).containsExactly(new Refused(0, field, "is not valid UTF-8"));
+  }
+
+  private static byte[] record(Consumer<OtlpWriter> content) {
+    var out = new ByteOutput(64);
+    content.accept(new OtlpWriter(out));
+    return out.toByteArray();
+  }
+
+  private static void inside(OtlpWriter writer, Runnable content, int... fields) {
+    var marks = new int[fields.length];
+    for (int i = 0; i < fields.length; i++) {
+      marks[i] = writer.open(fields[i]);
+    }
+    content.run();
+    for (int i = fields.length - 1; i >= 0; i--) {
+      writer.close(marks[i]);
+    }
+  }
+
+  /** The key is told though it comes after the value, and not told when it is itself the fault. */
+  @Test
+  void walk_keyAfterItsValue_isStillNamed() throws Exception {
+    var record =
+        record(
+            w -> {
+              int pair = w.open(6);
+              int any = w.open(2);
+              w.string(1, "x".repeat(13));
+              w.close(any);
+              w.string(1, "late");
+              w.close(pair);
+            });
+
+    var sink = CopyingSink.walk(SMALL, Requests.ofRecord(record));
+
+    assertThat(sink.refused)
+        .containsExactly(new Refused(0, "attributes.late", "has 13 bytes, limit 12"));
+  }
+
+  @Test
+  void walk_severalFaults_firstIsTold() throws Exception {
+    var log =
+        log()
+            .addAttributes(pair("one", string(13)))
+            .addAttributes(pair("two", string(14)))
+            .setTraceId(ByteString.copyFrom(new byte[3]))
+            .build();
+
+    assertThat(walk(Requests.of(log)).refused)
+        .containsExactly(new Refused(0, "attributes.one", "has 13 bytes, limit 12"));
+  }
+
+  static Stream<Arguments> resourceFaults() {
+    var good = ResourceLogs.newBuilder();
+    return Stream.of(
+        Arguments.of(
+            "resource.attributes.key",
+            good.clone().setResource(Resource.newBuilder().addAttributes(pair("key", string(13))))),
+        Arguments.of(
+            "resource.attributes",
+            good.clone()
+                .setResource(
+                    Resource.newBuilder().addAllAttributes(attributes(4).getAttributesList()))),
+        Arguments.of("resource.schema_url", good.clone().setSchemaUrl("s".repeat(8))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("resourceFaults")
+  void walk_resourceAtFault_refusesExactlyTheRecordsUnderIt(
+      String field, ResourceLogs.Builder faulty) throws Exception {
+    var two = ScopeLogs.newBuilder().addLogRecords(log()).addLogRecords(log());
+    var fine = ResourceLogs.newBuilder().addScopeLogs(two);
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(fine)
+            .addResourceLogs(faulty.clone().addScopeLogs(two).addScopeLogs(two))
+            .addResourceLogs(fine)
+            .build();
+
+    var sink = walk(request);
+
+    assertThat(sink.ordinals).containsExactly(0, 1, 6, 7);
+    assertThat(sink.refused).extracting(Refused::ordinal).containsExactly(2, 3, 4, 5);
+    assertThat(sink.refused).extracting(Refused::field).containsOnly(field);
+  }
+
+  static Stream<Arguments> scopeFaults() {
+    var scope = InstrumentationScope.newBuilder();
+    return Stream.of(
+        Arguments.of("scope.name", scopeLogs(scope.clone().setName("n".repeat(8)))),
+        Arguments.of("scope.version", scopeLogs(scope.clone().setVersion("v".repeat(8)))),
+        Arguments.of(
+            "scope.attributes.key",
+            scopeLogs(scope.clone().addAttributes(pair("key", string(13))))),
+        Arguments.of(
+            "scope.attributes",
+            scopeLogs(scope.clone().addAllAttributes(attributes(4).getAttributesList()))),
+        Arguments.of("scope.schema_url", scopeLogs(scope).setSchemaUrl("s".repeat(8))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("scopeFaults")
+  void walk_scopeAtFault_refusesExactlyTheRecordsUnderIt(String field, ScopeLogs.Builder faulty)
+      throws Exception {
+    var fine = ScopeLogs.newBuilder().addLogRecords(log());
+    var logs =
+        ResourceLogs.newBuilder()
+            .addScopeLogs(fine)
+            .addScopeLogs(faulty.clone().addLogRecords(log()).addLogRecords(log()))
+            .addScopeLogs(fine);
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(logs)
+            .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(fine))
+            .build();
+
+    var sink = walk(request);
+
+    assertThat(sink.ordinals).containsExactly(0, 3, 4);
+    assertThat(sink.refused).extracting(Refused::ordinal).containsExactly(1, 2);
+    assertThat(sink.refused).extracting(Refused::field).containsOnly(field);
+  }
+
+  @Test
+  void walk_namesOfResourceAndScopeAtTheLimit_areAccepted() throws Exception {
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .setSchemaUrl("s".repeat(7))
+                    .setResource(
+                        Resource.newBuilder().addAllAttributes(attributes(3).getAttributesList()))
+                    .addScopeLogs(
+                        scopeLogs(
+                                InstrumentationScope.newBuilder()
+                                    .setName("n".repeat(7))
+                                    .setVersion("v".repeat(7))
+                                    .addAllAttributes(attributes(3).getAttributesList()))
+                            .setSchemaUrl("u".repeat(7))
+                            .addLogRecords(log())))
+            .build();
+
+    assertThat(walk(request).refused).isEmpty();
+  }
+
+  @Test
+  void expandedBytes_sharedResource_countsWithEachAcceptedRecord() throws Exception {
+    var resource = Resource.newBuilder().addAttributes(pair("r", string(9))).build();
+    var scope = InstrumentationScope.newBuilder().setName("name").build();
+    var good = log().setBody(string(7)).build();
+    var bad = log().setSeverityNumberValue(99).build();
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .setResource(resource)
+                    .addScopeLogs(
+                        ScopeLogs.newBuilder()
+                            .setScope(scope)
+                            .addLogRecords(good)
+                            .addLogRecords(bad)
+                            .addLogRecords(good)))
+            .addResourceLogs(
+                ResourceLogs.newBuilder().addScopeLogs(ScopeLogs.newBuilder().addLogRecords(good)))
+            .build()
+            .toByteArray();
+    var walker = new OtlpWalker(SMALL);
+
+    walker.walk(request, 0, request.length, new CopyingSink(0, request.length));
+
+    assertThat(walker.records()).isEqualTo(4);
+    assertThat(walker.expandedBytes())
+        .isEqualTo(
+            3L * good.getSerializedSize()
+                + 2L * (resource.getSerializedSize() + scope.getSerializedSize()));
+  }
+
+  @Property(tries = 500, shrinking = ShrinkingMode.OFF)
+  void walk_alreadyJudged_acceptsWhateverAnyLimitsAccepted(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var limits =
+        new Limits(
+            Integer.MAX_VALUE,
+            Integer.MAX_VALUE,
+            Integer.MAX_VALUE,
+            1 + random.nextInt(60),
+            1 + random.nextInt(6),
+            1 + random.nextInt(12),
+            1 + random.nextInt(60),
+            1 + random.nextInt(12),
+            1 + random.nextInt(6));
+    var bytes = RandomOtlp.request(random).toByteArray();
+
+    var judged = CopyingSink.walk(limits, bytes);
+    var again = CopyingSink.walk(Limits.ALREADY_JUDGED, bytes);
+
+    assertThat(again.ordinals).containsAll(judged.ordinals);
+    for (int i = 0; i < judged.ordinals.size(); i++) {
+      assertThat(again.logs.get(again.ordinals.indexOf(judged.ordinals.get(i))))
+          .isEqualTo(judged.logs.get(i));
+    }
+  }
+
+  private static CopyingSink walk(ExportLogsServiceRequest request) throws MalformedOtlp {
+    return CopyingSink.walk(SMALL, request.toByteArray());
+  }
+
+  private static LogRecord.Builder log() {
+    return LogRecord.newBuilder();
+  }
+
+  private static ScopeLogs.Builder scopeLogs(InstrumentationScope.Builder scope) {
+    return ScopeLogs.newBuilder().setScope(scope);
+  }
+
+  private static LogRecord.Builder attributes(int count) {
+    var log = log();
+    for (int i = 0; i < count; i++) {
+      log.addAttributes(pair("k" + i, AnyValue.newBuilder().setIntValue(i).build()));
+    }
+    return log;
+  }
+
+  private static KeyValue pair(String key, AnyValue value) {
+    return KeyValue.newBuilder().setKey(key).setValue(value).build();
+  }
+
+  private static AnyValue string(int length) {
+    return AnyValue.newBuilder().setStringValue("x".repeat(length)).build();
+  }
+
+  private static AnyValue bytes(int length) {
+    return AnyValue.newBuilder().setBytesValue(ByteString.copyFrom(new byte[length])).build();
+  }
+
+  /** A list of so many bytes when encoded. */
+  private static AnyValue list(int length) {
+    return AnyValue.newBuilder()
+        .setArrayValue(ArrayValue.newBuilder().addValues(string(length - 4)))
+        .build();
+  }
+
+  /** A map of so many bytes when encoded. */
+  private static AnyValue map(int length) {
+    return AnyValue.newBuilder()
+        .setKvlistValue(KeyValueList.newBuilder().addValues(pair("", string(length - 6))))
+        .build();
+  }
+
+  private static AnyValue nestedKey(int length) {
+    return AnyValue.newBuilder()
+        .setKvlistValue(
+            KeyValueList.newBuilder().addValues(KeyValue.newBuilder().setKey("k".repeat(length))))
+        .build();
+  }
+
+  private static AnyValue nested(int depth, boolean lists) {
+    if (depth == 0) {
+      return string(1);
+    }
+    var below = nested(depth - 1, lists);
+    return lists
+        ? AnyValue.newBuilder().setArrayValue(ArrayValue.newBuilder().addValues(below)).build()
+        : AnyValue.newBuilder()
+            .setKvlistValue(KeyValueList.newBuilder().addValues(pair("n", below)))
+            .build();
+  }
+}

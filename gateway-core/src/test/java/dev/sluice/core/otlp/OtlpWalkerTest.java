@@ -1,0 +1,397 @@
+package dev.sluice.core.otlp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.core.domain.Limits;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Random;
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.ShrinkingMode;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The walker's reading of the wire against protobuf-java's; limits are in OtlpLimitsTest. */
+class OtlpWalkerTest {
+  private static final int VARINT = 0;
+  private static final int FIXED64 = 1;
+  private static final int BYTES = 2;
+  private static final int FIXED32 = 5;
+
+  @Property(shrinking = ShrinkingMode.OFF)
+  void walk_anyRequest_showsWhatProtobufJavaParses(@ForAll long seed) throws Exception {
+    var request = RandomOtlp.request(new SplittableRandom(seed));
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, request.toByteArray());
+
+    assertThat(sink.refused).isEmpty();
+    assertThat(sink.logs).isEqualTo(FlatLog.of(request));
+  }
+
+  @Property(shrinking = ShrinkingMode.OFF)
+  void walk_scrambledWire_showsWhatProtobufJavaParses(@ForAll long seed) throws Exception {
+    var bytes = scrambled(new SplittableRandom(seed));
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, bytes);
+
+    assertThat(sink.refused).isEmpty();
+    assertThat(sink.logs).isEqualTo(FlatLog.parsed(bytes));
+  }
+
+  @Property(tries = 300, shrinking = ShrinkingMode.OFF)
+  void walk_messagesOneAfterTheOther_isTheirUnion(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var first = RandomOtlp.request(random);
+    var second = RandomOtlp.request(random);
+    var both = new ArrayList<>(FlatLog.of(first));
+    both.addAll(FlatLog.of(second));
+
+    var sink =
+        CopyingSink.walk(
+            Limits.DEFAULT, first.toByteString().concat(second.toByteString()).toByteArray());
+
+    assertThat(sink.logs).isEqualTo(both);
+  }
+
+  @Property(tries = 300, shrinking = ShrinkingMode.OFF)
+  void walk_reusedAndInTheMiddleOfAnArray_showsTheSame(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var walker = new OtlpWalker(Limits.DEFAULT);
+    for (int i = 0; i < 3; i++) {
+      var request = RandomOtlp.request(random);
+      var bytes = request.toByteArray();
+      var around = new byte[bytes.length + 40];
+      new Random(seed).nextBytes(around);
+      System.arraycopy(bytes, 0, around, 17, bytes.length);
+      var sink = new CopyingSink(17, 17 + bytes.length);
+
+      walker.walk(around, 17, bytes.length, sink);
+
+      assertThat(sink.logs).isEqualTo(FlatLog.of(request));
+      assertThat(walker.records()).isEqualTo(sink.logs.size());
+    }
+  }
+
+  @Property(tries = 20_000, shrinking = ShrinkingMode.OFF)
+  void walk_mutatedBytes_refusesWhateverProtobufJavaRefuses(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var bytes = mutated(random.nextBoolean() ? plain(random) : scrambled(random), random);
+    CopyingSink sink = null;
+    try {
+      sink = CopyingSink.walk(Limits.DEFAULT, bytes);
+    } catch (MalformedOtlp e) {
+      if (StructureOracle.parses(bytes)) {
+        // stricter only here, and protobuf-java truncates or nests what nobody sends
+        assertThat(e.getMessage())
+            .containsAnyOf(
+                "unsupported wire type 3", "invalid field number", "length beyond the end");
+      }
+      return;
+    }
+
+    assertThat(StructureOracle.parses(bytes)).isTrue();
+    if (sink.refused.isEmpty()) {
+      sameUnlessPiecesOfLists(sink, bytes);
+    }
+  }
+
+  /** Looser in one thing: text that is not UTF-8 is fatal to protobuf-java even with no record. */
+  private static void sameUnlessPiecesOfLists(CopyingSink sink, byte[] bytes) {
+    try {
+      var expected = FlatLog.parsed(bytes);
+      assertThat(sink.logs).hasSameSizeAs(expected);
+      for (int i = 0; i < expected.size(); i++) {
+        var log = sink.logs.get(i);
+        assertThat(log.time()).isEqualTo(expected.get(i).time());
+        assertThat(log.attributes().keySet()).isEqualTo(expected.get(i).attributes().keySet());
+        assertThat(log.scopeName()).isEqualTo(expected.get(i).scopeName());
+        assertThat(log.body().getValueCase())
+            .isIn(
+                expected.get(i).body().getValueCase(), indexed(expected.get(i).body(), log.body()));
+      }
+    } catch (InvalidProtocolBufferException e) {
+      assertThat(e).hasMessageContaining("UTF-8");
+    }
+  }
+
+  /** A field of profiles that happens to be in the shared message; to the walker it is unknown. */
+  private static AnyValue.ValueCase indexed(AnyValue expected, AnyValue seen) {
+    return expected.hasStringValueStrindex() ? seen.getValueCase() : expected.getValueCase();
+  }
+
+  @Property(tries = 300, shrinking = ShrinkingMode.OFF)
+  void walk_cutAnywhere_refusesWhereverProtobufJavaDoes(@ForAll long seed) throws Exception {
+    var bytes = plain(new SplittableRandom(seed));
+    for (int cut = 0; cut < bytes.length; cut++) {
+      boolean walked = true;
+      try {
+        new OtlpWalker(Limits.DEFAULT).walk(bytes, 0, cut, new CopyingSink(0, cut));
+      } catch (MalformedOtlp _) {
+        walked = false;
+      }
+
+      assertThat(walked)
+          .as("cut at %d", cut)
+          .isEqualTo(StructureOracle.parses(Arrays.copyOf(bytes, cut)));
+    }
+  }
+
+  @Property(tries = 5_000)
+  void walk_anyBytes_neverFailsOtherwiseThanMalformed(@ForAll byte[] bytes) {
+    try {
+      CopyingSink.walk(Limits.DEFAULT, bytes);
+    } catch (MalformedOtlp e) {
+      assertThat(e).hasMessageContaining(" at byte ");
+    }
+  }
+
+  @Test
+  void walk_nothing_showsNothing() throws Exception {
+    var walker = new OtlpWalker(Limits.DEFAULT);
+    walker.walk(new byte[5], 3, 0, new CopyingSink(3, 3));
+
+    assertThat(walker.records()).isZero();
+    assertThat(walker.expandedBytes()).isZero();
+  }
+
+  @Test
+  void walk_emptyRecord_isARecordWithNothingSent() throws Exception {
+    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(new byte[0]));
+
+    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(LogRecord.getDefaultInstance())));
+  }
+
+  @Test
+  void walk_zeroEnumOnTheWire_isNotSent() throws Exception {
+    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(new byte[] {2 << 3 | VARINT, 0}));
+
+    assertThat(sink.logs.getFirst().severityNumber()).isZero();
+  }
+
+  @Test
+  void walk_repeatedScalars_lastWins() throws Exception {
+    var out = new ByteOutput(64);
+    var writer = new OtlpWriter(out);
+    for (int i = 1; i <= 2; i++) {
+      writer.fixed64(1, i);
+      writer.varint(2, i);
+      writer.string(3, "s" + i);
+      writer.varint(7, i);
+      writer.fixed32(8, i);
+      writer.string(12, "e" + i);
+    }
+
+    var log =
+        CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray())).logs.getFirst();
+
+    assertThat(log.time()).isEqualTo(2);
+    assertThat(log.severityNumber()).isEqualTo(2);
+    assertThat(log.severityText()).isEqualTo("s2");
+    assertThat(log.droppedAttributes()).isEqualTo(2);
+    assertThat(log.flags()).isEqualTo(2);
+    assertThat(log.eventName()).isEqualTo("e2");
+  }
+
+  /** Protobuf merges pieces of a message: one that sets nothing takes nothing away. */
+  @Test
+  void walk_bodyAndValueInPieces_lastThatIsSetWins() throws Exception {
+    var out = new ByteOutput(64);
+    var writer = new OtlpWriter(out);
+    string(writer, 5, "first");
+    string(writer, 5, "second");
+    writer.close(writer.open(5));
+    int pair = writer.open(6);
+    writer.string(1, "key");
+    string(writer, 2, "value");
+    writer.close(writer.open(2));
+    writer.close(pair);
+    var bytes = Requests.ofRecord(out.toByteArray());
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, bytes);
+
+    assertThat(sink.logs).isEqualTo(FlatLog.parsed(bytes));
+    assertThat(sink.logs.getFirst().body().getStringValue()).isEqualTo("second");
+  }
+
+  private static void string(OtlpWriter writer, int field, String text) {
+    int any = writer.open(field);
+    writer.string(1, text);
+    writer.close(any);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"3, start of a group", "4, end of a group", "6, undefined", "7, undefined"})
+  void walk_wireTypesOfNoField_areMalformedEverywhere(int wireType, String what) {
+    byte[] field = {(byte) (9 << 3 | wireType), 9 << 3 | 4};
+
+    assertThatThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, field))
+        .as(what)
+        .isInstanceOf(MalformedOtlp.class)
+        .hasMessage("unsupported wire type " + wireType + " at byte 1");
+    assertThatExceptionOfType(MalformedOtlp.class)
+        .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(field)));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "00, invalid field number at byte 0",
+    "0200, invalid field number at byte 0",
+    "8080808010, invalid field number at byte 0",
+    "80, truncated varint at byte 0",
+    "18ffffffffffffffffffff01, varint of more than ten bytes at byte 1",
+    "0a01, length beyond the end of its message at byte 1",
+    "0affffffffffffffffff01, length beyond the end of its message at byte 1",
+    "0a8080808008, length beyond the end of its message at byte 1",
+    "0d000000, truncated field at byte 1",
+    "0900000000000000, truncated field at byte 1",
+    "0a0412020a01, length beyond the end of its message at byte 5"
+  })
+  void walk_brokenWire_saysWhatAndWhere(String hex, String message) {
+    var bytes = HexFormat.of().parseHex(hex);
+
+    assertThatThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, bytes))
+        .isInstanceOf(MalformedOtlp.class)
+        .hasMessage(message);
+  }
+
+  /** A length may not reach into what follows its own message, though the array goes on. */
+  @Test
+  void walk_innerLengthBeyondItsParent_isMalformed() {
+    byte[] bytes = {1 << 3 | BYTES, 2, 2 << 3 | BYTES, 4, 9 << 3 | VARINT, 1, 9 << 3 | VARINT, 1};
+
+    assertThatExceptionOfType(MalformedOtlp.class)
+        .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, bytes));
+  }
+
+  @Test
+  void walk_fixedFieldsBeyondTheirRecord_areMalformed() {
+    for (var field : List.of(1 << 3 | FIXED64, 11 << 3 | FIXED64, 8 << 3 | FIXED32)) {
+      var record = new byte[] {field.byteValue(), 0, 0, 0};
+      var request =
+          ByteString.copyFrom(Requests.ofRecord(record)).concat(ByteString.copyFrom(tail()));
+
+      assertThatExceptionOfType(MalformedOtlp.class)
+          .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, request.toByteArray()));
+    }
+  }
+
+  private static byte[] tail() {
+    return Requests.of(LogRecord.newBuilder().setFlags(1).build()).toByteArray();
+  }
+
+  @Test
+  void walk_rangeOutsideTheArray_throwsBeforeReading() {
+    var walker = new OtlpWalker(Limits.DEFAULT);
+
+    assertThatExceptionOfType(IndexOutOfBoundsException.class)
+        .isThrownBy(() -> walker.walk(new byte[3], 2, 2, new CopyingSink(0, 3)));
+  }
+
+  @Test
+  void walk_anotherResourceOrScope_changesTheSerial() throws Exception {
+    var scopes =
+        ResourceLogs.newBuilder()
+            .addScopeLogs(ScopeLogs.newBuilder().addLogRecords(LogRecord.getDefaultInstance()))
+            .addScopeLogs(
+                ScopeLogs.newBuilder()
+                    .addLogRecords(LogRecord.getDefaultInstance())
+                    .addLogRecords(LogRecord.getDefaultInstance()));
+    var bytes =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(scopes)
+            .addResourceLogs(scopes)
+            .build()
+            .toByteArray();
+    var resources = new ArrayList<Integer>();
+    var scopesSeen = new ArrayList<Integer>();
+    var walker = new OtlpWalker(Limits.DEFAULT);
+    var sink =
+        new OtlpSink() {
+          @Override
+          public void accepted(OtlpRecord log) {
+            resources.add(log.resource().serial());
+            scopesSeen.add(log.scope().serial());
+          }
+
+          @Override
+          public void refused(int ordinal, String field, String reason) {
+            throw new AssertionError(reason);
+          }
+        };
+
+    walker.walk(bytes, 0, bytes.length, sink);
+    walker.walk(bytes, 0, bytes.length, sink);
+
+    assertThat(new HashSet<>(resources)).hasSize(4);
+    assertThat(new HashSet<>(scopesSeen)).hasSize(8);
+    assertThat(resources.get(0)).isEqualTo(resources.get(2)).isNotEqualTo(resources.get(3));
+    assertThat(scopesSeen.get(1)).isEqualTo(scopesSeen.get(2)).isNotEqualTo(scopesSeen.get(0));
+  }
+
+  @Test
+  void walk_ended_keepsNoRequestAlive() throws Exception {
+    var log = new OtlpRecord[1];
+    var bytes = Requests.ofRecord(new byte[0]);
+    var walker = new OtlpWalker(Limits.DEFAULT);
+
+    walker.walk(
+        bytes,
+        0,
+        bytes.length,
+        new OtlpSink() {
+          @Override
+          public void accepted(OtlpRecord seen) {
+            log[0] = seen;
+          }
+
+          @Override
+          public void refused(int ordinal, String field, String reason) {}
+        });
+
+    assertThat(log[0].bytes()).isEmpty();
+  }
+
+  private static byte[] plain(SplittableRandom random) {
+    return RandomOtlp.request(random).toByteArray();
+  }
+
+  private static byte[] scrambled(SplittableRandom random) throws IOException {
+    return new WireScrambler(random)
+        .scramble(plain(random), ExportLogsServiceRequest.getDescriptor());
+  }
+
+  private static byte[] mutated(byte[] bytes, SplittableRandom random) {
+    var out = new ByteArrayOutputStream();
+    int rate = 4 + random.nextInt(Math.max(1, bytes.length));
+    for (byte b : bytes) {
+      switch (random.nextInt(rate)) {
+        case 0 -> out.write(b ^ 1 << random.nextInt(8));
+        case 1 -> out.write(random.nextInt());
+        case 2 -> {}
+        case 3 -> {
+          out.write(b);
+          out.write(random.nextInt());
+        }
+        default -> out.write(b);
+      }
+    }
+    return out.toByteArray();
+  }
+}

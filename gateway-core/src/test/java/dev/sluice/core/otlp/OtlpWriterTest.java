@@ -1,0 +1,133 @@
+package dev.sluice.core.otlp;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.core.domain.Limits;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.ShrinkingMode;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class OtlpWriterTest {
+  private final ByteOutput out = new ByteOutput(16);
+  private final OtlpWriter writer = new OtlpWriter(out);
+
+  @Property(tries = 500, shrinking = ShrinkingMode.OFF)
+  void write_anyRecord_parsesEqual(@ForAll long seed) throws Exception {
+    var random = new SplittableRandom(seed);
+    var log = RandomOtlp.logRecord(random).toBuilder();
+    log.clearAttributes().setBody(AnyValue.newBuilder().setStringValue(log.getSeverityText()));
+    for (int i = random.nextInt(4); i > 0; i--) {
+      log.addAttributes(pair(RandomOtlp.text(random, 30), RandomOtlp.text(random, 300)));
+    }
+    var expected = Requests.of(log.build(), log.build());
+
+    int resource = writer.open(1);
+    int scope = writer.open(2);
+    record(log);
+    record(log);
+    writer.close(scope);
+    writer.close(resource);
+
+    assertThat(ExportLogsServiceRequest.parseFrom(out.toByteArray())).isEqualTo(expected);
+    assertThat(CopyingSink.walk(Limits.DEFAULT, out.toByteArray()).logs)
+        .isEqualTo(FlatLog.of(expected));
+    out.clear();
+  }
+
+  private void record(LogRecord.Builder log) {
+    int record = writer.open(2);
+    writer.fixed64(1, log.getTimeUnixNano());
+    writer.varint(2, log.getSeverityNumberValue());
+    writer.string(3, log.getSeverityText());
+    int body = writer.open(5);
+    writer.string(1, log.getBody().getStringValue());
+    writer.close(body);
+    for (var pair : log.getAttributesList()) {
+      writer.attribute(6, pair.getKey(), pair.getValue().getStringValue());
+    }
+    writer.varint(7, Integer.toUnsignedLong(log.getDroppedAttributesCount()));
+    writer.fixed32(8, log.getFlags());
+    bytes(9, log.getTraceId());
+    bytes(10, log.getSpanId());
+    writer.fixed64(11, log.getObservedTimeUnixNano());
+    writer.string(12, log.getEventName());
+    writer.close(record);
+  }
+
+  private void bytes(int field, ByteString value) {
+    var padded = ByteString.copyFromUtf8("??").concat(value).toByteArray();
+    writer.bytes(field, padded, 2, value.size());
+  }
+
+  /** Where a length takes one byte more, for the text and for the messages around it. */
+  @ParameterizedTest
+  @ValueSource(
+      ints = {
+        0, 1, 117, 121, 125, 126, 127, 128, 129, 16_376, 16_379, 16_382, 16_383, 16_384, 2_097_143,
+        2_097_147, 2_097_151, 2_097_152
+      })
+  void close_lengthsAroundThePowersOf128_parseEqual(int length) throws Exception {
+    var text = "v".repeat(length);
+    var expected =
+        LogRecord.newBuilder()
+            .setSeverityText("before")
+            .addAttributes(pair("key", text))
+            .setEventName("after")
+            .build();
+
+    writer.string(3, "before");
+    writer.attribute(6, "key", text);
+    writer.string(12, "after");
+
+    assertThat(LogRecord.parseFrom(out.toByteArray())).isEqualTo(expected);
+    assertThat(out.toByteArray()).isEqualTo(expected.toByteArray());
+  }
+
+  @Test
+  void open_fieldNumbersAboveFifteen_takeTwoBytes() throws Exception {
+    int message = writer.open(2047);
+    writer.varint(1, -1);
+    writer.close(message);
+
+    var unknown = LogRecord.parseFrom(out.toByteArray()).getUnknownFields();
+
+    assertThat(unknown.getField(2047).getLengthDelimitedList()).hasSize(1);
+  }
+
+  @Test
+  void string_charactersOfEveryLength_areUtf8() throws Exception {
+    var text = "a\u007F\u0080\u07FF\u0800\uD7FF\uE000\uFFFF\uD800\uDC00\uDBFF\uDFFF😀";
+
+    writer.string(3, text);
+
+    assertThat(LogRecord.parseFrom(out.toByteArray()).getSeverityText()).isEqualTo(text);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"\uD83D", "a\uD83Db", "\uDE00", "\uDE00\uD83D", "\uD83D\uD83D", "end\uDBFF"})
+  void string_loneSurrogate_isAVerdictAndNoQuestionMark(String text) throws Exception {
+    writer.string(3, text);
+
+    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray()));
+
+    assertThat(sink.refused)
+        .containsExactly(new CopyingSink.Refused(0, "severity_text", "is not valid UTF-8"));
+  }
+
+  private static KeyValue pair(String key, String value) {
+    return KeyValue.newBuilder()
+        .setKey(key)
+        .setValue(AnyValue.newBuilder().setStringValue(value))
+        .build();
+  }
+}

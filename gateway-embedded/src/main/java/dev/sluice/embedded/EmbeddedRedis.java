@@ -1,0 +1,300 @@
+package dev.sluice.embedded;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import redis.embedded.core.ExecutableProvider;
+import redis.embedded.model.OsArchitecture;
+
+/**
+ * A running Redis of our own, on loopback, with its append-only file on: started again when it
+ * dies, ended by {@link #close} and with this process, however that ends.
+ *
+ * <p>It is the {@code redis-server} on the PATH, else one that a jar brings along. Its password is
+ * generated once and kept beside the data. When its memory is full it refuses to write rather than
+ * forget.
+ *
+ * <p>All methods may be called from any thread.
+ */
+public final class EmbeddedRedis implements AutoCloseable {
+
+  /**
+   * What to start.
+   *
+   * @param directory a folder for this engine alone, made when absent; data in it survive
+   * @param port on loopback, 0 for any free one
+   * @param maxMemory in the words of Redis, for example {@code 1gb}
+   */
+  public record Settings(Path directory, int port, String maxMemory) {
+
+    private static final Pattern MEMORY = Pattern.compile("\\d+([kmg]b?)?");
+
+    /**
+     * Checks the memory, which goes into a configuration file.
+     *
+     * @throws IllegalArgumentException when it is no number with a unit
+     */
+    public Settings {
+      if (!MEMORY.matcher(maxMemory).matches()) {
+        throw new IllegalArgumentException(
+            "sluice.embedded.redis.max-memory is '%s'; it must be like 512mb or 1gb"
+                .formatted(maxMemory));
+      }
+    }
+  }
+
+  private static final Logger LOG = LoggerFactory.getLogger(EmbeddedRedis.class);
+
+  /**
+   * From this major version on the append-only file is a folder that older ones do not look into.
+   */
+  private static final int FOLDER_SINCE = 7;
+
+  /** A full memory's worth is read from disk before it answers. */
+  private static final Duration START_PATIENCE = Duration.ofMinutes(5);
+
+  private static final Duration POLL = Duration.ofMillis(20);
+
+  private final Supervisor supervisor;
+  private final Recipe recipe;
+
+  private EmbeddedRedis(Supervisor supervisor, Recipe recipe) {
+    this.supervisor = supervisor;
+    this.recipe = recipe;
+  }
+
+  /**
+   * Starts Redis and returns when it answers, its data loaded.
+   *
+   * @throws EngineFailed when it cannot be started, in particular when the data were written by a
+   *     newer Redis, which an older one would not see; nothing is left running then
+   */
+  public static EmbeddedRedis start(Settings settings) {
+    return start(settings, Environment.ofThisProcess());
+  }
+
+  static EmbeddedRedis start(Settings settings, Environment environment) {
+    DataFolder folder = DataFolder.take(settings.directory());
+    try {
+      Recipe recipe = new Recipe(settings, environment, folder);
+      Supervisor supervisor = new Supervisor(recipe, folder);
+      supervisor.start();
+      return new EmbeddedRedis(supervisor, recipe);
+    } catch (RuntimeException e) {
+      folder.close();
+      throw e;
+    }
+  }
+
+  /** Loopback port; the same for the life of this object. */
+  public int port() {
+    return recipe.port;
+  }
+
+  /** Letters and digits only; the same as long as the data exist. */
+  public String password() {
+    return recipe.password;
+  }
+
+  /** With the password in it, for example {@code redis://:PASSWORD@127.0.0.1:16379}. */
+  public String url() {
+    return "redis://:" + password() + "@127.0.0.1:" + port();
+  }
+
+  /** The process whose CPU and memory are Redis's, -1 while there is none. */
+  public long pid() {
+    return supervisor.pid();
+  }
+
+  /** Whether it runs and has answered. */
+  public boolean alive() {
+    return supervisor.alive();
+  }
+
+  /** kill -9, for failure tests: it is started again on the same port. */
+  public void kill() {
+    supervisor.kill();
+  }
+
+  /** Takes it away until {@link #restart}. Returns when it has ended. */
+  public void stop() {
+    supervisor.stop();
+  }
+
+  /**
+   * Ends it when it runs and starts it again, with its data and on the same port.
+   *
+   * @throws EngineFailed when it cannot be started; {@code restart} may be tried again
+   */
+  public void restart() {
+    supervisor.stop();
+    supervisor.start();
+  }
+
+  /** Lets it write what it holds, kills it when that takes longer than ten seconds; idempotent. */
+  @Override
+  public void close() {
+    supervisor.close();
+  }
+
+  /** How this Redis is started, again and again. */
+  private static final class Recipe implements Supervisor.Engine {
+
+    private final Settings settings;
+    private final Environment environment;
+    private final DataFolder folder;
+    private final Path program;
+    private final Version version;
+    private final String password;
+    // set by the first life, kept by the later ones; volatile since those run on other threads
+    private volatile int port;
+
+    Recipe(Settings settings, Environment environment, DataFolder folder) {
+      this.settings = settings;
+      this.environment = environment;
+      this.folder = folder;
+      Path command = environment.command("redis-server");
+      program = command == null ? bundled() : command;
+      Version found = Version.ask(environment, program, "--version");
+      if (found == null) {
+        throw new EngineFailed(
+            "%s does not run on this machine; install redis-server, or use a Redis of your own by"
+                    .formatted(program)
+                + " sluice.redis.url");
+      }
+      version = found;
+      refuseNewerData();
+      password = password();
+      port = settings.port();
+      LOG.info("using {} {}", program, version);
+    }
+
+    /** The binary that the jar holds for this machine, as a file in the run folder. */
+    private Path bundled() {
+      Path file = folder.run("redis-server");
+      String resource = null;
+      try {
+        resource =
+            ExecutableProvider.newProvidedVersionsMap()
+                .get(OsArchitecture.detectOSandArchitecture());
+      } catch (RuntimeException e) {
+        LOG.debug("no bundled Redis", e);
+      }
+      try (InputStream in =
+          resource == null ? null : ExecutableProvider.class.getResourceAsStream(resource)) {
+        if (in == null) {
+          throw new EngineFailed(
+              "there is no redis-server on the PATH and none is bundled for %s; install Redis, or"
+                      .formatted(environment.platform())
+                  + " use one of your own by sluice.redis.url");
+        }
+        Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
+        Files.setPosixFilePermissions(file, DataFolder.OURS);
+        return file;
+      } catch (IOException e) {
+        throw DataFolder.unusable(folder.directory(), e);
+      }
+    }
+
+    /**
+     * Redis refuses a file of a format it does not know, but one before {@link #FOLDER_SINCE} does
+     * not even look where a later one writes, and would start empty.
+     */
+    private void refuseNewerData() {
+      String marker = folder.read(marker());
+      int wrote =
+          marker != null
+              ? Integer.parseInt(marker)
+              : Files.exists(folder.data().resolve("appendonlydir")) ? FOLDER_SINCE : 0;
+      if (wrote > version.major()) {
+        throw new EngineFailed(
+            "the data in %s were written by Redis %d and %s is Redis %d, which cannot read them; put"
+                    .formatted(folder.directory(), wrote, program, version.major())
+                + " a redis-server %d on the PATH, or move that folder away".formatted(wrote));
+      }
+    }
+
+    private Path marker() {
+      return folder.directory().resolve("redis-major");
+    }
+
+    private String password() {
+      Path file = folder.directory().resolve("password");
+      String kept = folder.read(file);
+      if (kept != null && !kept.isEmpty()) {
+        return kept;
+      }
+      byte[] random = new byte[24];
+      new SecureRandom().nextBytes(random);
+      String generated = HexFormat.of().formatHex(random);
+      folder.write(file, generated + "\n");
+      return generated;
+    }
+
+    @Override
+    public String name() {
+      return "Redis " + version;
+    }
+
+    @Override
+    public Path program() {
+      return program;
+    }
+
+    @Override
+    public HostProcess launch() {
+      port = Ports.free(port, "sluice.embedded.redis.port");
+      // before the first byte of data, so that no kill can leave data without it
+      folder.write(marker(), version.major() + "\n");
+      folder.write(folder.run("redis.conf"), config());
+      return HostProcess.start(
+          folder,
+          environment,
+          List.of(
+              EngineHost.COMMAND, "0", program.toString(), folder.run("redis.conf").toString()));
+    }
+
+    @Override
+    public void awaitReady(HostProcess host) throws IOException, InterruptedException {
+      long deadline = System.nanoTime() + START_PATIENCE.toNanos();
+      while (!RedisPing.answers(port, password)) {
+        if (host.ended(POLL) || System.nanoTime() > deadline) {
+          throw host.notReady(START_PATIENCE);
+        }
+      }
+    }
+
+    private String config() {
+      return """
+          bind 127.0.0.1
+          port %d
+          protected-mode yes
+          requirepass %s
+          dir %s
+          daemonize no
+          supervised no
+          logfile ""
+          loglevel notice
+          save ""
+          appendonly yes
+          appendfsync everysec
+          maxmemory %s
+          maxmemory-policy noeviction
+          """
+          .formatted(port, password, quoted(folder.data()), settings.maxMemory());
+    }
+
+    private static String quoted(Path path) {
+      return '"' + path.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+  }
+}

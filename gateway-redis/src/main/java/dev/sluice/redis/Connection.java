@@ -1,0 +1,181 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to Redis, made when first needed and again when lost. Safe for use by many threads.
+ *
+ * <p>Once made, Lettuce restores it by itself and refuses commands at once meanwhile. A command
+ * that gets no answer in time ends the connection all the same: the peer may be gone without a
+ * word, which TCP would notice only after a quarter of an hour.
+ *
+ * <p>{@code opening}, {@code failedAt} and {@code closed} are guarded by {@code lock}.
+ */
+final class Connection implements AutoCloseable {
+
+  /** Nobody is asked to connect more often, however many want to append. */
+  private static final Duration BETWEEN_ATTEMPTS = Duration.ofMillis(500);
+
+  private final RedisClient client;
+  private final RedisURI uri;
+  private final Object lock = new Object();
+
+  private @Nullable CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opening;
+  private long failedAt;
+  private boolean closed;
+
+  Connection(RedisClient client, RedisURI uri) {
+    this.client = client;
+    this.uri = uri;
+  }
+
+  /**
+   * Sends a command as soon as there is a connection.
+   *
+   * @param within fails with a {@link TimeoutException} after that
+   */
+  <T> CompletableFuture<T> send(
+      Duration within,
+      Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command) {
+    var opened = open();
+    return opened
+        .thenCompose(command)
+        .orTimeout(within.toNanos(), TimeUnit.NANOSECONDS)
+        .whenComplete(
+            (_, failure) -> {
+              if (failure != null && cause(failure) instanceof TimeoutException) {
+                drop(opened);
+              }
+            });
+  }
+
+  /** As {@link #send}, and waits. */
+  <T> T call(
+      Duration within,
+      Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command)
+      throws InterruptedException {
+    try {
+      return send(within, command).get();
+    } catch (ExecutionException e) {
+      throw outOfReach(e, within);
+    }
+  }
+
+  /** As {@link #call}, for what must not be left half done by an interrupt. */
+  <T> T callToTheEnd(
+      Duration within,
+      Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command) {
+    try {
+      return send(within, command).join();
+    } catch (CompletionException e) {
+      throw outOfReach(e, within);
+    }
+  }
+
+  private static SpoolOutOfReach outOfReach(Throwable failure, Duration within) {
+    var cause = cause(failure);
+    return new SpoolOutOfReach(reason(cause, within), cause);
+  }
+
+  /** One line for the operator. */
+  static String reason(Throwable failure, Duration within) {
+    var cause = cause(failure);
+    if (cause instanceof TimeoutException) {
+      return "Redis did not answer within " + within.toMillis() + " ms";
+    }
+    var root = cause; // Lettuce's own words are "Unable to connect"; why is said below
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
+    return "Redis: " + (root.getMessage() == null ? root.toString() : root.getMessage());
+  }
+
+  /** Whether Redis itself said no, as against being out of reach. */
+  static boolean answered(Throwable failure) {
+    return cause(failure) instanceof RedisCommandExecutionException;
+  }
+
+  static Throwable cause(Throwable failure) {
+    var cause = failure;
+    while ((cause instanceof CompletionException || cause instanceof ExecutionException)
+        && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    return cause;
+  }
+
+  private CompletableFuture<StatefulRedisConnection<byte[], byte[]>> open() {
+    synchronized (lock) {
+      if (closed) {
+        return CompletableFuture.failedFuture(new SpoolOutOfReach("closed", null));
+      }
+      var current = opening;
+      if (current == null
+          || current.isCompletedExceptionally()
+              && System.nanoTime() - failedAt >= BETWEEN_ATTEMPTS.toNanos()) {
+        current =
+            client
+                .connectAsync(ByteArrayCodec.INSTANCE, uri)
+                .toCompletableFuture()
+                .whenComplete(this::opened);
+        opening = current;
+      }
+      return current;
+    }
+  }
+
+  private void opened(
+      @Nullable StatefulRedisConnection<byte[], byte[]> redis, @Nullable Throwable failure) {
+    boolean late;
+    synchronized (lock) {
+      late = closed;
+      failedAt = System.nanoTime();
+    }
+    if (late && redis != null) {
+      var _ = redis.closeAsync();
+    }
+  }
+
+  private void drop(CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opened) {
+    synchronized (lock) {
+      if (opening == opened && opened.isDone()) {
+        opening = null;
+      }
+    }
+    closeIfOpen(opened);
+  }
+
+  private static void closeIfOpen(
+      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opened) {
+    if (opened.state() == Future.State.SUCCESS) {
+      var _ = opened.resultNow().closeAsync();
+    }
+  }
+
+  /** Ends the connection; what is under way fails. Returns at once. */
+  @Override
+  public void close() {
+    CompletableFuture<StatefulRedisConnection<byte[], byte[]>> last;
+    synchronized (lock) {
+      closed = true;
+      last = opening;
+      opening = null;
+    }
+    if (last != null) {
+      closeIfOpen(last); // one that opens later is closed by opened()
+    }
+  }
+}

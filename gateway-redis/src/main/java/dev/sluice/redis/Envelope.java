@@ -1,0 +1,219 @@
+package dev.sluice.redis;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.redis.UnreadableEnvelope.Corrupt;
+import dev.sluice.redis.UnreadableEnvelope.Newer;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.UUID;
+import net.jpountz.lz4.LZ4Compressor;
+import net.jpountz.lz4.LZ4Exception;
+import net.jpountz.lz4.LZ4Factory;
+import net.jpountz.lz4.LZ4SafeDecompressor;
+import net.jpountz.xxhash.XXHash64;
+import net.jpountz.xxhash.XXHashFactory;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How a batch is written into a stream entry. Version 1, big-endian:
+ *
+ * <pre>
+ *   0  version          1 byte, the only one whose place never changes
+ *   1  hash             8      XXH64, seed 0, of all that follows
+ *   9  append id       16
+ *  25  receivedNanos    8
+ *  33  first id        16
+ *  49  records          4
+ *  53  expandedBytes    4
+ *  57  OTLP length      4      before compression
+ *  61  tenant length    2
+ *  63  tenant                  UTF-8
+ *      refused                 varint count, then one varint for each refused ordinal: how many
+ *                              ordinals lie between it and the one before
+ *      OTLP                    an LZ4 block, to the end
+ * </pre>
+ *
+ * <p>The hash is of the compressed bytes: they are a third of the others, and what arrives intact
+ * decompresses to what was sent. Safe for use by many threads.
+ */
+final class Envelope {
+  static final int VERSION = 1;
+
+  /** No batch is larger; a corrupt length must not be able to ask for more. */
+  static final int MAX_OTLP_BYTES = 512 << 20;
+
+  private static final int HASHED_FROM = 9;
+  private static final int FIXED = 63;
+  private static final int MAX_VARINT = 5;
+  private static final int LZ4_MAX_RATIO = 255;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Envelope.class);
+  private static final LZ4Compressor COMPRESSOR;
+  private static final LZ4SafeDecompressor DECOMPRESSOR;
+  private static final XXHash64 HASH;
+
+  static {
+    LZ4Factory lz4;
+    XXHashFactory xxHash;
+    try {
+      lz4 = LZ4Factory.nativeInstance();
+      xxHash = XXHashFactory.nativeInstance();
+    } catch (LinkageError | RuntimeException e) {
+      LOG.warn("no native LZ4 for this system, compressing costs three to five times more", e);
+      lz4 = LZ4Factory.fastestInstance();
+      xxHash = XXHashFactory.fastestInstance();
+    }
+    COMPRESSOR = lz4.fastCompressor();
+    DECOMPRESSOR = lz4.safeDecompressor();
+    HASH = xxHash.hash64();
+  }
+
+  private Envelope() {}
+
+  static byte[] encode(LogBatch batch) {
+    byte[] tenant = batch.tenant().getBytes(StandardCharsets.UTF_8);
+    byte[] otlp = batch.otlp();
+    if (tenant.length > 0xFFFF || otlp.length > MAX_OTLP_BYTES) {
+      throw new IllegalArgumentException(
+          "a tenant of %d bytes, limit 65535, with %d bytes of logs, limit %d"
+              .formatted(tenant.length, otlp.length, MAX_OTLP_BYTES));
+    }
+    int refused = batch.refused().cardinality();
+    int header = FIXED + tenant.length + MAX_VARINT * (refused + 1);
+    byte[] bytes = new byte[header + COMPRESSOR.maxCompressedLength(otlp.length)];
+    var out = ByteBuffer.wrap(bytes);
+    out.put((byte) VERSION).putLong(0);
+    putUuid(out, batch.appendId());
+    out.putLong(batch.receivedNanos());
+    out.putLong(batch.firstId().high()).putLong(batch.firstId().low());
+    out.putInt(batch.records()).putInt(batch.expandedBytes()).putInt(otlp.length);
+    out.putShort((short) tenant.length).put(tenant);
+    putRefused(out, batch.refused(), refused);
+    int start = out.position();
+    int end = start + COMPRESSOR.compress(otlp, 0, otlp.length, bytes, start);
+    out.putLong(1, HASH.hash(bytes, HASHED_FROM, end - HASHED_FROM, 0));
+    return Arrays.copyOf(bytes, end);
+  }
+
+  /** The batch, or why there is none; whatever the bytes are, nothing else is thrown. */
+  static LogBatch decode(byte[] bytes) throws UnreadableEnvelope {
+    if (bytes.length == 0) {
+      throw new Corrupt("no bytes");
+    }
+    int version = bytes[0] & 0xFF;
+    if (version > VERSION) {
+      throw new Newer(version);
+    }
+    if (version < VERSION) {
+      throw new Corrupt("version " + version);
+    }
+    if (bytes.length < FIXED) {
+      throw new Corrupt("only %d bytes".formatted(bytes.length));
+    }
+    var in = ByteBuffer.wrap(bytes);
+    if (in.getLong(1) != HASH.hash(bytes, HASHED_FROM, bytes.length - HASHED_FROM, 0)) {
+      throw new Corrupt("hash does not match");
+    }
+    try {
+      return decodeIntact(in.position(HASHED_FROM));
+    } catch (BufferUnderflowException | IllegalArgumentException | LZ4Exception e) {
+      throw new Corrupt(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static LogBatch decodeIntact(ByteBuffer in) throws Corrupt {
+    var appendId = new UUID(in.getLong(), in.getLong());
+    long receivedNanos = in.getLong();
+    var firstId = new LogId(in.getLong(), in.getLong());
+    int records = in.getInt();
+    int expandedBytes = in.getInt();
+    int length = in.getInt();
+    byte[] tenant = new byte[in.getShort() & 0xFFFF];
+    in.get(tenant);
+    if (length < 0 || length > MAX_OTLP_BYTES) {
+      throw new Corrupt("%d bytes of logs, limit %d".formatted(length, MAX_OTLP_BYTES));
+    }
+    var refused = refused(in, length);
+    if (length > (long) in.remaining() * LZ4_MAX_RATIO) {
+      throw new Corrupt("%d bytes of logs out of %d".formatted(length, in.remaining()));
+    }
+    byte[] otlp = new byte[length];
+    int written =
+        DECOMPRESSOR.decompress(in.array(), in.position(), in.remaining(), otlp, 0, length);
+    if (written != length) {
+      throw new Corrupt("%d bytes of logs, should be %d".formatted(written, length));
+    }
+    return new LogBatch(
+        appendId,
+        new String(tenant, StandardCharsets.UTF_8),
+        receivedNanos,
+        firstId,
+        records,
+        expandedBytes,
+        refused,
+        otlp);
+  }
+
+  /** A hash over whose batches these are, in their order. */
+  static long hashOf(Iterable<UUID> appendIds, int count) {
+    var ids = ByteBuffer.allocate(count * LogId.BYTES);
+    appendIds.forEach(id -> putUuid(ids, id));
+    return HASH.hash(ids.array(), 0, ids.position(), 0);
+  }
+
+  private static void putUuid(ByteBuffer out, UUID id) {
+    out.putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits());
+  }
+
+  private static void putRefused(ByteBuffer out, BitSet refused, int count) {
+    putVarint(out, count);
+    int before = -1;
+    for (int i = refused.nextSetBit(0); i >= 0; i = refused.nextSetBit(i + 1)) {
+      putVarint(out, i - before - 1);
+      before = i;
+    }
+  }
+
+  private static BitSet refused(ByteBuffer in, int otlpLength) throws Corrupt {
+    int count = varint(in);
+    var refused = new BitSet(0);
+    long ordinal = -1;
+    for (int i = 0; i < count; i++) {
+      ordinal += 1L + varint(in);
+      if (ordinal >= otlpLength) { // a record takes two bytes at least
+        throw new Corrupt("refused ordinal %d of %d bytes".formatted(ordinal, otlpLength));
+      }
+      refused.set((int) ordinal);
+    }
+    return refused;
+  }
+
+  private static void putVarint(ByteBuffer out, int value) {
+    int rest = value;
+    while ((rest & ~0x7F) != 0) {
+      out.put((byte) (rest | 0x80));
+      rest >>>= 7;
+    }
+    out.put((byte) rest);
+  }
+
+  private static int varint(ByteBuffer in) throws Corrupt {
+    long value = 0;
+    for (int shift = 0; shift < 7 * MAX_VARINT; shift += 7) {
+      byte next = in.get();
+      value |= (long) (next & 0x7F) << shift;
+      if (next >= 0) {
+        if (value > Integer.MAX_VALUE) {
+          break;
+        }
+        return (int) value;
+      }
+    }
+    throw new Corrupt("a count of more than 31 bits");
+  }
+}

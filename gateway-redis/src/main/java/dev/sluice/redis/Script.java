@@ -1,0 +1,52 @@
+package dev.sluice.redis;
+
+import io.lettuce.core.RedisNoScriptException;
+import io.lettuce.core.ScriptOutputType;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HexFormat;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+
+/** The Lua steps: each is atomic in Redis. Sent by digest, in full when Redis has forgotten it. */
+enum Script {
+  APPEND(ScriptOutputType.VALUE),
+  READ(ScriptOutputType.MULTI),
+  SETTLE(ScriptOutputType.INTEGER),
+  CLAIM(ScriptOutputType.MULTI),
+  TALLY(ScriptOutputType.MULTI),
+  DEPTH(ScriptOutputType.MULTI);
+
+  private final ScriptOutputType output;
+  private final byte[] source;
+  private final String digest;
+
+  Script(ScriptOutputType output) {
+    this.output = output;
+    var file = name().toLowerCase(java.util.Locale.ROOT) + ".lua";
+    try (var in = Objects.requireNonNull(Script.class.getResourceAsStream(file), file)) {
+      source = in.readAllBytes();
+      digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-1", e);
+    }
+  }
+
+  <T> CompletableFuture<T> run(
+      StatefulRedisConnection<byte[], byte[]> redis, byte[][] keys, byte[]... arguments) {
+    return redis
+        .async()
+        .<T>evalsha(digest, output, keys, arguments)
+        .toCompletableFuture()
+        .exceptionallyCompose(
+            failure ->
+                Connection.cause(failure) instanceof RedisNoScriptException
+                    ? redis.async().<T>eval(source, output, keys, arguments).toCompletableFuture()
+                    : CompletableFuture.failedFuture(failure));
+  }
+}

@@ -1,0 +1,3 @@
+-- KEYS: stream. Returns the number of entries, and the id of the oldest if there is one.
+local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
+return { redis.call('XLEN', KEYS[1]), first and first[1] }

@@ -1,0 +1,60 @@
+package dev.sluice.redis;
+
+import dev.sluice.testkit.Engines;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.UUID;
+
+/** Keys of one test in the shared Redis, and what Redis itself says of them. */
+final class Keys implements AutoCloseable {
+  static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(5);
+
+  final String prefix = "test-" + UUID.randomUUID();
+  final RedisClient client = RedisClient.create(Engines.redis().url());
+  final StatefulRedisConnection<byte[], byte[]> connection =
+      client.connect(ByteArrayCodec.INSTANCE);
+
+  RedisSpool.Settings settings(RedisDeliveries.Bounds bounds) {
+    return settings("one", bounds, Duration.ofMinutes(2));
+  }
+
+  RedisSpool.Settings settings(String instance, RedisDeliveries.Bounds bounds, Duration claimIdle) {
+    return new RedisSpool.Settings(
+        Engines.redis().url(), 1, prefix, "sluice", instance, bounds, claimIdle, COMMAND_TIMEOUT);
+  }
+
+  RedisSpool spool(RedisSpool.Settings settings) {
+    return new RedisSpool(settings, InstantSource.system());
+  }
+
+  RedisCommands<byte[], byte[]> redis() {
+    return connection.sync();
+  }
+
+  byte[] stream() {
+    return bytes("{" + prefix + ":0}:logs");
+  }
+
+  long streamLength() {
+    return redis().xlen(stream());
+  }
+
+  long pending() {
+    return redis().xpending(stream(), bytes("sluice")).getCount();
+  }
+
+  static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public void close() {
+    redis().del(stream(), bytes("{" + prefix + ":0}:ledger"));
+    client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
+  }
+}

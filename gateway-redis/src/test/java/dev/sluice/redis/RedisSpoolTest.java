@@ -1,0 +1,43 @@
+package dev.sluice.redis;
+
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Spool;
+import dev.sluice.testkit.SpoolContract;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+
+class RedisSpoolTest extends SpoolContract {
+  final Keys keys = new Keys();
+  final RedisSpool spool =
+      keys.spool(
+          keys.settings(
+              new RedisDeliveries.Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
+  final List<Deliveries> opened = new ArrayList<>();
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @Override
+  protected Backlog backlog() {
+    return spool;
+  }
+
+  @Override
+  protected Deliveries restarted() {
+    var deliveries = spool.deliveries(0);
+    opened.add(deliveries);
+    return deliveries;
+  }
+
+  @AfterEach
+  void close() {
+    opened.forEach(Deliveries::close);
+    spool.close();
+    keys.close();
+  }
+}

@@ -1,0 +1,149 @@
+package dev.sluice.testkit;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogIds;
+import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpWalker;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.InstrumentationScope;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
+
+/** Sample batches, such as the way in makes them. */
+public final class LogBatches {
+  private static final LogIds IDS = new LogIds(InstantSource.system());
+  private static final String[] SERVICES = {"checkout", "cart", "payment", "shipping", "search"};
+  private static final String[] LEVELS = {"DEBUG", "INFO", "WARN", "ERROR"};
+  private static final String[] BODIES = {
+    "GET /api/v1/orders/%d took %d ms",
+    "user %d logged in from 10.0.%d.17",
+    "payment %d declined by the bank, code %d",
+    "cache miss for key order:%d, loaded in %d us",
+    "connection to replica %d lost after %d s, trying again",
+  };
+
+  private LogBatches() {}
+
+  /** A batch of so many logs, none refused; the logs of two batches differ. */
+  public static LogBatch of(int records) {
+    return of(records, new Random());
+  }
+
+  /** A batch of so many logs, drawn from {@code random}; its identities are new each time. */
+  public static LogBatch of(int records, RandomGenerator random) {
+    return of(request(records, random));
+  }
+
+  /** The batch that the way in would make of these bytes within the default limits. */
+  public static LogBatch of(byte[] otlp) {
+    return of(otlp, Limits.DEFAULT);
+  }
+
+  /** The batch that the way in would make of these bytes. */
+  public static LogBatch of(byte[] otlp, Limits limits) {
+    var walker = new OtlpWalker(limits);
+    var refused = new BitSet();
+    try {
+      walker.walk(
+          otlp,
+          0,
+          otlp.length,
+          new OtlpSink() {
+            @Override
+            public void accepted(OtlpRecord log) {}
+
+            @Override
+            public void refused(int ordinal, String field, String reason) {
+              refused.set(ordinal);
+            }
+          });
+    } catch (MalformedOtlp e) {
+      throw new IllegalArgumentException(e);
+    }
+    int records = walker.records() - refused.cardinality();
+    var now = Instant.now();
+    return new LogBatch(
+        UUID.randomUUID(),
+        "default",
+        now.getEpochSecond() * 1_000_000_000L + now.getNano(),
+        IDS.next(records),
+        records,
+        Math.toIntExact(walker.expandedBytes()),
+        refused,
+        otlp);
+  }
+
+  /** One request of one service with so many logs, about 200 bytes each. */
+  public static byte[] request(int records, RandomGenerator random) {
+    var service = SERVICES[random.nextInt(SERVICES.length)];
+    var scope =
+        ScopeLogs.newBuilder()
+            .setScope(InstrumentationScope.newBuilder().setName("com.example." + service));
+    for (int i = 0; i < records; i++) {
+      scope.addLogRecords(log(random));
+    }
+    return ExportLogsServiceRequest.newBuilder()
+        .addResourceLogs(
+            ResourceLogs.newBuilder()
+                .setResource(
+                    Resource.newBuilder()
+                        .addAttributes(attribute("service.name", service))
+                        .addAttributes(attribute("host.name", service + "-7f9c")))
+                .addScopeLogs(scope))
+        .build()
+        .toByteArray();
+  }
+
+  private static LogRecord log(RandomGenerator random) {
+    int level = random.nextInt(LEVELS.length);
+    long now = System.currentTimeMillis() * 1_000_000L + random.nextInt(1_000_000);
+    var log =
+        LogRecord.newBuilder()
+            .setTimeUnixNano(now)
+            .setObservedTimeUnixNano(now + 1_000)
+            .setSeverityText(LEVELS[level])
+            .setSeverityNumberValue(4 * level + 5)
+            .setBody(
+                AnyValue.newBuilder()
+                    .setStringValue(
+                        BODIES[random.nextInt(BODIES.length)].formatted(
+                            random.nextInt(1_000_000), random.nextInt(256))))
+            .addAttributes(attribute("thread.name", "worker-" + random.nextInt(32)));
+    if (random.nextInt(4) == 0) {
+      byte[] trace = new byte[16];
+      byte[] span = new byte[8];
+      random.nextBytes(trace);
+      random.nextBytes(span);
+      log.setTraceId(ByteString.copyFrom(trace)).setSpanId(ByteString.copyFrom(span));
+    }
+    return log.build();
+  }
+
+  private static KeyValue attribute(String key, String value) {
+    return KeyValue.newBuilder()
+        .setKey(key)
+        .setValue(AnyValue.newBuilder().setStringValue(value))
+        .build();
+  }
+
+  /** So many batches of so many logs each. */
+  public static List<LogBatch> some(int batches, int records) {
+    return IntStream.range(0, batches).mapToObj(_ -> of(records)).toList();
+  }
+}

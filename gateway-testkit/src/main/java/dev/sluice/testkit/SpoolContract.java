@@ -1,0 +1,373 @@
+package dev.sluice.testkit;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Tally;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What every {@link Spool} with its {@link Deliveries} and {@link Backlog} keeps to. Each test
+ * begins with an empty spool of one shard, whose deliveries are bounded by {@link #MAX_RECORDS} and
+ * {@link #MAX_BYTES}.
+ */
+@Timeout(60)
+public abstract class SpoolContract {
+  /** Log records in one delivery. */
+  protected static final int MAX_RECORDS = 1_000;
+
+  /** Expanded bytes in one delivery. */
+  protected static final int MAX_BYTES = 1 << 20;
+
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Duration SHORT = Duration.ofMillis(50);
+
+  /** The spool, always the same within a test. */
+  protected abstract Spool spool();
+
+  protected abstract Backlog backlog();
+
+  /**
+   * The consumer as after a restart of its process: the one before it, if any, was not closed and
+   * is not used any more.
+   */
+  protected abstract Deliveries restarted();
+
+  @Test
+  void append_oneBatch_isAcceptedAndDeliveredAsItWas() throws Exception {
+    var batch = LogBatches.of(7);
+
+    var appended = append(batch);
+
+    assertThat(appended).isEqualTo(new Appended.Accepted());
+    var delivery = restarted().next(PATIENCE).orElseThrow();
+    assertSame(delivery.batches(), List.of(batch));
+  }
+
+  @Test
+  void append_batchWithRefusedRecords_isDeliveredWithThem() throws Exception {
+    var batch = LogBatches.of(20);
+    batch.refused().set(0);
+    batch.refused().set(3, 5);
+    batch.refused().set(19);
+    append(batch);
+
+    var delivery = restarted().next(PATIENCE).orElseThrow();
+
+    assertSame(delivery.batches(), List.of(batch));
+  }
+
+  @Test
+  void next_severalAppends_areOneDeliveryInTheirOrder() throws Exception {
+    var batches = LogBatches.some(5, 10);
+    append(batches);
+
+    var delivery = restarted().next(PATIENCE).orElseThrow();
+
+    assertSame(delivery.batches(), batches);
+    assertThat(delivery.records()).isEqualTo(50);
+  }
+
+  @Test
+  void next_nothingThere_isEmptyAfterPatience() throws Exception {
+    var deliveries = restarted();
+    long start = System.nanoTime();
+
+    var delivery = deliveries.next(SHORT);
+
+    assertThat(delivery).isEmpty();
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isBetween(SHORT.minusMillis(5), PATIENCE);
+  }
+
+  @Test
+  void next_noPatience_handsOutWhatIsThere() throws Exception {
+    var batches = LogBatches.some(3, 10);
+    append(batches);
+    var deliveries = restarted();
+
+    var delivery = deliveries.next(Duration.ZERO).orElseThrow();
+    deliveries.settle(delivery);
+
+    assertSame(delivery.batches(), batches);
+    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+  }
+
+  @Test
+  void next_appendWhileWaiting_endsTheWait() throws Exception {
+    var deliveries = restarted();
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    var waiting = inBackground(() -> deliveries.next(Duration.ofSeconds(30)));
+    var batch = LogBatches.of(1);
+    long start = System.nanoTime();
+
+    append(batch);
+
+    var delivery = waiting.get(30, SECONDS).orElseThrow();
+    assertSame(delivery.batches(), List.of(batch));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
+  }
+
+  @Test
+  void next_interrupted_throwsAndLosesNothing() throws Exception {
+    var deliveries = restarted();
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofSeconds(2)));
+    var thread = Thread.ofVirtual().start(waiting);
+
+    thread.interrupt();
+
+    assertThatThrownBy(() -> waiting.get(30, SECONDS))
+        .hasCauseInstanceOf(InterruptedException.class);
+    var batch = LogBatches.of(1);
+    append(batch);
+    assertSame(deliveries.next(PATIENCE).orElseThrow().batches(), List.of(batch));
+  }
+
+  @Test
+  void next_unsettled_isTheSameDeliveryAgain() throws Exception {
+    var batches = LogBatches.some(4, 10);
+    append(batches);
+    var deliveries = restarted();
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    append(LogBatches.of(10));
+
+    var second = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(second.token()).isEqualTo(first.token());
+    assertSame(second.batches(), batches);
+  }
+
+  @Test
+  void next_unsettledBeforeRestart_isTheSameDeliveryAgain() throws Exception {
+    var batches = LogBatches.some(4, 10);
+    append(batches);
+    var first = restarted().next(PATIENCE).orElseThrow();
+    append(LogBatches.of(10));
+
+    var second = restarted().next(PATIENCE).orElseThrow();
+
+    assertThat(second.token()).isEqualTo(first.token());
+    assertSame(second.batches(), batches);
+  }
+
+  @Test
+  void next_unsettledAtABound_isTheSameDeliveryAgainAndAfterRestart() throws Exception {
+    append(LogBatches.some(10, MAX_RECORDS / 4));
+    var deliveries = restarted();
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    var first = deliveries.next(PATIENCE).orElseThrow();
+
+    var second = deliveries.next(PATIENCE).orElseThrow();
+    var third = restarted().next(PATIENCE).orElseThrow();
+
+    assertThat(first.records()).isEqualTo(MAX_RECORDS);
+    assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
+    assertSame(second.batches(), first.batches());
+    assertSame(third.batches(), first.batches());
+  }
+
+  @Test
+  void next_differentRuns_haveDifferentTokens() throws Exception {
+    var deliveries = restarted();
+    append(LogBatches.of(1));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(first);
+    append(LogBatches.of(1));
+
+    var second = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(second.token()).isNotEqualTo(first.token());
+  }
+
+  @Test
+  void settle_delivery_isNeverHandedOutAgain() throws Exception {
+    append(LogBatches.some(3, 10));
+    var deliveries = restarted();
+
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(restarted().next(SHORT)).isEmpty();
+  }
+
+  @Test
+  void settle_notHandedOut_throwsAndSettlesNothing() throws Exception {
+    append(LogBatches.of(10));
+    var deliveries = restarted();
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var other = new Delivery("another", delivery.batches());
+
+    assertThatThrownBy(() -> deliveries.settle(other))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("another");
+    assertThat(deliveries.next(PATIENCE)).isPresent();
+  }
+
+  @Test
+  void next_moreThanMaxRecords_splitsIntoFullDeliveries() throws Exception {
+    var batches = LogBatches.some(10, MAX_RECORDS / 4);
+    append(batches);
+
+    var delivered = drain(restarted());
+
+    assertThat(delivered.stream().map(Delivery::records))
+        .containsExactly((long) MAX_RECORDS, (long) MAX_RECORDS, (long) MAX_RECORDS / 2);
+    assertSame(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
+  }
+
+  @Test
+  void next_moreThanMaxBytes_splits() throws Exception {
+    var batches =
+        IntStream.range(0, 5).mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 2)).toList();
+    append(batches);
+
+    var delivered = drain(restarted());
+
+    assertThat(delivered.stream().map(delivery -> delivery.batches().size()))
+        .containsExactly(2, 2, 1);
+    assertSame(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
+  }
+
+  @Test
+  void next_batchOverAllBounds_isADeliveryByItself() throws Exception {
+    var small = LogBatches.of(1);
+    var large = LogBatches.of(MAX_RECORDS + 1);
+    append(List.of(small, large));
+
+    var delivered = drain(restarted());
+
+    assertThat(delivered.stream().map(Delivery::records)).containsExactly(1L, MAX_RECORDS + 1L);
+  }
+
+  @Test
+  void tally_wayOfSomeLogs_countsAcceptedAndInFlight() throws Exception {
+    var deliveries = restarted();
+    assertThat(spool().tally()).isEqualTo(new Tally(0, 0));
+
+    append(List.of(LogBatches.of(MAX_RECORDS), LogBatches.of(30)));
+    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, MAX_RECORDS + 30));
+
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, MAX_RECORDS + 30));
+
+    deliveries.settle(first);
+    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, 30));
+
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, 0));
+  }
+
+  @Test
+  void depth_wayOfSomeEntries_countsUnsettled() throws Exception {
+    var deliveries = restarted();
+    assertThat(backlog().depth()).isEqualTo(new Backlog.Depth(0, Duration.ZERO));
+
+    append(LogBatches.some(3, 1));
+    assertThat(backlog().depth().entries()).isEqualTo(3);
+    assertThat(backlog().depth().oldest()).isLessThan(Duration.ofMinutes(1));
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(backlog().depth().entries()).isEqualTo(3);
+
+    deliveries.settle(delivery);
+    assertThat(backlog().depth()).isEqualTo(new Backlog.Depth(0, Duration.ZERO));
+  }
+
+  @Test
+  void unavailable_healthy_isEmpty() {
+    assertThat(spool().unavailable()).isEmpty();
+  }
+
+  @Test
+  void append_manyThreads_eachIsDeliveredOnce() throws Exception {
+    int threads = 8;
+    int each = 50;
+    var sent = new ArrayList<UUID>();
+    try (var executor = Executors.newVirtualThreadPerTaskExecutor()) {
+      var appends =
+          IntStream.range(0, threads)
+              .mapToObj(_ -> executor.submit(() -> appendSome(each)))
+              .toList();
+      for (var future : appends) {
+        sent.addAll(future.get(30, SECONDS));
+      }
+    }
+
+    var delivered =
+        drain(restarted()).stream().flatMap(d -> d.batches().stream()).map(LogBatch::appendId);
+
+    assertThat(delivered).hasSize(threads * each).containsExactlyInAnyOrderElementsOf(sent);
+  }
+
+  private List<UUID> appendSome(int count) throws Exception {
+    var ids = new ArrayList<UUID>();
+    for (int i = 0; i < count; i++) {
+      var batch = LogBatches.of(5);
+      assertThat(append(batch)).isEqualTo(new Appended.Accepted());
+      ids.add(batch.appendId());
+    }
+    return ids;
+  }
+
+  private Appended append(LogBatch batch) throws Exception {
+    return spool().append(batch).toCompletableFuture().get(30, SECONDS);
+  }
+
+  private void append(List<LogBatch> batches) throws Exception {
+    for (var batch : batches) {
+      assertThat(append(batch)).isEqualTo(new Appended.Accepted());
+    }
+  }
+
+  private static List<Delivery> drain(Deliveries deliveries) throws InterruptedException {
+    var drained = new ArrayList<Delivery>();
+    while (true) {
+      var delivery = deliveries.next(Duration.ZERO);
+      if (delivery.isEmpty()) {
+        return drained;
+      }
+      drained.add(delivery.get());
+      deliveries.settle(delivery.get());
+    }
+  }
+
+  private static <T> FutureTask<T> inBackground(Callable<T> task) {
+    var future = new FutureTask<>(task);
+    Thread.ofVirtual().start(future);
+    return future;
+  }
+
+  private static LogBatch expandedTo(LogBatch batch, int bytes) {
+    return new LogBatch(
+        batch.appendId(),
+        batch.tenant(),
+        batch.receivedNanos(),
+        batch.firstId(),
+        batch.records(),
+        bytes,
+        batch.refused(),
+        batch.otlp());
+  }
+
+  /** Batches are equal when all they hold is; records compare arrays by identity. */
+  public static void assertSame(List<LogBatch> actual, List<LogBatch> expected) {
+    assertThat(actual).usingRecursiveFieldByFieldElementComparator().isEqualTo(expected);
+  }
+}
