@@ -12,7 +12,8 @@ help: ## this list
 
 run: package ## start the gateway, with a Redis and a ClickHouse of its own unless told of yours
 	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED \
-	  --sun-misc-unsafe-memory-access=allow -jar $(JAR)
+	  --sun-misc-unsafe-memory-access=allow -jar $(JAR) \
+	  --logging.file.name=$${LOGGING_FILE_NAME:-data/gateway.log}
 
 test: ## everything that must hold, on real engines
 	@bin/requirements

@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
 import com.clickhouse.client.api.Client;
+import com.clickhouse.client.api.ClientConfigProperties;
 import com.clickhouse.client.api.ClientFaultCause;
 import com.clickhouse.client.api.ServerException;
 import com.clickhouse.client.api.insert.InsertSettings;
@@ -14,8 +15,9 @@ import java.util.Map;
 import java.util.concurrent.ExecutionException;
 
 /**
- * The one class that knows the vendor's client. Each call is one request on the calling thread, is
- * never repeated by itself, and ends in success or in {@link ClickHouseFailed}.
+ * The one class that knows the vendor's client. Each call is one request on the calling thread and
+ * ends in success or in {@link ClickHouseFailed}; only what does not insert is repeated by itself,
+ * when a connection turns out to be dead.
  *
  * <p>Success means that ClickHouse had finished before its first byte came: with {@code
  * wait_end_of_query} it holds the answer back, so that an error cannot follow a status of 200.
@@ -48,9 +50,9 @@ final class ClickHouseHttp implements AutoCloseable {
             // on one host or rack the CPU is dearer than the wire
             .compressClientRequest(false)
             .compressServerResponse(false)
-            // an insert of unknown outcome is repeated by the delivery, not here
-            .setMaxRetries(0)
-            .retryOnFailures(ClientFaultCause.None)
+            // a kept connection may have died with the ClickHouse before this one
+            .setMaxRetries(2)
+            .retryOnFailures(ClientFaultCause.NoHttpResponse)
             .setConnectTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
             .setConnectionRequestTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
             .setSocketTimeout(insertTimeout.plus(MARGIN).toMillis(), ChronoUnit.MILLIS)
@@ -96,6 +98,8 @@ final class ClickHouseHttp implements AutoCloseable {
     var request =
         new InsertSettings()
             .setDeduplicationToken(token)
+            // an insert of unknown outcome is repeated by the delivery, not here
+            .setOption(ClientConfigProperties.RETRY_ON_FAILURE.getKey(), 0)
             .serverSetting("async_insert", "0")
             .serverSetting("insert_deduplicate", "1")
             .serverSetting("deduplicate_blocks_in_dependent_materialized_views", "1")

@@ -48,6 +48,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
+   * Makes the tables or brings them up to date now instead of before their first use.
+   *
+   * @throws RuntimeException when ClickHouse is away or refuses; asking again later is right
+   */
+  public void migrate() throws InterruptedException {
+    schema.ensure();
+  }
+
+  /**
    * Stores the records in one insert, or in several that each cover other days or not too many
    * bytes. Repeated with the same token and batches it makes the same inserts, and those that were
    * stored before are not stored again.
@@ -160,6 +169,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    */
   @Override
   public long stored() {
+    // a count needs no migration, which could not be interrupted from here
     return http.query(
         "SELECT count() FROM otel_logs FORMAT TSV",
         Map.of(),

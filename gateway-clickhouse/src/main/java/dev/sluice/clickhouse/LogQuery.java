@@ -43,10 +43,10 @@ final class LogQuery {
 
   private LogQuery(Query query) {
     conditions.add("Tenant = {tenant:String}");
-    text("tenant", query.tenant());
+    parameters.put("tenant", query.tenant());
     if (query.service() != null) {
       conditions.add("ServiceName = {service:String}");
-      text("service", query.service());
+      parameters.put("service", query.service());
     }
     if (!query.severities().isEmpty()) {
       conditions.add("has({severities:Array(UInt8)}, SeverityNumber)");
@@ -54,22 +54,27 @@ final class LogQuery {
     }
     if (query.traceId() != null) {
       conditions.add("TraceId = {trace:String}");
-      text("trace", query.traceId());
+      parameters.put("trace", query.traceId());
     }
     if (query.text() != null) {
       words(query.text());
     }
-    int i = 0;
-    for (var attribute : query.attributes().entrySet()) {
-      // a key that is not there has the value '' in ClickHouse
-      conditions.add(
-          "mapContains(LogAttributes, {key%1$d:String}) AND LogAttributes[{key%1$d:String}] = {value%1$d:String}"
-              .formatted(i));
-      text("key" + i, attribute.getKey());
-      text("value" + i, attribute.getValue());
-      i++;
-    }
+    query.attributes().forEach(this::attribute);
     after(query);
+  }
+
+  private void attribute(String key, String value) {
+    int i = parameters.size();
+    // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
+    // '' in a map of LowCardinality keys, though it may be there
+    conditions.add(
+        (key.isEmpty()
+                ? "mapExists((k, v) -> k = {key%1$d:String} AND v = {value%1$d:String}, LogAttributes)"
+                : "mapContains(LogAttributes, {key%1$d:String})"
+                    + " AND LogAttributes[{key%1$d:String}] = {value%1$d:String}")
+            .formatted(i));
+    parameters.put("key" + i, key);
+    parameters.put("value" + i, value);
   }
 
   /** The part whose sort key is not in the order of time; null when the query excludes it. */
@@ -140,32 +145,18 @@ final class LogQuery {
     }
     if (plain.isEmpty() && international.isEmpty()) {
       conditions.add("positionCaseInsensitiveUTF8(Body, {text:String}) > 0");
-      text("text", text);
+      parameters.put("text", text);
       return;
     }
     if (!plain.isEmpty()) {
       conditions.add("hasAllTokens(lower(Body), {words:String})");
-      text("words", plain.toString());
+      parameters.put("words", plain.toString());
     }
     if (!international.isEmpty()) {
       // the index folds the case of ASCII only, so these are looked for without it
       conditions.add("hasAllTokens(lowerUTF8(Body), {international:String}, 'splitByNonAlpha')");
-      text("international", international.toString());
+      parameters.put("international", international.toString());
     }
-  }
-
-  private void text(String name, String value) {
-    parameters.put(name, escaped(value));
-  }
-
-  /** ClickHouse reads a string parameter as it reads a field of its TSV format. */
-  private static String escaped(String value) {
-    return value
-        .replace("\\", "\\\\")
-        .replace("\t", "\\t")
-        .replace("\n", "\\n")
-        .replace("\r", "\\r")
-        .replace("\0", "\\0");
   }
 
   String sql(int limit) {

@@ -86,6 +86,9 @@ final class DataFolder implements AutoCloseable {
     } catch (IOException | UnsupportedOperationException e) {
       closeQuietly(channel);
       throw unusable(directory, e);
+    } catch (RuntimeException e) {
+      closeQuietly(channel);
+      throw e;
     }
   }
 

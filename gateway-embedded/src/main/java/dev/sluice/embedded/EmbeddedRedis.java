@@ -181,14 +181,17 @@ public final class EmbeddedRedis implements AutoCloseable {
     /** The binary that the jar holds for this machine, as a file in the run folder. */
     private Path bundled() {
       Path file = folder.run("redis-server");
-      String resource = null;
-      try {
-        resource =
-            ExecutableProvider.newProvidedVersionsMap()
-                .get(OsArchitecture.detectOSandArchitecture());
-      } catch (RuntimeException e) {
-        LOG.debug("no bundled Redis", e);
-      }
+      // the jar's own way to tell the machine runs programs from the PATH
+      OsArchitecture machine =
+          switch (environment.platform()) {
+            case "linux-x64" -> OsArchitecture.UNIX_x86_64;
+            case "linux-arm64" -> OsArchitecture.UNIX_AARCH64;
+            case "darwin-x64" -> OsArchitecture.MAC_OS_X_x86_64;
+            case "darwin-arm64" -> OsArchitecture.MAC_OS_X_ARM64;
+            default -> null;
+          };
+      String resource =
+          machine == null ? null : ExecutableProvider.newProvidedVersionsMap().get(machine);
       try (InputStream in =
           resource == null ? null : ExecutableProvider.class.getResourceAsStream(resource)) {
         if (in == null) {

@@ -17,6 +17,7 @@ import java.lang.invoke.MethodHandle;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * The main class of the small JVM between the gateway and one engine.
@@ -72,9 +73,23 @@ final class EngineHost {
   }
 
   private static void runCommand(long patienceMillis, List<String> command) throws Exception {
-    Process engine;
+    // the hook comes first, and waits for a start in progress: no signal falls between the two
+    ReentrantLock starting = new ReentrantLock();
+    Process[] started = new Process[1];
+    starting.lock();
     try {
-      engine =
+      atEnd(
+          () -> {
+            starting.lock();
+            try {
+              if (started[0] != null) {
+                end(started[0], patienceMillis);
+              }
+            } finally {
+              starting.unlock();
+            }
+          });
+      started[0] =
           new ProcessBuilder(command)
               .redirectOutput(Redirect.INHERIT)
               .redirectError(Redirect.INHERIT)
@@ -82,27 +97,28 @@ final class EngineHost {
     } catch (IOException e) {
       System.err.println(e.getMessage());
       Runtime.getRuntime().halt(1);
-      return;
+    } finally {
+      starting.unlock();
     }
-    announce(engine.pid());
-    atEnd(
-        () -> {
-          try {
-            engine.getOutputStream().close();
-            if (engine.waitFor(patienceMillis, TimeUnit.MILLISECONDS)) {
-              return;
-            }
-            engine.destroy();
-            if (engine.waitFor(GRACE_SECONDS, TimeUnit.SECONDS)) {
-              return;
-            }
-          } catch (IOException | InterruptedException _) {
-            // the hard way, then
-          }
-          engine.destroyForcibly();
-        });
+    announce(started[0].pid());
     exitWhenClosed(System.in);
-    Runtime.getRuntime().halt(engine.waitFor());
+    Runtime.getRuntime().halt(started[0].waitFor());
+  }
+
+  private static void end(Process engine, long patienceMillis) {
+    try {
+      engine.getOutputStream().close();
+      if (engine.waitFor(patienceMillis, TimeUnit.MILLISECONDS)) {
+        return;
+      }
+      engine.destroy();
+      if (engine.waitFor(GRACE_SECONDS, TimeUnit.SECONDS)) {
+        return;
+      }
+    } catch (IOException | InterruptedException _) {
+      // the hard way, then
+    }
+    engine.destroyForcibly();
   }
 
   private static void runLibrary(String path, List<String> command) throws Throwable {

@@ -164,7 +164,7 @@ final class HostProcess {
   void endForcibly() {
     ProcessHandle handle = known();
     handle.destroyForcibly();
-    process.destroyForcibly();
+    process.toHandle().destroyForcibly(); // unlike Process, leaves unread output to be read
     try {
       handle
           .onExit()

@@ -135,6 +135,15 @@ class EngineFailedTest {
   }
 
   @Test
+  void redis_noneForThisMachine_namesTheWaysOut() {
+    assertThatExceptionOfType(EngineFailed.class)
+        .isThrownBy(
+            () -> EmbeddedRedis.start(redis(directory), new Environment(Map.of(), "linux-riscv64")))
+        .withMessageContaining("no redis-server on the PATH and none is bundled for linux-riscv64")
+        .withMessageContaining("sluice.redis.url");
+  }
+
+  @Test
   void redis_doesNotRun_saysSo() throws Exception {
     Path own = script("redis-server", "exit 1");
 

@@ -50,7 +50,7 @@ class HostProcessTest {
     ProcessHandle engine = host.engine(PATIENCE);
     assertThat(host.ready(PATIENCE)).containsExactly(1, 2);
 
-    host.process().destroy();
+    host.process().toHandle().destroy();
 
     gone(engine);
     gone(host.process().toHandle());

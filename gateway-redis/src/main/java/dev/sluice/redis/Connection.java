@@ -155,17 +155,12 @@ final class Connection implements AutoCloseable {
         opening = null;
       }
     }
-    closeIfOpen(opened);
-  }
-
-  private static void closeIfOpen(
-      CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opened) {
     if (opened.state() == Future.State.SUCCESS) {
       var _ = opened.resultNow().closeAsync();
     }
   }
 
-  /** Ends the connection; what is under way fails. Returns at once. */
+  /** Ends the connection, within a second; what is under way fails. */
   @Override
   public void close() {
     CompletableFuture<StatefulRedisConnection<byte[], byte[]>> last;
@@ -174,8 +169,13 @@ final class Connection implements AutoCloseable {
       last = opening;
       opening = null;
     }
-    if (last != null) {
-      closeIfOpen(last); // one that opens later is closed by opened()
+    if (last != null && last.state() == Future.State.SUCCESS) { // else opened() sees to it
+      var _ =
+          last.resultNow()
+              .closeAsync()
+              .orTimeout(1, TimeUnit.SECONDS)
+              .exceptionally(_ -> null) // no use for the reason: nobody will use it again
+              .join();
     }
   }
 }

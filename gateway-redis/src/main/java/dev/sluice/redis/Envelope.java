@@ -115,18 +115,19 @@ final class Envelope {
     if (bytes.length < FIXED) {
       throw new Corrupt("only %d bytes".formatted(bytes.length));
     }
-    var in = ByteBuffer.wrap(bytes);
-    if (in.getLong(1) != HASH.hash(bytes, HASHED_FROM, bytes.length - HASHED_FROM, 0)) {
+    if (ByteBuffer.wrap(bytes).getLong(1)
+        != HASH.hash(bytes, HASHED_FROM, bytes.length - HASHED_FROM, 0)) {
       throw new Corrupt("hash does not match");
     }
     try {
-      return decodeIntact(in.position(HASHED_FROM));
+      return decodeIntact(bytes);
     } catch (BufferUnderflowException | IllegalArgumentException | LZ4Exception e) {
       throw new Corrupt(String.valueOf(e.getMessage()));
     }
   }
 
-  private static LogBatch decodeIntact(ByteBuffer in) throws Corrupt {
+  private static LogBatch decodeIntact(byte[] bytes) throws Corrupt {
+    var in = ByteBuffer.wrap(bytes).position(HASHED_FROM);
     var appendId = new UUID(in.getLong(), in.getLong());
     long receivedNanos = in.getLong();
     var firstId = new LogId(in.getLong(), in.getLong());
@@ -143,8 +144,7 @@ final class Envelope {
       throw new Corrupt("%d bytes of logs out of %d".formatted(length, in.remaining()));
     }
     byte[] otlp = new byte[length];
-    int written =
-        DECOMPRESSOR.decompress(in.array(), in.position(), in.remaining(), otlp, 0, length);
+    int written = DECOMPRESSOR.decompress(bytes, in.position(), in.remaining(), otlp, 0, length);
     if (written != length) {
       throw new Corrupt("%d bytes of logs, should be %d".formatted(written, length));
     }

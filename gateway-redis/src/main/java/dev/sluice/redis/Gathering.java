@@ -45,6 +45,11 @@ final class Gathering {
     return true;
   }
 
+  /** Not when it is empty. */
+  EntryId last() {
+    return entries.getLast().id();
+  }
+
   List<EntryId> ids() {
     return entries.stream().map(Entry::id).toList();
   }

@@ -61,8 +61,11 @@ public final class RedisDeliveries implements Deliveries {
     }
   }
 
+  /** An entry as it was read; the envelope is null when the entry is deleted. */
+  private record Raw(EntryId id, byte @Nullable [] envelope) {}
+
   /** What came of one read; {@code more} when there may be more of the same. */
-  private record Page(List<Object> idsAndEnvelopes, boolean more) {}
+  private record Page(List<Raw> entries, boolean more) {}
 
   /** A delivery that is out, and what it was made of. */
   private record HandedOut(Delivery delivery, List<EntryId> ids) {}
@@ -88,13 +91,18 @@ public final class RedisDeliveries implements Deliveries {
   private final byte[] group;
   private final byte[] consumer;
 
-  /** Read, pending, not yet handed out: what did not fit any more. */
-  private final Deque<Entry> carried = new ArrayDeque<>();
+  /**
+   * Read, pending, not yet handed out: what did not fit any more. Compressed, so that it is never
+   * larger than one reply.
+   */
+  private final Deque<Raw> carried = new ArrayDeque<>();
 
   private final Set<EntryId> unreadable = new HashSet<>();
   private volatile int unreadableCount;
 
-  private long carriedSince;
+  /** When new entries were read last, by {@link System#nanoTime}. */
+  private long lastRead;
+
   private boolean pendingUnknown = true;
   private @Nullable HandedOut handedOut;
 
@@ -153,13 +161,19 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private Optional<Delivery> find(Duration patience) throws InterruptedException {
-    if (!pendingUnknown && carried.isEmpty() && lookIsDue()) {
-      lookForDead();
-    }
     if (pendingUnknown) {
       var pending = fromPending();
       if (pending.isPresent()) {
         return pending;
+      }
+    }
+    if (carried.isEmpty() && lookIsDue()) {
+      lookForDead();
+      if (pendingUnknown) {
+        var pending = fromPending();
+        if (pending.isPresent()) {
+          return pending;
+        }
       }
     }
     return fromNew(patience);
@@ -172,14 +186,12 @@ public final class RedisDeliveries implements Deliveries {
     Page page;
     do {
       page = read(after);
-      var entries = page.idsAndEnvelopes();
-      for (int i = 0; i < entries.size(); i += 2) {
-        after = (byte[]) entries.get(i);
-        var id = EntryId.of(after);
-        var entry = readable(id, entries.get(i + 1));
+      for (var raw : page.entries()) {
+        after = raw.id().text();
+        var entry = readable(raw);
         if (entry == null) {
-          met.add(id);
-        } else if (endsBefore(id, gathering) || !gathering.add(entry)) {
+          met.add(raw.id());
+        } else if (endsBefore(raw.id(), gathering) || !gathering.add(entry)) {
           return handOut(gathering);
         }
       }
@@ -191,26 +203,26 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private boolean endsBefore(EntryId id, Gathering gathering) {
-    return endOfUnsettled != null && id.compareTo(endOfUnsettled) > 0 && !gathering.isEmpty();
+    return endOfUnsettled != null
+        && !gathering.isEmpty()
+        && gathering.last().compareTo(endOfUnsettled) <= 0
+        && id.compareTo(endOfUnsettled) > 0;
   }
 
   private Optional<Delivery> fromNew(Duration patience) throws InterruptedException {
     var gathering = new Gathering(settings.bounds());
-    long since = carriedSince;
-    while (!carried.isEmpty() && gathering.add(carried.element())) {
-      carried.remove();
-    }
+    fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
       return handOut(gathering); // the dead are looked for with empty hands, under any load
     }
     if (gathering.isEmpty()) {
       var first = awaitFirst(patience);
-      if (first.idsAndEnvelopes().isEmpty()) {
+      if (first.entries().isEmpty()) {
         return Optional.empty();
       }
       take(first, gathering);
-      since = System.nanoTime();
     }
+    long since = lastRead;
     long maxAge = settings.bounds().maxAge().toNanos();
     while (carried.isEmpty() && !gathering.isFull()) {
       var page = read(NEW);
@@ -227,15 +239,19 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private void take(Page page, Gathering gathering) {
-    var entries = page.idsAndEnvelopes();
-    for (int i = 0; i < entries.size(); i += 2) {
-      var entry = readable(EntryId.of((byte[]) entries.get(i)), entries.get(i + 1));
-      if (entry != null && !(carried.isEmpty() && gathering.add(entry))) {
-        if (carried.isEmpty()) {
-          carriedSince = System.nanoTime();
-        }
-        carried.add(entry);
+    lastRead = System.nanoTime();
+    carried.addAll(page.entries());
+    fill(gathering);
+  }
+
+  /** The entry that does not fit is decoded again next time, which is cheaper than keeping it. */
+  private void fill(Gathering gathering) {
+    while (!carried.isEmpty()) {
+      var entry = readable(carried.element());
+      if (entry != null && !gathering.add(entry)) {
+        return;
       }
+      carried.remove();
     }
   }
 
@@ -250,8 +266,9 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   /** The entry, or null when there is none to deliver. */
-  private @Nullable Entry readable(EntryId id, @Nullable Object envelope) {
-    if (envelope == null) {
+  private @Nullable Entry readable(Raw raw) {
+    var id = raw.id();
+    if (raw.envelope() == null) {
       settle(List.of(id)); // deleted from the stream by somebody: there is nothing left to deliver
       return null;
     }
@@ -259,7 +276,7 @@ public final class RedisDeliveries implements Deliveries {
       return null;
     }
     try {
-      return new Entry(id, Envelope.decode((byte[]) envelope));
+      return new Entry(id, Envelope.decode(raw.envelope()));
     } catch (UnreadableEnvelope e) {
       unreadable.add(id);
       unreadableCount = unreadable.size();
@@ -306,7 +323,11 @@ public final class RedisDeliveries implements Deliveries {
                     after,
                     MAX_REPLY_BYTES,
                     MAX_REPLY_ENTRIES));
-    return new Page(reply.subList(1, reply.size()), (Long) reply.get(0) == 1);
+    var entries = new ArrayList<Raw>();
+    for (int i = 1; i < reply.size(); i += 2) {
+      entries.add(new Raw(EntryId.of((byte[]) reply.get(i)), (byte[]) reply.get(i + 1)));
+    }
+    return new Page(entries, (Long) reply.get(0) == 1);
   }
 
   /** The next new entry, for which Redis lets us wait. */
@@ -322,10 +343,8 @@ public final class RedisDeliveries implements Deliveries {
       return new Page(List.of(), false);
     }
     var entry = (List<?>) ((List<?>) stream.get(1)).getFirst();
-    var page = new ArrayList<Object>();
-    page.add(entry.get(0));
-    page.add(envelopeOf(entry.get(1)));
-    return new Page(page, true);
+    var raw = new Raw(EntryId.of((byte[]) entry.get(0)), envelopeOf(entry.get(1)));
+    return new Page(List.of(raw), true);
   }
 
   private static byte[] envelopeOf(Object fields) {

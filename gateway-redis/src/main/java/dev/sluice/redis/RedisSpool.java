@@ -117,6 +117,9 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
   private static final int MAX_COMMANDS = 10_000;
 
+  /** Part of the memory that must be free before a Redis that was full counts as not full. */
+  private static final int NEARLY_FULL = 20;
+
   private static final Duration WHEN_BACK = Duration.ofSeconds(1);
   private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
 
@@ -132,7 +135,11 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   private final Connection questions;
 
   private final AtomicInteger turn = new AtomicInteger();
+  private final AtomicBoolean troubled = new AtomicBoolean();
   private final AtomicBoolean warnedOfEviction = new AtomicBoolean();
+
+  /** The last append was; between two of them Redis looks as if there were room for one. */
+  private volatile boolean refusedForMemory;
 
   /**
    * @param clock tells the age of entries, whose ids are Redis's own time
@@ -178,11 +185,23 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
             redis ->
                 Script.APPEND.run(
                     redis, new byte[][] {shard.stream(), shard.ledger()}, records, envelope))
-        .handle((_, failure) -> failure == null ? new Appended.Accepted() : busy(failure));
+        .handle((_, failure) -> failure == null ? accepted() : busy(failure));
+  }
+
+  private Appended accepted() {
+    refusedForMemory = false;
+    if (troubled.get() && troubled.getAndSet(false)) {
+      LOG.info("Redis takes logs again");
+    }
+    return new Appended.Accepted();
   }
 
   private Appended busy(Throwable failure) {
     var reason = Connection.reason(failure, settings.commandTimeout());
+    refusedForMemory = reason.contains("OOM");
+    if (!troubled.getAndSet(true)) { // the same again is not news
+      LOG.warn("logs are turned away: {}", reason);
+    }
     return new Appended.Busy(Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK, reason);
   }
 
@@ -230,7 +249,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
       return Optional.empty();
     }
     long used = number(info, "used_memory") - number(info, "mem_not_counted_for_evict");
-    return used > limit
+    return used > limit || refusedForMemory && used > limit - limit / NEARLY_FULL
         ? Optional.of("Redis is full: %d bytes of %d".formatted(used, limit))
         : Optional.empty();
   }

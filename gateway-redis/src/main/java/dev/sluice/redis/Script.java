@@ -5,9 +5,11 @@ import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
+import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
@@ -21,15 +23,16 @@ enum Script {
   DEPTH(ScriptOutputType.MULTI);
 
   private final ScriptOutputType output;
-  private final byte[] source;
+  private final String source;
   private final String digest;
 
   Script(ScriptOutputType output) {
     this.output = output;
-    var file = name().toLowerCase(java.util.Locale.ROOT) + ".lua";
+    var file = name().toLowerCase(Locale.ROOT) + ".lua";
     try (var in = Objects.requireNonNull(Script.class.getResourceAsStream(file), file)) {
-      source = in.readAllBytes();
-      digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(source));
+      byte[] bytes = in.readAllBytes();
+      source = new String(bytes, StandardCharsets.UTF_8);
+      digest = HexFormat.of().formatHex(MessageDigest.getInstance("SHA-1").digest(bytes));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (NoSuchAlgorithmException e) {

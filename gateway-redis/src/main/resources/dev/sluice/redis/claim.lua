@@ -7,9 +7,10 @@
 -- settled, and must come again as the same delivery. XAUTOCLAIM would mix the dead.
 local idle = tonumber(ARGV[3])
 
--- Shows that this consumer is alive: up to Redis 7.0 a blocked read that finds nothing does not.
+-- Shows that this consumer is alive: up to Redis 7.0 a blocked read that finds nothing does not. No
+-- pending entry is behind this id; the highest of all would be taken for '>'.
 redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', 1,
-  'STREAMS', KEYS[1], '18446744073709551615-18446744073709551615')
+  'STREAMS', KEYS[1], '18446744073709551615-0')
 
 local claimed, from, own = 0, '', 0
 for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do

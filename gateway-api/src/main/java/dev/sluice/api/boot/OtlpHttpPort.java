@@ -1,5 +1,8 @@
 package dev.sluice.api.boot;
 
+import io.netty.channel.group.DefaultChannelGroup;
+import io.netty.util.concurrent.GlobalEventExecutor;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.web.server.WebServerException;
 import org.springframework.context.SmartLifecycle;
@@ -13,6 +16,8 @@ import reactor.netty.http.server.HttpServer;
 
 /** OTLP over HTTP on a port of its own, where OpenTelemetry SDKs look for it. */
 final class OtlpHttpPort implements SmartLifecycle {
+  private static final Duration GRACE = Duration.ofSeconds(10);
+
   private final @Nullable String address;
   private final int port;
   private final RouterFunction<ServerResponse> routes;
@@ -33,7 +38,11 @@ final class OtlpHttpPort implements SmartLifecycle {
     if (port < 0) {
       return;
     }
-    var http = HttpServer.create().port(port);
+    // with a group of its channels the server lets requests in hand end before it is gone
+    var http =
+        HttpServer.create()
+            .port(port)
+            .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE));
     if (address != null) {
       http = http.host(address);
     }
@@ -58,7 +67,7 @@ final class OtlpHttpPort implements SmartLifecycle {
     var running = server;
     server = null;
     if (running != null) {
-      running.disposeNow();
+      running.disposeNow(GRACE);
     }
   }
 

@@ -24,8 +24,20 @@ public record OtlpPayload(
     int refusedCount,
     long unknownFields) {
 
-  public OtlpPayload {
-    refused = List.copyOf(refused);
+  // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+  public OtlpPayload(
+      byte[] bytes,
+      int length,
+      int @Nullable [] rows,
+      List<Rejection> refused,
+      int refusedCount,
+      long unknownFields) {
+    this.bytes = bytes;
+    this.length = length;
+    this.rows = rows;
+    this.refused = List.copyOf(refused);
+    this.refusedCount = refusedCount;
+    this.unknownFields = unknownFields;
   }
 
   /** OTLP as it came. */

@@ -1,0 +1,80 @@
+package dev.sluice.api;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.core.importer.ImportOption.DoNotIncludeTests;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+
+/** Who may know whom; Maven forbids most of it first. Each rule was broken once to see it red. */
+@AnalyzeClasses(packages = "dev.sluice", importOptions = DoNotIncludeTests.class)
+class ArchitectureTest {
+
+  @ArchTest
+  static final ArchRule coreKnowsOnlyTheJdk =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core..")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core..")
+          .because("the core must run, and be tested, with nothing on the class path");
+
+  @ArchTest
+  static final ArchRule domainKnowsNobody =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core.domain..")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core.domain..");
+
+  @ArchTest
+  static final ArchRule theHalvesShareOnlyTheSpool =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core.delivery..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("dev.sluice.core.ingest..");
+
+  @ArchTest
+  static final ArchRule onlyBootNamesAdapters =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.api..")
+          .and()
+          .resideOutsideOfPackage("dev.sluice.api.boot..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.sluice.redis..", "dev.sluice.clickhouse..", "dev.sluice.embedded..");
+
+  @ArchTest
+  static final ArchRule httpAndGrpcDoNotMeet =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.api.http..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.api.grpc..", "io.grpc..");
+
+  @ArchTest
+  static final ArchRule grpcAndHttpDoNotMeet =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.api.grpc..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.api.http..", "org.springframework.http..");
+
+  @ArchTest
+  static final ArchRule adaptersDoNotMeet =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.redis..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.clickhouse..", "dev.sluice.api..");
+}

@@ -1,0 +1,206 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.testkit.LogBatches;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(120)
+final class SchemaTest {
+  private static final List<String> COLLECTORS =
+      List.of(
+          "Timestamp",
+          "TraceId",
+          "SpanId",
+          "TraceFlags",
+          "SeverityText",
+          "SeverityNumber",
+          "ServiceName",
+          "Body",
+          "ResourceSchemaUrl",
+          "ResourceAttributes",
+          "ScopeSchemaUrl",
+          "ScopeName",
+          "ScopeVersion",
+          "ScopeAttributes",
+          "LogAttributes",
+          "EventName");
+
+  private static final String COLLECTORS_TABLE =
+      """
+      CREATE TABLE otel_logs (
+        Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
+        TraceId String CODEC(ZSTD(1)),
+        SpanId String CODEC(ZSTD(1)),
+        TraceFlags UInt8,
+        SeverityText LowCardinality(String) CODEC(ZSTD(1)),
+        SeverityNumber UInt8,
+        ServiceName LowCardinality(String) CODEC(ZSTD(1)),
+        Body String CODEC(ZSTD(1)),
+        ResourceSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
+        ResourceAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+        ScopeSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
+        ScopeName String CODEC(ZSTD(1)),
+        ScopeVersion LowCardinality(String) CODEC(ZSTD(1)),
+        ScopeAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+        LogAttributes Map(LowCardinality(String), String) CODEC(ZSTD(1)),
+        `__otel_materialized_k8s.pod.name` LowCardinality(String)
+          MATERIALIZED ResourceAttributes['k8s.pod.name'] CODEC(ZSTD(1))
+      ) ENGINE = MergeTree
+      PARTITION BY toDate(Timestamp)
+      ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)
+      SETTINGS index_granularity = 8192, ttl_only_drop_parts = 1""";
+
+  @BeforeEach
+  void empty() {
+    Database.empty();
+  }
+
+  @Test
+  void migrate_emptyDatabase_makesTheCollectorsColumnsFirst() throws Exception {
+    migrate(Database.settings());
+
+    assertThat(
+            Database.ask(
+                    "SELECT name FROM system.columns WHERE table = 'otel_logs' ORDER BY position")
+                .lines())
+        .startsWith(COLLECTORS.toArray(String[]::new))
+        .contains("Id", "Tenant", "TemplateId", "ObservedTimestamp", "ReceivedTimestamp");
+    assertThat(Database.ask("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'"))
+        .contains(
+            "PARTITION BY toDate(Timestamp)",
+            "ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)",
+            "index_granularity = 8192",
+            "ttl_only_drop_parts = 1",
+            "non_replicated_deduplication_window = 1000")
+        .doesNotContain("TTL");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("2");
+  }
+
+  @Test
+  void migrate_again_changesNothing() throws Exception {
+    migrate(Database.settings());
+    var before = Database.ask("SHOW CREATE TABLE otel_logs");
+
+    migrate(Database.settings());
+
+    assertThat(Database.ask("SHOW CREATE TABLE otel_logs")).isEqualTo(before);
+    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("2");
+  }
+
+  @Test
+  void migrate_manyInstancesAtOnce_endInOneTable() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var tasks =
+          IntStream.range(0, 8)
+              .<Callable<Outcome>>mapToObj(
+                  i ->
+                      () -> {
+                        try (var store = new ClickHouseLogStore(Database.settings())) {
+                          store.migrate();
+                          return store.store("from " + i, LogBatches.some(1, 10));
+                        }
+                      })
+              .toList();
+      for (var outcome : threads.invokeAll(tasks)) {
+        assertThat(outcome.get()).isEqualTo(new Outcome.Stored());
+      }
+    }
+
+    assertThat(Database.ask("SELECT count() FROM otel_logs")).isEqualTo("80");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("2");
+  }
+
+  @Test
+  void migrate_tableOfTheCollector_getsWhatItLacksAndKeepsItsRows() throws Exception {
+    Database.execute(COLLECTORS_TABLE);
+    Database.execute(
+        "INSERT INTO otel_logs (Timestamp, ServiceName, Body, ResourceAttributes)"
+            + " VALUES ('2026-01-15 08:00:00.5', 'old', 'before', {'k8s.pod.name': 'p'})");
+
+    try (var store = new ClickHouseLogStore(Database.settings())) {
+      store.migrate();
+      assertThat(store.store("t", LogBatches.some(1, 10))).isEqualTo(new Outcome.Stored());
+      var old =
+          store
+              .read(
+                  new Query(
+                      "default", "old", List.of(), null, null, null, null, Map.of(), 10, null))
+              .logs()
+              .getFirst();
+
+      assertThat(old.body()).isEqualTo("before");
+      assertThat(old.receivedNanos()).isEqualTo(old.timeNanos());
+      assertThat(store.stored()).isEqualTo(11);
+    }
+    assertThat(
+            Database.ask(
+                "SELECT `__otel_materialized_k8s.pod.name` FROM otel_logs WHERE ServiceName = 'old'"))
+        .isEqualTo("p");
+  }
+
+  @Test
+  void migrate_collectorsIndexes_materializesAndIndexesWhatTheCollectorDoes() throws Exception {
+    migrate(Database.settings().withIndexes(Indexes.COLLECTOR));
+
+    assertThat(
+            Database.ask(
+                "SELECT count() FROM system.columns"
+                    + " WHERE table = 'otel_logs' AND default_kind = 'MATERIALIZED'"))
+        .isEqualTo("8");
+    assertThat(
+            Database.ask(
+                "SELECT count() FROM system.data_skipping_indices"
+                    + " WHERE table = 'otel_logs' AND type = 'text'"))
+        .isEqualTo("8");
+  }
+
+  @Test
+  void migrate_defaultIndexes_derivesTheCollectorsColumnsWhenRead() throws Exception {
+    migrate(Database.settings());
+
+    assertThat(
+            Database.ask(
+                "SELECT count() FROM system.columns"
+                    + " WHERE table = 'otel_logs' AND default_kind = 'ALIAS'"))
+        .isEqualTo("8");
+    assertThat(
+            Database.ask(
+                "SELECT arraySort(groupArray(name)) FROM system.data_skipping_indices"
+                    + " WHERE table = 'otel_logs'"))
+        .isEqualTo("['idx_id','idx_lower_body','idx_trace_id']");
+  }
+
+  @Test
+  void migrate_retentionSetChangedAndRemoved_isTheTablesTtl() throws Exception {
+    migrate(Database.settings().withRetention(Duration.ofDays(3)));
+    assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(259200)");
+
+    migrate(Database.settings().withRetention(Duration.ofHours(1)));
+    assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(3600)");
+
+    migrate(Database.settings());
+    assertThat(engine()).doesNotContain("TTL");
+  }
+
+  private static String engine() {
+    return Database.ask("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'");
+  }
+
+  private static void migrate(ClickHouseSettings settings) throws InterruptedException {
+    try (var store = new ClickHouseLogStore(settings)) {
+      store.migrate();
+    }
+  }
+}

@@ -1,0 +1,452 @@
+package dev.sluice.core.ingest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.ingest.IngestLogs.Coalescing;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Many requests at a time, through the door: who shares an entry with whom, and whose fate. */
+@Timeout(30)
+class CoalescerTest {
+  private static final Duration WAIT = Duration.ofMillis(5);
+  private static final Ingested BUSY = new Ingested.Busy(Duration.ofSeconds(5));
+
+  private final ScriptedSpool spool = new ScriptedSpool();
+  private final HandTimer time = new HandTimer();
+  private final CountingMeter meter = new CountingMeter();
+  private final IngestLogs ingest = ingest(spool, 10, 1 << 20);
+
+  private IngestLogs ingest(Spool into, int maxRecords, int maxBytes) {
+    return new IngestLogs(
+        into, Limits.DEFAULT, new Coalescing(maxRecords, maxBytes, WAIT), time, time, meter);
+  }
+
+  @Test
+  void accept_aloneOnAnIdleGateway_goesAtOnce() {
+    send("a");
+
+    assertThat(entries()).containsExactly(List.of("a"));
+  }
+
+  @Test
+  void accept_oneAfterTheOther_eachGoesAtOnce() {
+    send("a");
+    spool.accept(0);
+    send("b");
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"));
+  }
+
+  @Test
+  void accept_whileAnAppendIsUnderWay_shareTheNextEntry() {
+    send("a");
+    var b = send("b");
+    var c = send("c1", "c2");
+    assertThat(entries()).hasSize(1);
+
+    spool.accept(0);
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b", "c1", "c2"));
+    assertThat(spool.batches().get(1).records()).isEqualTo(3);
+    assertThat(b).isNotDone();
+    spool.accept(1);
+    assertThat(b).isCompletedWithValue(accepted(1));
+    assertThat(c).isCompletedWithValue(accepted(2));
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_entryFullOfRecords_doesNotWait() {
+    send("a");
+    send("b1", "b2", "b3", "b4", "b5");
+    send("c1", "c2", "c3", "c4");
+    assertThat(entries()).hasSize(1);
+
+    send("d");
+
+    assertThat(entries())
+        .containsExactly(
+            List.of("a"), List.of("b1", "b2", "b3", "b4", "b5", "c1", "c2", "c3", "c4", "d"));
+  }
+
+  @Test
+  void accept_oneTooManyForTheEntry_goesIntoTheNext() {
+    send("a");
+    send("b1", "b2", "b3", "b4", "b5", "b6");
+    send("c1", "c2", "c3", "c4", "c5");
+
+    assertThat(entries())
+        .containsExactly(List.of("a"), List.of("b1", "b2", "b3", "b4", "b5", "b6"));
+    time.advance(WAIT);
+    assertThat(entries()).hasSize(3).last().isEqualTo(List.of("c1", "c2", "c3", "c4", "c5"));
+  }
+
+  @Test
+  void accept_entryFullOfBytes_doesNotWait() {
+    int size = Logs.request("x").length;
+    var small = ingest(spool, 1_000, 3 * size);
+    for (var body : List.of("a", "b", "c")) {
+      send(small, body);
+    }
+    assertThat(entries()).hasSize(1);
+
+    send(small, "d");
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b", "c", "d"));
+
+    send(small, "e");
+    send(small, "f");
+    send(small, "gg");
+    assertThat(entries()).hasSize(3).last().isEqualTo(List.of("e", "f"));
+
+    time.advance(WAIT);
+    assertThat(entries()).hasSize(4).last().isEqualTo(List.of("gg"));
+  }
+
+  @Test
+  void accept_largerThanAnEntry_isAnEntryByItself() {
+    var bodies = Stream.iterate(0, i -> i + 1).limit(25).map(i -> "x" + i).toArray(String[]::new);
+    send("a");
+    send("b");
+
+    send(bodies);
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"), List.of(bodies));
+  }
+
+  @Test
+  void accept_appendTakesLong_waitsNoLongerThanMaxWait() {
+    send("a");
+    send("b");
+    time.advance(WAIT.minusNanos(1));
+    send("c");
+    assertThat(entries()).hasSize(1);
+
+    time.advance(Duration.ofNanos(1));
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b", "c"));
+  }
+
+  @Test
+  void accept_timerOfAnEntryThatHasGone_leavesTheNextAlone() {
+    send("a");
+    send("b");
+    time.advance(WAIT.dividedBy(2));
+    spool.accept(0); // b goes
+    send("c");
+
+    time.advance(WAIT.dividedBy(2).plusNanos(1)); // b's timer
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"));
+    time.advance(WAIT.dividedBy(2));
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"), List.of("c"));
+  }
+
+  @Test
+  void accept_twoAppendsUnderWay_onlyTheLastEndFlushes() {
+    send("a");
+    send("b");
+    time.advance(WAIT);
+    send("c");
+
+    spool.accept(0);
+    assertThat(entries()).hasSize(2);
+    spool.accept(1);
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"), List.of("c"));
+  }
+
+  @Test
+  void accept_timerBreaks_nobodyWaitsForIt() {
+    send("a");
+    time.breakDown();
+
+    send("b");
+
+    assertThat(entries()).containsExactly(List.of("a"), List.of("b"));
+  }
+
+  @Test
+  void accept_badRecordsAmongNeighbours_keepTheirOrdinals() {
+    send("first");
+    var a = send("a", "bad a");
+    var b = send("bad b", "b1", "bad b", "b2");
+    var c = send("c");
+    var none = send("bad d");
+    spool.accept(0);
+    spool.accept(1);
+
+    var batch = spool.batches().get(1);
+    var refused = new BitSet();
+    refused.set(1, 3);
+    refused.set(4);
+    assertThat(batch.refused()).isEqualTo(refused);
+    assertThat(Logs.accepted(batch)).containsExactly("a", "b1", "b2", "c");
+    assertThat(batch.records()).isEqualTo(4);
+    assertThat(counts(a)).containsExactly(1, 1);
+    assertThat(counts(b)).containsExactly(2, 2);
+    assertThat(counts(c)).containsExactly(1, 0);
+    assertThat(counts(none)).containsExactly(0, 1);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_malformedNeighbour_changesNobodysFate() {
+    send("first");
+    var a = send("a");
+    var broken = ingest.accept("otlp", OtlpPayload.of(new byte[] {0})).toCompletableFuture();
+    var b = send("b");
+    spool.accept(0);
+    spool.accept(1);
+
+    assertThat(broken).isCompletedWithValueMatching(it -> it instanceof Ingested.Malformed);
+    assertThat(Logs.accepted(spool.batches().get(1))).containsExactly("a", "b");
+    assertThat(a).isCompletedWithValue(accepted(1));
+    assertThat(b).isCompletedWithValue(accepted(1));
+  }
+
+  @Test
+  void accept_expandedBytesOfAnEntry_areTheSumOfItsRequests() {
+    send("aa");
+    send("aa");
+    send("aa");
+    spool.accept(0);
+
+    assertThat(spool.batches().get(1).expandedBytes())
+        .isEqualTo(2 * spool.batches().get(0).expandedBytes());
+  }
+
+  @Test
+  void accept_spoolBusy_turnsAwayAllOfThatEntryAndOnlyThose() {
+    var a = send("a");
+    var b = send("b");
+    var c = send("c1", "bad", "c2");
+    spool.accept(0);
+    var d = send("d");
+
+    spool.answer(1).complete(new Appended.Busy(Duration.ofSeconds(7), "full"));
+    spool.accept(2);
+
+    var busy = new Ingested.Busy(Duration.ofSeconds(7));
+    assertThat(a).isCompletedWithValue(accepted(1));
+    assertThat(b).isCompletedWithValue(busy);
+    assertThat(c).isCompletedWithValue(busy);
+    assertThat(d).isCompletedWithValue(accepted(1));
+    assertThat(meter.turnedAway).hasValue(3);
+    assertThat(meter.accepted).hasValue(2);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_spoolFails_turnsAwayThatEntryAndGoesOn() {
+    var a = send("a");
+    var b = send("b");
+
+    spool.answer(0).completeExceptionally(new IllegalStateException("connection reset"));
+    spool.accept(1);
+
+    assertThat(a).isCompletedWithValue(BUSY);
+    assertThat(b).isCompletedWithValue(accepted(1));
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_spoolThrows_turnsAwayAndStaysIdle() {
+    spool.throwNow();
+
+    assertThat(send("a")).isCompletedWithValue(BUSY);
+    assertThat(send("b")).isCompletedWithValue(BUSY);
+    assertThat(entries()).hasSize(2);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_entries_haveAppendIdsOfTheirOwnAndIdsInARow() {
+    send("a1", "a2", "a3");
+    send("b1", "bad", "b2");
+    spool.accept(0);
+    spool.accept(1);
+    send("c");
+
+    var batches = spool.batches();
+    assertThat(batches).extracting(LogBatch::appendId).doesNotHaveDuplicates();
+    assertThat(batches.get(1).firstId()).isEqualTo(batches.get(0).firstId().plus(3));
+    assertThat(batches.get(2).firstId()).isEqualTo(batches.get(1).firstId().plus(2));
+  }
+
+  /** A spool that answers at once would otherwise find itself ever deeper in the stack. */
+  @Test
+  void accept_spoolAnswersAtOnceWhileRequestsKeepComing_staysFlat() {
+    int requests = 20_000;
+    var depths = new ArrayList<Integer>();
+    var answers = new ArrayList<CompletableFuture<Ingested>>();
+    var self = new IngestLogs[1];
+    var feeding =
+        new Spool() {
+          @Override
+          public CompletableFuture<Appended> append(LogBatch batch) {
+            depths.add(new Throwable().getStackTrace().length);
+            if (answers.size() < requests) {
+              answers.add(send(self[0], "next")); // comes while this append is under way
+            }
+            return CompletableFuture.completedFuture(new Appended.Accepted());
+          }
+
+          @Override
+          public Optional<String> unavailable() {
+            return Optional.empty();
+          }
+
+          @Override
+          public Tally tally() {
+            return new Tally(0, 0);
+          }
+        };
+    self[0] = ingest(feeding, 10, 1 << 20);
+
+    send(self[0], "first");
+
+    assertThat(answers).hasSize(requests).allMatch(CompletableFuture::isDone);
+    assertThat(depths).hasSize(requests + 1);
+    assertThat(Collections.max(depths)).isLessThan(depths.getFirst() + 20);
+  }
+
+  @Test
+  void accept_manyThreads_everyAcceptedRecordIsInExactlyOneEntry() throws Exception {
+    var batches = new ConcurrentLinkedQueue<LogBatch>();
+    int threads = 8;
+    int each = 400;
+    var accepted = Collections.synchronizedList(new ArrayList<String>());
+    var turnedAway = Collections.synchronizedList(new ArrayList<String>());
+    try (var io = Executors.newFixedThreadPool(2);
+        var clients = Executors.newFixedThreadPool(threads)) {
+      var slow = new ThreadedSpool(io, batches);
+      var door = ingest(slow, 10, 1 << 20);
+      var jobs = new ArrayList<Callable<Void>>();
+      for (int t = 0; t < threads; t++) {
+        int thread = t;
+        jobs.add(
+            () -> {
+              for (int i = 0; i < each; i++) {
+                var one = thread + "/" + i;
+                var answer = send(door, one + "a", "bad " + one, one + "b").get();
+                var list = answer instanceof Ingested.Accepted ? accepted : turnedAway;
+                list.add(one + "a");
+                list.add(one + "b");
+              }
+              return null;
+            });
+      }
+      Callable<Void> clock =
+          () -> {
+            while (accepted.size() + turnedAway.size() < 2 * threads * each) {
+              time.advance(Duration.ofMillis(1));
+              Thread.onSpinWait();
+            }
+            return null;
+          };
+      var ticking = io.submit(clock);
+      for (var job : clients.invokeAll(jobs)) {
+        job.get();
+      }
+      ticking.get();
+    }
+
+    assertThat(batches.stream().flatMap(batch -> Logs.accepted(batch).stream()))
+        .containsExactlyInAnyOrderElementsOf(accepted);
+    assertThat(turnedAway).isNotEmpty();
+    assertThat(ids(batches)).doesNotHaveDuplicates().hasSameSizeAs(accepted);
+    assertThat(meter.received).hasValue(3L * threads * each);
+    assertThat(meter.accepted).hasValue(accepted.size());
+    assertThat(meter.turnedAway).hasValue(turnedAway.size());
+    assertThat(meter.balances()).isTrue();
+    assertThat(new HashSet<>(accepted)).doesNotContainAnyElementsOf(turnedAway);
+  }
+
+  /** Answers from another thread; every seventh append is refused. */
+  private static final class ThreadedSpool implements Spool {
+    private final Executor executor;
+    private final ConcurrentLinkedQueue<LogBatch> kept;
+    private final AtomicInteger appends = new AtomicInteger();
+
+    ThreadedSpool(Executor executor, ConcurrentLinkedQueue<LogBatch> kept) {
+      this.executor = executor;
+      this.kept = kept;
+    }
+
+    @Override
+    public CompletableFuture<Appended> append(LogBatch batch) {
+      boolean full = appends.incrementAndGet() % 7 == 0;
+      return CompletableFuture.supplyAsync(
+          () -> {
+            if (full) {
+              return new Appended.Busy(Duration.ofSeconds(1), "full");
+            }
+            kept.add(batch);
+            return new Appended.Accepted();
+          },
+          executor);
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Tally tally() {
+      return new Tally(0, 0);
+    }
+  }
+
+  private static List<LogId> ids(Iterable<LogBatch> batches) {
+    var ids = new ArrayList<LogId>();
+    for (var batch : batches) {
+      for (int i = 0; i < batch.records(); i++) {
+        ids.add(batch.firstId().plus(i));
+      }
+    }
+    return ids;
+  }
+
+  private CompletableFuture<Ingested> send(String... bodies) {
+    return send(ingest, bodies);
+  }
+
+  private static CompletableFuture<Ingested> send(IngestLogs door, String... bodies) {
+    return door.accept("otlp", OtlpPayload.of(Logs.request(bodies))).toCompletableFuture();
+  }
+
+  private List<List<String>> entries() {
+    return spool.batches().stream().map(Logs::accepted).toList();
+  }
+
+  private static Ingested accepted(int records) {
+    return new Ingested.Accepted(records, List.of(), 0);
+  }
+
+  private static List<Integer> counts(CompletableFuture<Ingested> answer) {
+    return answer.join() instanceof Ingested.Accepted(var accepted, _, var rejected)
+        ? List.of(accepted, rejected)
+        : List.of();
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.core.ingest;
+
+import dev.sluice.core.port.IngestMeter;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** Sums, whatever the entrance; the last one is remembered. */
+final class CountingMeter implements IngestMeter {
+  final AtomicLong received = new AtomicLong();
+  final AtomicLong bytes = new AtomicLong();
+  final AtomicLong accepted = new AtomicLong();
+  final AtomicLong rejected = new AtomicLong();
+  final AtomicLong turnedAway = new AtomicLong();
+  final AtomicLong malformed = new AtomicLong();
+  final AtomicLong unknownFields = new AtomicLong();
+  final AtomicReference<String> entrance = new AtomicReference<>("");
+  final AtomicReference<Duration> took = new AtomicReference<>(Duration.ZERO);
+
+  /** The invariant of the port; true whenever nothing is under way. */
+  boolean balances() {
+    return received.get() == accepted.get() + rejected.get() + turnedAway.get();
+  }
+
+  @Override
+  public void received(String entrance, int records, long bytes) {
+    this.entrance.set(entrance);
+    received.addAndGet(records);
+    this.bytes.addAndGet(bytes);
+  }
+
+  @Override
+  public void accepted(String entrance, int records, Duration took) {
+    this.took.set(took);
+    accepted.addAndGet(records);
+  }
+
+  @Override
+  public void rejected(String entrance, int records) {
+    rejected.addAndGet(records);
+  }
+
+  @Override
+  public void turnedAway(String entrance, int records) {
+    turnedAway.addAndGet(records);
+  }
+
+  @Override
+  public void malformed(String entrance) {
+    this.entrance.set(entrance);
+    malformed.incrementAndGet();
+  }
+
+  @Override
+  public void unknownFields(String entrance, long fields) {
+    unknownFields.addAndGet(fields);
+  }
+}

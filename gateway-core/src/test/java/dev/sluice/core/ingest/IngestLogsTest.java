@@ -1,0 +1,252 @@
+package dev.sluice.core.ingest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.ingest.IngestLogs.Coalescing;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** One request at a time: what is judged, answered, counted and handed to the spool. */
+class IngestLogsTest {
+  private static final String ENTRANCE = "otlp-http";
+  private static final String BAD_SEVERITY = "is 99, known are 0 to 24";
+  private static final Limits LIMITS =
+      new Limits(1 << 20, 12_000, 1 << 20, 1 << 10, 8, 64, 64, 64, 4);
+
+  private final ScriptedSpool spool = new ScriptedSpool();
+  private final HandTimer time = new HandTimer();
+  private final CountingMeter meter = new CountingMeter();
+  private final IngestLogs ingest =
+      new IngestLogs(
+          spool, LIMITS, new Coalescing(100, 1 << 20, Duration.ofMillis(5)), time, time, meter);
+
+  @Test
+  void accept_goodRecords_answersOnceTheSpoolHasThem() {
+    var bytes = Logs.request("a", "b");
+
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(bytes)).toCompletableFuture();
+
+    assertThat(answer).isNotDone();
+    assertThat(meter.accepted).hasValue(0);
+    time.advance(Duration.ofMillis(2));
+    spool.accept(0);
+    assertThat(answer).isCompletedWithValue(new Ingested.Accepted(2, List.of(), 0));
+    assertThat(meter.received).hasValue(2);
+    assertThat(meter.bytes).hasValue(bytes.length);
+    assertThat(meter.accepted).hasValue(2);
+    assertThat(meter.took).hasValue(Duration.ofMillis(2));
+    assertThat(meter.entrance).hasValue(ENTRANCE);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_goodRecords_spoolsThemAsTheyCame() {
+    var bytes = Logs.request("a", "b");
+    var received = time.instant();
+
+    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(bytes));
+
+    var batch = spool.batches().getFirst();
+    assertThat(batch.otlp()).isSameAs(bytes);
+    assertThat(batch.tenant()).isEqualTo("default");
+    assertThat(batch.records()).isEqualTo(2);
+    assertThat(batch.refused().isEmpty()).isTrue();
+    assertThat(batch.expandedBytes()).isPositive();
+    assertThat(batch.receivedNanos())
+        .isEqualTo(received.getEpochSecond() * 1_000_000_000L + received.getNano());
+    assertThat(batch.firstId().high() >>> 16).isEqualTo(received.toEpochMilli());
+  }
+
+  @Test
+  void accept_lengthShorterThanTheArray_countsOnlyThoseBytes() {
+    var bytes = Logs.request("a");
+    var longer = Arrays.copyOf(bytes, bytes.length + 7);
+
+    var _ = ingest.accept(ENTRANCE, new OtlpPayload(longer, bytes.length, null, List.of(), 0, 0));
+
+    assertThat(spool.batches().getFirst().otlp()).isEqualTo(bytes);
+  }
+
+  @Test
+  void accept_someBad_isPartialSuccess() {
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("a", "bad", "b", "bad")));
+    spool.accept(0);
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValue(
+            new Ingested.Accepted(
+                2,
+                List.of(
+                    new Rejection(1, "severity_number", BAD_SEVERITY),
+                    new Rejection(3, "severity_number", BAD_SEVERITY)),
+                2));
+    assertThat(Logs.accepted(spool.batches().getFirst())).containsExactly("a", "b");
+    assertThat(spool.batches().getFirst().records()).isEqualTo(2);
+    assertThat(meter.rejected).hasValue(2);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_allBad_isAnsweredWithoutTheSpool() {
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("bad", "bad")));
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValueMatching(
+            it ->
+                it instanceof Ingested.Accepted(var accepted, _, var rejected)
+                    && accepted == 0
+                    && rejected == 2);
+    assertThat(spool.batches()).isEmpty();
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_nothing_isAcceptedAsNothing() {
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(new byte[0]));
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValue(new Ingested.Accepted(0, List.of(), 0));
+    assertThat(spool.batches()).isEmpty();
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_notOtlp_isMalformedAndCountsNoRecords() {
+    var broken = Logs.request("a", "b");
+    broken[broken.length - 2] = (byte) 0x80;
+    broken[broken.length - 1] = (byte) 0x80;
+
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(broken));
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValueMatching(
+            it -> it instanceof Ingested.Malformed(var reason) && reason.contains("truncated"));
+    assertThat(spool.batches()).isEmpty();
+    assertThat(meter.malformed).hasValue(1);
+    assertThat(meter.received).hasValue(0);
+  }
+
+  @Test
+  void accept_malformedBefore_nextRequestIsJudgedAfresh() {
+    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(new byte[] {0}));
+    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("bad")));
+
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("a")));
+    spool.accept(0);
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValue(new Ingested.Accepted(1, List.of(), 0));
+  }
+
+  @Test
+  void accept_recordsAtTheLimitAndOneMore_areTakenAndTooLarge() {
+    var most = IntStream.range(0, 12_000).mapToObj(_ -> "x").toArray(String[]::new);
+    var more = IntStream.range(0, 12_001).mapToObj(_ -> "x").toArray(String[]::new);
+
+    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(most)));
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(more)));
+
+    assertThat(spool.batches()).hasSize(1);
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValue(new Ingested.TooLarge("12001 log records, limit 12000"));
+    assertThat(meter.malformed).hasValue(1);
+    assertThat(meter.received).hasValue(12_000);
+  }
+
+  @Test
+  void accept_recordsRefusedByTheEntrance_countTowardsTheLimit() {
+    var payload =
+        new OtlpPayload(Logs.request("a"), Logs.request("a").length, null, List.of(), 12_000, 0);
+
+    assertThat(ingest.accept(ENTRANCE, payload).toCompletableFuture())
+        .isCompletedWithValue(new Ingested.TooLarge("12001 log records, limit 12000"));
+  }
+
+  @Test
+  void accept_expandedBeyondTheLimit_isTooLarge() {
+    var body = "x".repeat(1_000);
+    var bodies = IntStream.range(0, 1_100).mapToObj(_ -> body).toArray(String[]::new);
+
+    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(bodies)));
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValueMatching(
+            it ->
+                it instanceof Ingested.TooLarge(var reason)
+                    && reason.endsWith(
+                        "bytes when each record carries its resource and scope, limit 1048576"));
+    assertThat(spool.batches()).isEmpty();
+    assertThat(meter.received).hasValue(0);
+  }
+
+  @Test
+  void accept_entranceRefusedSome_mergesVerdictsByRow() {
+    // rows 1 and 4 never became records; the record of row 3 was written before that of row 0
+    var entrance = List.of(new Rejection(4, "body", "no"), new Rejection(1, "time", "no"));
+    var bytes = Logs.request("bad 3", "bad 0", "fine");
+    var payload = new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, entrance, 2, 7);
+
+    var answer = ingest.accept(ENTRANCE, payload);
+    spool.accept(0);
+
+    assertThat(answer.toCompletableFuture())
+        .isCompletedWithValue(
+            new Ingested.Accepted(
+                1,
+                List.of(
+                    new Rejection(0, "severity_number", BAD_SEVERITY),
+                    new Rejection(1, "time", "no"),
+                    new Rejection(3, "severity_number", BAD_SEVERITY),
+                    new Rejection(4, "body", "no")),
+                4));
+    assertThat(meter.received).hasValue(5);
+    assertThat(meter.rejected).hasValue(4);
+    assertThat(meter.unknownFields).hasValue(7);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_rowsOutOfOrderAndNoVerdictBefore_sortsByRow() {
+    var bytes = Logs.request("bad", "bad");
+    var payload = new OtlpPayload(bytes, bytes.length, new int[] {1, 0}, List.of(), 0, 0);
+
+    assertThat(rejections(payload)).extracting(Rejection::index).containsExactly(0, 1);
+  }
+
+  @Test
+  void accept_moreBadRecordsThanVerdicts_countsAllAndTellsTheFirst() {
+    var bodies = IntStream.range(0, 11_000).mapToObj(_ -> "bad").toArray(String[]::new);
+    var bytes = Logs.request(bodies);
+    var before = new ArrayList<Rejection>();
+    for (int i = 0; i < 500; i++) {
+      before.add(new Rejection(20_000 + i, "body", "no"));
+    }
+
+    var rejections =
+        rejections(new OtlpPayload(bytes, bytes.length, null, before, before.size(), 0));
+
+    assertThat(rejections).hasSize(IngestLogs.MAX_VERDICTS);
+    assertThat(rejections.getLast().index()).isEqualTo(9_999);
+    assertThat(meter.rejected).hasValue(11_500);
+  }
+
+  private List<Rejection> rejections(OtlpPayload payload) {
+    var answer = ingest.accept(ENTRANCE, payload).toCompletableFuture().join();
+    return answer instanceof Ingested.Accepted(_, var rejected, _) ? rejected : List.of();
+  }
+
+  @Test
+  void coalescing_boundsThatBoundNothing_areRefused() {
+    assertThatIllegalArgumentException().isThrownBy(() -> new Coalescing(0, 1, Duration.ZERO));
+    assertThatIllegalArgumentException().isThrownBy(() -> new Coalescing(1, 0, Duration.ZERO));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> new Coalescing(1, 1, Duration.ofNanos(-1)));
+  }
+}

@@ -1,0 +1,111 @@
+package dev.sluice.demo;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/**
+ * {@code make demo}: sends the lines of files to a running gateway, half of them by the
+ * OpenTelemetry SDK and half as NDJSON, waits until they can be read, and prints what came back.
+ *
+ * <p>Exits with 1 when not every line that was accepted can be read again.
+ */
+public final class Demo {
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final int MOST_LINES = 20_000;
+
+  private Demo() {}
+
+  /**
+   * @param arguments files of lines
+   */
+  public static void main(String[] arguments) throws IOException, InterruptedException {
+    var gateway = new GatewayClient(address("SLUICE_URL", "http://localhost:8080"));
+    var otlp = address("SLUICE_OTLP_URL", "http://localhost:4318");
+    var management = address("SLUICE_MANAGEMENT_URL", "http://localhost:8081");
+    if (!gateway.answers()) {
+      System.err.println("No gateway answers at " + gateway.address() + "; start one: make run");
+      System.exit(1);
+    }
+    var lines = read(arguments);
+    if (lines.isEmpty()) {
+      System.err.println("No lines to send; name a file: make demo LOGS=/var/log/syslog");
+      System.exit(1);
+    }
+
+    var run = UUID.randomUUID().toString();
+    var halves = new ArrayList<List<Line>>(List.of(new ArrayList<>(), new ArrayList<>()));
+    for (int i = 0; i < lines.size(); i++) {
+      halves.get(i % 2).add(lines.get(i));
+    }
+    long start = System.nanoTime();
+    OtlpSender.send(otlp, run, halves.get(0));
+    long sentOtlp = System.nanoTime();
+    gateway.sendNdjson(run, halves.get(1));
+    long sentNdjson = System.nanoTime();
+    var found = awaitAll(gateway, run, lines.size());
+    long readable = System.nanoTime();
+
+    print(found);
+    System.out.printf("%nWhere the time went%n");
+    took("sent by the OpenTelemetry SDK", halves.get(0).size(), sentOtlp - start);
+    took("sent as NDJSON", halves.get(1).size(), sentNdjson - sentOtlp);
+    took("until the last one was readable", lines.size(), readable - sentNdjson);
+    new GatewayClient(management).metrics().forEach(line -> System.out.println("  " + line));
+    int count = found.values().stream().mapToInt(Integer::intValue).sum();
+    System.out.printf("%n%d lines sent, %d read back%n", lines.size(), count);
+    System.exit(count == lines.size() ? 0 : 1);
+  }
+
+  private static URI address(String variable, String otherwise) {
+    return URI.create(System.getenv().getOrDefault(variable, otherwise));
+  }
+
+  private static List<Line> read(String[] files) throws IOException {
+    var lines = new ArrayList<Line>();
+    for (var file : files) {
+      var path = Path.of(file);
+      if (!Files.isReadable(path)) {
+        System.err.println("cannot read " + path);
+        continue;
+      }
+      System.out.println("reading " + path);
+      lines.addAll(Line.read(path, MOST_LINES - lines.size()));
+    }
+    return lines;
+  }
+
+  private static Map<String, Integer> awaitAll(GatewayClient gateway, String run, int expected)
+      throws IOException, InterruptedException {
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (true) {
+      var found = gateway.count(run);
+      int count = found.values().stream().mapToInt(Integer::intValue).sum();
+      if (count >= expected || System.nanoTime() > deadline) {
+        return found;
+      }
+      Thread.sleep(Duration.ofMillis(200));
+    }
+  }
+
+  private static void print(Map<String, Integer> found) {
+    System.out.printf("%n%-40s %-10s %8s%n", "service", "severity", "logs");
+    new TreeMap<>(found)
+        .forEach(
+            (key, count) -> {
+              var parts = key.split("\t", -1);
+              System.out.printf("%-40s %-10s %8d%n", parts[0], parts[1], count);
+            });
+  }
+
+  private static void took(String what, int logs, long nanos) {
+    System.out.printf("  %-34s %8d logs %8.0f ms%n", what, logs, nanos / 1e6);
+  }
+}

@@ -1,0 +1,52 @@
+package dev.sluice.demo;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.CodingErrorAction;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * One line of a file, with what can be guessed of it.
+ *
+ * @param service the file's name without its ending
+ * @param severity the first level named near the line's beginning, else INFO
+ * @param body the line
+ */
+record Line(String service, String severity, String body) {
+  private static final Pattern LEVEL =
+      Pattern.compile(
+          "\\b(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\\b", Pattern.CASE_INSENSITIVE);
+  private static final int NEAR = 160;
+
+  static List<Line> read(Path file, int most) throws IOException {
+    var name = file.getFileName().toString();
+    var service = name.contains(".") ? name.substring(0, name.lastIndexOf('.')) : name;
+    var decoder = StandardCharsets.UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPLACE);
+    var lines = new ArrayList<Line>();
+    try (var reader =
+        new BufferedReader(new InputStreamReader(Files.newInputStream(file), decoder))) {
+      for (String text; lines.size() < most && (text = reader.readLine()) != null; ) {
+        if (!text.isBlank()) {
+          lines.add(new Line(service, severityOf(text), text));
+        }
+      }
+    }
+    return lines;
+  }
+
+  static String severityOf(String text) {
+    var level = LEVEL.matcher(text.substring(0, Math.min(NEAR, text.length())));
+    if (!level.find()) {
+      return "INFO";
+    }
+    var name = level.group(1).toUpperCase(Locale.ROOT);
+    return name.equals("WARNING") ? "WARN" : name;
+  }
+}

@@ -1,0 +1,527 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Keys.bytes;
+import static dev.sluice.testkit.SpoolContract.assertSame;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.testkit.LogBatches;
+import io.lettuce.core.Consumer;
+import io.lettuce.core.Range;
+import io.lettuce.core.XReadArgs;
+import io.lettuce.core.XReadArgs.StreamOffset;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the contract cannot say: consumer groups, other consumers, entries that are not ours. */
+@Timeout(60)
+class RedisDeliveriesTest {
+  static final RedisDeliveries.Bounds BOUNDS =
+      new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration SHORT = Duration.ofMillis(50);
+  static final Duration IDLE = Duration.ofMillis(400);
+
+  final Keys keys = new Keys();
+  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
+  final RedisDeliveries deliveries = spool.deliveries(0);
+  final List<RedisSpool> others = new ArrayList<>();
+
+  @AfterEach
+  void close() {
+    deliveries.close();
+    spool.close();
+    others.forEach(RedisSpool::close);
+    keys.close();
+  }
+
+  @Test
+  void settle_everything_leavesAnEmptyStreamAndNothingPending() throws Exception {
+    append(LogBatches.some(20, 10));
+
+    settleAll(deliveries);
+
+    assertThat(keys.streamLength()).isZero();
+    assertThat(keys.pending()).isZero();
+  }
+
+  /** More ids than Lua's unpack takes at once. */
+  @Test
+  void settle_thousandsOfEntries_removesThemAll() throws Exception {
+    var large =
+        keys.spool(
+            keys.settings(new RedisDeliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50))));
+    others.add(large);
+    var appends =
+        LogBatches.some(10_000, 1).stream()
+            .map(batch -> large.append(batch).toCompletableFuture())
+            .toList();
+    appends.forEach(append -> assertThat(append.join()).isEqualTo(new Appended.Accepted()));
+    var consumer = large.deliveries(0);
+    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000));
+
+    var delivery = consumer.next(PATIENCE).orElseThrow();
+    consumer.settle(delivery);
+
+    assertThat(delivery.batches()).hasSize(10_000);
+    assertThat(keys.streamLength()).isZero();
+    assertThat(keys.pending()).isZero();
+  }
+
+  @Test
+  void next_loneLog_comesWhenMaxAgeIsOver() throws Exception {
+    var patient =
+        keys.spool(
+            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(1))));
+    others.add(patient);
+    var consumer = patient.deliveries(0);
+    assertThat(consumer.next(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> consumer.next(PATIENCE));
+    Thread.ofVirtual().start(waiting);
+    long start = System.nanoTime();
+
+    append(LogBatches.some(1, 1));
+
+    assertThat(waiting.get()).isPresent();
+    assertThat(Duration.ofNanos(System.nanoTime() - start))
+        .isBetween(Duration.ofMillis(950), Duration.ofMillis(1_200));
+  }
+
+  @Test
+  void next_fullDeliveryThere_doesNotWaitForMaxAge() throws Exception {
+    var patient =
+        keys.spool(
+            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+    others.add(patient);
+    append(LogBatches.some(6, 250));
+    var consumer = patient.deliveries(0);
+    long start = System.nanoTime();
+
+    var delivery = consumer.next(PATIENCE).orElseThrow();
+
+    assertThat(delivery.records()).isEqualTo(1_000);
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+  }
+
+  @Test
+  void next_noPatience_doesNotWaitForMaxAge() throws Exception {
+    var patient =
+        keys.spool(
+            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+    others.add(patient);
+    append(LogBatches.some(1, 1));
+    long start = System.nanoTime();
+
+    assertThat(patient.deliveries(0).next(Duration.ZERO)).isPresent();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+  }
+
+  /** As when a reply is lost on the way: the entry is pending, and nobody here knows of it. */
+  @Test
+  void next_moreBecamePendingUnseen_repeatsTheUnsettledAloneAndThenTheRest() throws Exception {
+    var batches = LogBatches.some(3, 1);
+    append(batches.subList(0, 1));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    append(batches.subList(1, 3));
+    readAs("one", 2);
+
+    var again = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(again);
+    var rest = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(again.token()).isEqualTo(first.token());
+    assertSame(rest.batches(), batches.subList(1, 3));
+  }
+
+  @Test
+  void next_becamePendingUnseenAndNothingElse_comesWithTheNextLook() throws Exception {
+    var consumer = spoolOf("one", IDLE).deliveries(0);
+    assertThat(consumer.next(SHORT)).isEmpty();
+    var batches = LogBatches.some(1, 1);
+    append(batches);
+    readAs("one", 1);
+
+    await().until(() -> consumer.next(SHORT).isPresent());
+  }
+
+  @Test
+  void depth_entryOfAnHourAgo_isAnHourOld() {
+    var later =
+        new RedisSpool(keys.settings(BOUNDS), () -> Instant.now().plus(Duration.ofHours(1)));
+    others.add(later);
+    append(LogBatches.some(2, 1));
+
+    assertThat(later.depth().oldest()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
+  }
+
+  /** Bytes bound a reply, whatever the number of entries. */
+  @Test
+  void read_largeEntries_stopsWhenTheReplyIsLargeEnough() throws Exception {
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    append(LogBatches.some(3, 500));
+
+    List<Object> reply =
+        Script.READ
+            .<List<Object>>run(
+                keys.connection,
+                new byte[][] {keys.stream()},
+                bytes("sluice"),
+                bytes("one"),
+                bytes(">"),
+                bytes("10000"),
+                bytes("256"))
+            .get();
+
+    assertThat(reply).hasSize(3);
+    assertThat(reply.getFirst()).isEqualTo(1L);
+  }
+
+  @Test
+  void next_companyWithinMaxAge_isOneDelivery() throws Exception {
+    var patient =
+        keys.spool(
+            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(2))));
+    others.add(patient);
+    var consumer = patient.deliveries(0);
+    var waiting = new FutureTask<>(() -> consumer.next(PATIENCE));
+    append(LogBatches.some(1, 1));
+    Thread.ofVirtual().start(waiting);
+    await().until(() -> keys.pending() == 1);
+
+    append(LogBatches.some(1, 1));
+
+    assertThat(waiting.get().orElseThrow().batches()).hasSize(2);
+  }
+
+  @Test
+  void next_readBeyondABound_comesFirstInTheNextDeliveryWithNewOnes() throws Exception {
+    var batches = LogBatches.some(6, 300);
+    append(batches.subList(0, 5));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(first);
+    append(batches.subList(5, 6));
+
+    var second = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.next(PATIENCE).orElseThrow();
+
+    assertSame(first.batches(), batches.subList(0, 3));
+    assertSame(second.batches(), batches.subList(3, 6));
+    assertThat(again.token()).isEqualTo(second.token());
+    assertSame(again.batches(), batches.subList(3, 6));
+  }
+
+  @Test
+  void next_groupDestroyed_isCreatedAgainAndGoesOn() throws Exception {
+    append(LogBatches.some(1, 1));
+    settleAll(deliveries);
+    keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
+    var batches = LogBatches.some(2, 1);
+    append(batches);
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+
+    assertSame(delivery.batches(), batches);
+  }
+
+  @Test
+  void next_groupDestroyedWhileUnsettled_handsOutWhatIsInTheStream() throws Exception {
+    var batches = LogBatches.some(2, 600);
+    append(batches);
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    var unsettled = deliveries.next(PATIENCE).orElseThrow();
+    keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
+
+    var again = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(again.token()).isEqualTo(unsettled.token());
+    assertSame(again.batches(), batches.subList(1, 2));
+  }
+
+  @Test
+  void next_streamDeletedWhileBlocked_goesOn() throws Exception {
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    keys.redis().del(keys.stream());
+
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    append(LogBatches.some(1, 1));
+
+    assertThat(deliveries.next(PATIENCE)).isPresent();
+  }
+
+  @Test
+  void next_entryDeletedWhilePending_isAcknowledgedAndLeftOut() throws Exception {
+    var batches = LogBatches.some(3, 1);
+    append(batches);
+    var _ = deliveries.next(PATIENCE).orElseThrow();
+    var middle = keys.redis().xrange(keys.stream(), Range.unbounded()).get(1).getId();
+    keys.redis().xdel(keys.stream(), middle);
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+
+    assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
+    assertThat(keys.pending()).isEqualTo(2);
+    deliveries.settle(delivery);
+    assertThat(keys.pending()).isZero();
+  }
+
+  @Test
+  void next_corruptAndNewerAndForeignEntries_stayPendingAndBlockNobody() throws Exception {
+    var batches = LogBatches.some(2, 1);
+    byte[] corrupt = Envelope.encode(LogBatches.of(1));
+    corrupt[corrupt.length - 1] ^= 1;
+    byte[] newer = Envelope.encode(LogBatches.of(1));
+    newer[0] = 2;
+    append(batches.subList(0, 1));
+    keys.redis().xadd(keys.stream(), Map.of(bytes("e"), corrupt));
+    keys.redis().xadd(keys.stream(), Map.of(bytes("e"), newer));
+    keys.redis().xadd(keys.stream(), Map.of(bytes("what"), bytes("ever")));
+    append(batches.subList(1, 2));
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(again);
+
+    assertSame(delivery.batches(), batches);
+    assertThat(again.token()).isEqualTo(delivery.token());
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.unreadable()).isEqualTo(3);
+    assertThat(keys.pending()).isEqualTo(3);
+    assertThat(keys.streamLength()).isEqualTo(3);
+    assertThat(restarted().next(SHORT)).isEmpty();
+  }
+
+  @Test
+  void next_onlyUnreadableAheadAndNoPatience_handsOutWhatIsBehind() throws Exception {
+    for (int i = 0; i < 300; i++) {
+      keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
+    }
+    append(LogBatches.some(1, 1));
+
+    assertThat(deliveries.next(Duration.ZERO)).isPresent();
+    assertThat(deliveries.unreadable()).isEqualTo(300);
+  }
+
+  @Test
+  void next_unreadableRemovedByAPerson_isNoLongerCounted() throws Exception {
+    var id = keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.unreadable()).isEqualTo(1);
+    keys.redis().xack(keys.stream(), bytes("sluice"), id);
+    append(LogBatches.some(1, 1));
+
+    var _ = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow()); // unsettled once: read again
+    deliveries.next(SHORT);
+
+    assertThat(deliveries.unreadable()).isZero();
+  }
+
+  @Test
+  void next_consumerDead_itsDeliveryComesAsItWas() throws Exception {
+    var dead = spoolOf("dead", IDLE);
+    var batches = LogBatches.some(5, 300);
+    append(batches);
+    var unsettled = dead.deliveries(0).next(PATIENCE).orElseThrow();
+    dead.close();
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+
+    var delivered = new ArrayList<Delivery>();
+    await()
+        .until(
+            () -> {
+              heir.next(SHORT)
+                  .ifPresent(
+                      delivery -> {
+                        delivered.add(delivery);
+                        heir.settle(delivery);
+                      });
+              return keys.streamLength() == 0;
+            });
+
+    assertThat(delivered.stream().map(Delivery::token)).contains(unsettled.token());
+    assertThat(delivered.stream().flatMap(d -> d.batches().stream()).map(LogBatch::appendId))
+        .containsExactlyInAnyOrderElementsOf(batches.stream().map(LogBatch::appendId).toList());
+  }
+
+  @Test
+  void next_twoConsumersDead_theirDeliveriesAreNotMixed() throws Exception {
+    var batches = LogBatches.some(4, 1);
+    append(batches);
+    readAs("one-dead", 1);
+    readAs("two-dead", 1);
+    readAs("one-dead", 1);
+    readAs("two-dead", 1);
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+
+    var delivered = new ArrayList<Delivery>();
+    await()
+        .until(
+            () -> {
+              heir.next(SHORT).ifPresent(delivered::add);
+              if (!delivered.isEmpty()) {
+                heir.settle(delivered.getLast());
+              }
+              return keys.streamLength() == 2;
+            });
+    delivered.add(heir.next(PATIENCE).orElseThrow());
+
+    assertThat(delivered.stream().map(d -> d.batches().stream().map(LogBatch::appendId).toList()))
+        .containsExactlyInAnyOrder(
+            List.of(batches.get(0).appendId(), batches.get(2).appendId()),
+            List.of(batches.get(1).appendId(), batches.get(3).appendId()));
+  }
+
+  @Test
+  void next_consumerDeadUnderConstantLoad_itsEntriesComeAllTheSame() throws Exception {
+    var batch = LogBatches.of(1);
+    append(List.of(batch));
+    readAs("dead", 1);
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+
+    await()
+        .until(
+            () -> {
+              append(LogBatches.some(5, 300));
+              var delivery = heir.next(PATIENCE);
+              delivery.ifPresent(heir::settle);
+              return delivery.stream()
+                  .flatMap(d -> d.batches().stream())
+                  .anyMatch(b -> b.appendId().equals(batch.appendId()));
+            });
+  }
+
+  @Test
+  void next_otherConsumerAliveAndIdle_keepsWhatIsItsOwn() throws Exception {
+    keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
+    var alive = spoolOf("alive", IDLE).deliveries(0);
+    assertThat(alive.next(SHORT)).isEmpty();
+    var other = spoolOf("other", IDLE).deliveries(0);
+    long end = System.nanoTime() + IDLE.multipliedBy(4).toNanos();
+
+    while (System.nanoTime() < end) {
+      alive.next(SHORT);
+      other.next(SHORT);
+    }
+
+    assertThat(alive.unreadable()).isEqualTo(1);
+    assertThat(other.unreadable()).isZero();
+  }
+
+  @Test
+  void next_consumerLongGoneWithNothingPending_isForgotten() throws Exception {
+    append(LogBatches.some(1, 1));
+    readAs("gone", 1);
+    keys.redis()
+        .xack(
+            keys.stream(),
+            bytes("sluice"),
+            keys.redis().xrange(keys.stream(), Range.unbounded()).getFirst().getId());
+    var alive = spoolOf("alive", Duration.ofMillis(50)).deliveries(0);
+
+    await()
+        .until(
+            () -> {
+              alive.next(SHORT);
+              return keys.redis().xinfoConsumers(keys.stream(), bytes("sluice")).size() == 1;
+            });
+  }
+
+  @Test
+  void everything_scriptsFlushed_goesOn() throws Exception {
+    append(LogBatches.some(1, 1));
+    keys.redis().scriptFlush();
+    append(LogBatches.some(1, 1));
+    keys.redis().scriptFlush();
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    keys.redis().scriptFlush();
+
+    deliveries.settle(delivery);
+
+    keys.redis().scriptFlush();
+    assertThat(spool.tally()).isEqualTo(new Tally(2, 0));
+    keys.redis().scriptFlush();
+    assertThat(spool.depth().entries()).isZero();
+  }
+
+  @Test
+  void shards_severalOfThem_shareTheBatchesAndAddUp() throws Exception {
+    var settings = keys.settings(BOUNDS);
+    var three =
+        new RedisSpool(
+            new RedisSpool.Settings(
+                settings.url(),
+                3,
+                settings.prefix(),
+                settings.group(),
+                settings.instance(),
+                BOUNDS,
+                settings.claimIdle(),
+                settings.commandTimeout()),
+            InstantSource.system());
+    others.add(three);
+    for (var batch : LogBatches.some(9, 2)) {
+      assertThat(three.append(batch).toCompletableFuture().join())
+          .isEqualTo(new Appended.Accepted());
+    }
+
+    assertThat(three.tally()).isEqualTo(new Tally(18, 18));
+    assertThat(three.depth().entries()).isEqualTo(9);
+    for (int shard = 0; shard < 3; shard++) {
+      var delivery = three.deliveries(shard).next(PATIENCE).orElseThrow();
+      assertThat(delivery.batches()).hasSize(3);
+      assertThat(delivery.token()).startsWith(shard + ":");
+    }
+    keys.redis().del(bytes("{" + keys.prefix + ":1}:logs"), bytes("{" + keys.prefix + ":2}:logs"));
+  }
+
+  @SuppressWarnings("unchecked") // a vararg of a generic type
+  private void readAs(String consumer, int count) {
+    if (keys.redis().xinfoGroups(keys.stream()).isEmpty()) {
+      keys.redis().xgroupCreate(StreamOffset.from(keys.stream(), "0"), bytes("sluice"));
+    }
+    keys.redis()
+        .xreadgroup(
+            Consumer.from(bytes("sluice"), bytes(consumer)),
+            XReadArgs.Builder.count(count),
+            StreamOffset.lastConsumed(keys.stream()));
+  }
+
+  private RedisSpool spoolOf(String instance, Duration claimIdle) {
+    var other = keys.spool(keys.settings(instance, BOUNDS, claimIdle));
+    others.add(other);
+    return other;
+  }
+
+  private RedisDeliveries restarted() {
+    return spool.deliveries(0);
+  }
+
+  private void append(List<LogBatch> batches) {
+    for (var batch : batches) {
+      assertThat(spool.append(batch).toCompletableFuture().join())
+          .isEqualTo(new Appended.Accepted());
+    }
+  }
+
+  private static void settleAll(Deliveries deliveries) throws InterruptedException {
+    var delivery = deliveries.next(Duration.ZERO);
+    while (delivery.isPresent()) {
+      deliveries.settle(delivery.get());
+      delivery = deliveries.next(Duration.ZERO);
+    }
+  }
+}

@@ -1,0 +1,64 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class RedisSpoolSettingsTest {
+  static final String URL = "redis://127.0.0.1:6379";
+
+  @Test
+  void of_urlAndInstance_hasTheDefaults() {
+    assertThat(RedisSpool.Settings.of(URL, "one"))
+        .isEqualTo(
+            new RedisSpool.Settings(
+                URL,
+                1,
+                "sluice",
+                "sluice",
+                "one",
+                new RedisDeliveries.Bounds(500_000, 134_217_728, Duration.ofSeconds(1)),
+                Duration.ofMinutes(2),
+                Duration.ofSeconds(5)));
+  }
+
+  @Test
+  void construct_senseless_isRefusedNamingIt() {
+    var minute = Duration.ofMinutes(1);
+
+    assertRefused("shards", () -> settings(URL, 0, "p", "one", minute, minute));
+    assertRefused("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
+    assertRefused("instance", () -> settings(URL, 1, "p", " ", minute, minute));
+    assertRefused("claim-idle", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
+    assertRefused("command-timeout", () -> settings(URL, 1, "p", "one", minute, Duration.ZERO));
+    assertRefused("", () -> settings("http://somewhere", 1, "p", "one", minute, minute));
+    assertRefused("max-records", () -> new RedisDeliveries.Bounds(0, 1, minute));
+    assertRefused("max-age", () -> new RedisDeliveries.Bounds(1, 1, minute.negated()));
+  }
+
+  private static RedisSpool.Settings settings(
+      String url,
+      int shards,
+      String prefix,
+      String instance,
+      Duration claimIdle,
+      Duration commandTimeout) {
+    return new RedisSpool.Settings(
+        url,
+        shards,
+        prefix,
+        "sluice",
+        instance,
+        RedisDeliveries.Bounds.DEFAULT,
+        claimIdle,
+        commandTimeout);
+  }
+
+  private static void assertRefused(String name, Runnable construction) {
+    assertThatThrownBy(construction::run)
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(name);
+  }
+}

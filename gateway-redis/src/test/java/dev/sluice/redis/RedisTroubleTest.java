@@ -1,0 +1,292 @@
+package dev.sluice.redis;
+
+import static dev.sluice.testkit.SpoolContract.assertSame;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.LogBatches;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Redis away, full, silent, or not letting us in. */
+@Timeout(120)
+class RedisTroubleTest {
+  static final RedisDeliveries.Bounds BOUNDS =
+      new RedisDeliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration SHORT = Duration.ofMillis(50);
+
+  final Keys keys = new Keys();
+  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
+  final RedisDeliveries deliveries = spool.deliveries(0);
+
+  @AfterEach
+  void close() {
+    deliveries.close();
+    spool.close();
+    keys.close();
+  }
+
+  @Test
+  void everything_redisStoppedAndStarted_goesOnWithoutLoss() throws Exception {
+    var before = LogBatches.of(3);
+    assertThat(append(before)).isEqualTo(new Appended.Accepted());
+    var unsettled = deliveries.next(PATIENCE).orElseThrow();
+    Engines.redis().stop();
+
+    try {
+      assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+      assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+      assertThat(spool.unavailable()).isPresent();
+      assertThatThrownBy(() -> deliveries.next(SHORT)).isInstanceOf(SpoolOutOfReach.class);
+      assertThatThrownBy(spool::tally).isInstanceOf(SpoolOutOfReach.class);
+      assertThatThrownBy(spool::depth).isInstanceOf(SpoolOutOfReach.class);
+    } finally {
+      Engines.redis().restart();
+    }
+
+    await().until(() -> spool.unavailable().isEmpty());
+    var after = LogBatches.of(2);
+    await().until(() -> append(after) instanceof Appended.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.next(SHORT).isPresent());
+    var again = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(again.token()).isEqualTo(unsettled.token());
+    assertSame(again.batches(), List.of(before));
+    deliveries.settle(again);
+    assertSame(deliveries.next(PATIENCE).orElseThrow().batches(), List.of(after));
+    assertThat(spool.tally()).isEqualTo(new Tally(5, 2));
+  }
+
+  @Test
+  void append_redisStopped_isBusyAtOnce() throws Exception {
+    assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
+    Engines.redis().stop();
+    try {
+      append(LogBatches.of(1)); // whether or not the loss was noticed already
+      long start = System.nanoTime();
+
+      for (int i = 0; i < 100; i++) {
+        assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+      }
+
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+    } finally {
+      Engines.redis().restart();
+    }
+  }
+
+  @Test
+  void next_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofMinutes(1)));
+    Thread.ofVirtual().start(waiting);
+    await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
+
+    Engines.redis().kill();
+
+    assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolOutOfReach.class);
+    var batch = LogBatches.of(1);
+    await().until(() -> append(batch) instanceof Appended.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.next(SHORT).isPresent());
+  }
+
+  @Test
+  void everything_redisAwayAtStart_comesWhenItIsThere() throws Exception {
+    Engines.redis().stop();
+    var early = keys.spool(keys.settings(BOUNDS));
+    try (var waiting = early.deliveries(0)) {
+      try {
+        assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
+            .isInstanceOf(Appended.Busy.class);
+        assertThat(early.unavailable()).isPresent();
+        assertThatThrownBy(() -> waiting.next(SHORT)).isInstanceOf(SpoolOutOfReach.class);
+      } finally {
+        Engines.redis().restart();
+      }
+
+      await().until(() -> early.unavailable().isEmpty());
+      await()
+          .until(
+              () ->
+                  early.append(LogBatches.of(1)).toCompletableFuture().join()
+                      instanceof Appended.Accepted);
+      await().ignoreExceptions().until(() -> waiting.next(SHORT).isPresent());
+    } finally {
+      early.close();
+    }
+  }
+
+  @Test
+  void append_memoryFull_isBusyAndDrainsAlsoAfterRestartOfTheGateway() throws Exception {
+    append(LogBatches.of(1));
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", Long.toString(usedMemory() + (8 << 20)));
+      long accepted = 1;
+      Appended appended = append(incompressible());
+      while (appended instanceof Appended.Accepted) {
+        accepted++;
+        appended = append(incompressible());
+      }
+
+      assertThat(appended)
+          .isInstanceOfSatisfying(
+              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("OOM"));
+      assertThat(accepted).isBetween(2L, 100L);
+      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(spool.tally()).isEqualTo(new Tally(accepted, accepted - 1));
+      try (var restarted = spool.deliveries(0)) {
+        var delivery = restarted.next(PATIENCE).orElseThrow();
+        assertThat(delivery.records()).isEqualTo(accepted - 1);
+        restarted.settle(delivery);
+      }
+      assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
+      assertThat(spool.unavailable()).isEmpty();
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void append_replica_isBusyAndUnavailable() {
+    try {
+      keys.redis().replicaof("127.0.0.1", 1);
+
+      assertThat(append(LogBatches.of(1)))
+          .isInstanceOfSatisfying(
+              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("READONLY"));
+      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("replica"));
+    } finally {
+      keys.redis().replicaofNoOne();
+    }
+  }
+
+  @Test
+  void append_wrongPassword_isBusyWithoutTellingIt() {
+    var settings =
+        RedisSpool.Settings.of(
+            "redis://:secret-and-wrong@127.0.0.1:" + Engines.redis().port(), "one");
+    try (var locked = new RedisSpool(settings, InstantSource.system())) {
+      var appended = locked.append(LogBatches.of(1)).toCompletableFuture().join();
+
+      assertThat(appended)
+          .isInstanceOfSatisfying(
+              Appended.Busy.class,
+              busy -> assertThat(busy.reason()).contains("WRONGPASS").doesNotContain("secret"));
+      assertThat(locked.unavailable()).isPresent();
+      assertThat(settings.toString()).doesNotContain("secret");
+    }
+  }
+
+  @Test
+  void append_peerSilent_isBusyAfterTheTimeoutAndOnANewConnectionThen() throws Exception {
+    var settings =
+        new RedisSpool.Settings(
+            Engines.redis().url(),
+            1,
+            keys.prefix,
+            "hasty",
+            "one",
+            BOUNDS,
+            Duration.ofMinutes(2),
+            Duration.ofMillis(300));
+    try (var hasty = new RedisSpool(settings, InstantSource.system())) {
+      assertThat(hasty.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isEqualTo(new Appended.Accepted());
+      var before = addressesOf("hasty");
+      keys.redis().clientPause(1_000);
+
+      var appended = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
+
+      assertThat(appended)
+          .isInstanceOfSatisfying(
+              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("300 ms"));
+      await()
+          .until(
+              () ->
+                  hasty.append(LogBatches.of(1)).toCompletableFuture().join()
+                      instanceof Appended.Accepted);
+      assertThat(before).hasSize(1);
+      assertThat(addressesOf("hasty")).doesNotContainAnyElementsOf(before);
+    }
+  }
+
+  @Test
+  void unavailable_portSilent_answersWithinASecondOrSo() throws Exception {
+    try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      var settings = RedisSpool.Settings.of("redis://127.0.0.1:" + silent.getLocalPort(), "one");
+      try (var away = new RedisSpool(settings, InstantSource.system())) {
+        long start = System.nanoTime();
+
+        assertThat(away.unavailable()).isPresent();
+
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+            .isLessThan(Duration.ofMillis(1_500));
+      }
+    }
+  }
+
+  @Test
+  void construct_nothingThere_asksNothing() {
+    var settings = RedisSpool.Settings.of("redis://127.0.0.1:1", "one");
+    long start = System.nanoTime();
+
+    new RedisSpool(settings, InstantSource.system()).close();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+  }
+
+  private List<String> addressesOf(String client) {
+    return keys.redis()
+        .clientList()
+        .lines()
+        .filter(line -> line.contains(" name=" + client + " "))
+        .map(line -> line.split(" ", -1)[1])
+        .toList();
+  }
+
+  private long usedMemory() {
+    return keys.redis()
+        .info("memory")
+        .lines()
+        .filter(line -> line.startsWith("used_memory:"))
+        .mapToLong(line -> Long.parseLong(line.substring("used_memory:".length()).strip()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private LogBatch incompressible() {
+    byte[] otlp = new byte[256 << 10];
+    new Random().nextBytes(otlp);
+    var sample = LogBatches.of(1);
+    return new LogBatch(
+        UUID.randomUUID(),
+        sample.tenant(),
+        sample.receivedNanos(),
+        sample.firstId(),
+        1,
+        otlp.length,
+        new BitSet(),
+        otlp);
+  }
+
+  private Appended append(LogBatch batch) {
+    return spool.append(batch).toCompletableFuture().join();
+  }
+}

@@ -1,0 +1,203 @@
+package dev.sluice.testkit;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.otlp.AnyValue;
+import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.Attributes;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogStore;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores logs for as long as this object lives, and reads them back.
+ *
+ * <p>{@link #answer} makes it busy or refusing. Safe for use by many threads; everything is guarded
+ * by this object.
+ */
+public final class InMemoryLogStore implements LogStore, LogReader {
+  private static final Comparator<StoredLog> NEWEST_FIRST =
+      Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed();
+
+  private record Row(String tenant, StoredLog log) {}
+
+  private final List<Row> rows = new ArrayList<>();
+  private final Set<String> tokens = new HashSet<>();
+  private @Nullable Outcome answer;
+
+  /** From now on nothing is stored and this is what becomes of it; null to store again. */
+  public synchronized void answer(@Nullable Outcome outcome) {
+    answer = outcome;
+  }
+
+  /** Everything stored, in the order of storing. */
+  public synchronized List<StoredLog> logs() {
+    return rows.stream().map(Row::log).toList();
+  }
+
+  @Override
+  public synchronized Outcome store(String token, List<LogBatch> batches) {
+    if (answer != null) {
+      return answer;
+    }
+    var stored = new ArrayList<Row>();
+    for (var batch : batches) {
+      try {
+        new OtlpWalker(Limits.ALREADY_JUDGED)
+            .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, stored));
+      } catch (MalformedOtlp | IllegalArgumentException e) {
+        return new Outcome.Refused(String.valueOf(e.getMessage()));
+      }
+    }
+    if (stored.size() != batches.stream().mapToLong(LogBatch::records).sum()) {
+      return new Outcome.Refused("not as many records as the envelopes say");
+    }
+    if (tokens.add(token)) {
+      rows.addAll(stored);
+    }
+    return new Outcome.Stored();
+  }
+
+  @Override
+  public synchronized long stored() {
+    return rows.size();
+  }
+
+  @Override
+  public synchronized Page read(Query query) {
+    var logs =
+        rows.stream()
+            .filter(row -> row.tenant().equals(query.tenant()))
+            .map(Row::log)
+            .filter(log -> matches(log, query))
+            .sorted(NEWEST_FIRST)
+            .limit(query.limit() + 1L)
+            .toList();
+    if (logs.size() <= query.limit()) {
+      return new Page(logs, null);
+    }
+    var last = logs.get(query.limit() - 1);
+    return new Page(logs.subList(0, query.limit()), new Position(last.timeNanos(), last.id()));
+  }
+
+  private static boolean matches(StoredLog log, Query query) {
+    var after = query.after();
+    return (query.service() == null || query.service().equals(log.service()))
+        && (query.severities().isEmpty() || query.severities().contains(log.severityNumber()))
+        && (query.fromNanos() == null || log.timeNanos() >= query.fromNanos())
+        && (query.toNanos() == null || log.timeNanos() < query.toNanos())
+        && (query.traceId() == null || query.traceId().equals(log.traceId()))
+        && (query.text() == null || speaksOf(log.body(), query.text()))
+        && log.attributes().entrySet().containsAll(query.attributes().entrySet())
+        && (after == null
+            || log.timeNanos() < after.timeNanos()
+            || (log.timeNanos() == after.timeNanos() && log.id().compareTo(after.id()) < 0));
+  }
+
+  private static boolean speaksOf(String body, String text) {
+    var words = words(text);
+    return words.isEmpty()
+        ? body.toLowerCase(Locale.ROOT).contains(text.toLowerCase(Locale.ROOT))
+        : words(body).containsAll(words);
+  }
+
+  private static Set<String> words(String text) {
+    var words =
+        new HashSet<>(
+            Arrays.asList(text.toLowerCase(Locale.ROOT).split("[\\x00-\\x7f&&[^a-z0-9]]+", -1)));
+    words.remove("");
+    return words;
+  }
+
+  /** Makes a row of each record. */
+  private record Rows(LogBatch batch, List<Row> into, int[] next) implements OtlpSink {
+    Rows(LogBatch batch, List<Row> into) {
+      this(batch, into, new int[1]);
+    }
+
+    @Override
+    public void refused(int ordinal, String field, String reason) {
+      if (!batch.refused().get(ordinal)) {
+        throw new IllegalArgumentException("accepted before, refused now: " + reason);
+      }
+    }
+
+    @Override
+    public void accepted(OtlpRecord log) {
+      if (!batch.refused().get(log.ordinal())) {
+        into.add(new Row(batch.tenant(), row(log, batch.firstId().plus(next[0]++))));
+      }
+    }
+
+    private StoredLog row(OtlpRecord log, LogId id) {
+      var bytes = log.bytes();
+      long received = batch.receivedNanos();
+      long observed = log.observedNanos() == 0 ? received : log.observedNanos();
+      var resource = attributes(log.resource().attributes(), bytes);
+      var scope = log.scope();
+      return new StoredLog(
+          id,
+          log.timeNanos() == 0 ? observed : log.timeNanos(),
+          observed,
+          received,
+          log.severityNumber(),
+          text(bytes, log.severityTextOffset(), log.severityTextLength()),
+          resource.getOrDefault("service.name", ""),
+          text(log.body(), bytes),
+          hex(bytes, log.traceIdOffset(), log.traceIdLength()),
+          hex(bytes, log.spanIdOffset(), log.spanIdLength()),
+          Integer.toUnsignedLong(log.flags()),
+          text(bytes, log.eventNameOffset(), log.eventNameLength()),
+          attributes(log.attributes(), bytes),
+          Integer.toUnsignedLong(log.droppedAttributes()),
+          resource,
+          text(bytes, log.resource().schemaUrlOffset(), log.resource().schemaUrlLength()),
+          text(bytes, scope.nameOffset(), scope.nameLength()),
+          text(bytes, scope.versionOffset(), scope.versionLength()),
+          attributes(scope.attributes(), bytes),
+          text(bytes, scope.schemaUrlOffset(), scope.schemaUrlLength()));
+    }
+
+    private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {
+      var map = new LinkedHashMap<String, String>();
+      for (int i = 0; i < attributes.size(); i++) {
+        map.put(
+            text(bytes, attributes.keyOffset(i), attributes.keyLength(i)),
+            text(attributes.value(i), bytes));
+      }
+      return map;
+    }
+
+    private static String text(AnyValue value, byte[] bytes) {
+      var out = new ByteOutput(64);
+      AnyValueText.append(value, bytes, out);
+      return text(out.array(), 0, out.size());
+    }
+
+    private static String text(byte[] bytes, int offset, int length) {
+      return new String(bytes, offset, length, UTF_8);
+    }
+
+    private static String hex(byte[] bytes, int offset, int length) {
+      return HexFormat.of().formatHex(bytes, offset, offset + length);
+    }
+  }
+}
