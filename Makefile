@@ -17,7 +17,7 @@ run: package ## start the gateway, with a Redis and a ClickHouse of its own unle
 
 test: ## everything that must hold, on real engines
 	@bin/requirements
-	@$(MAVEN) verify
+	@$(MAVEN) verify && bin/skipped
 
 demo: ## send real lines to a running gateway and read them back; LOGS=file for lines of yours
 	@bin/demo

@@ -57,4 +57,6 @@ ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)
 SETTINGS
   index_granularity = 8192,
   ttl_only_drop_parts = 1,
-  non_replicated_deduplication_window = 1000;
+  non_replicated_deduplication_window = 1000,
+  -- each merge writes every row again, at twice the cost of its insert: merge seldom, and more at once
+  min_parts_to_merge_at_once = 10;

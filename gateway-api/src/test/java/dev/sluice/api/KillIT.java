@@ -23,7 +23,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The gateway as a process of its own, with its embedded engines, ended the hard way and the soft. */
+/**
+ * The gateway as a process of its own, with its embedded engines, ended the hard way and the soft.
+ */
 @Timeout(180)
 class KillIT {
   private static final int REQUESTS = 40;
@@ -57,7 +59,9 @@ class KillIT {
     gateway.destroyForcibly().waitFor();
 
     assertThat(children).isNotEmpty();
-    await().atMost(Duration.ofSeconds(30)).until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
     start("--sluice.delivery.max-age=100ms");
     await()
         .atMost(Duration.ofSeconds(30))
@@ -79,7 +83,9 @@ class KillIT {
 
     assertThat(gateway.waitFor(40, TimeUnit.SECONDS)).isTrue();
     assertThat(Files.readString(log())).contains("nothing is left in the spool");
-    await().atMost(Duration.ofSeconds(10)).until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
     start("--sluice.roles=ingest"); // nobody delivers: what is stored now was stored before the end
     assertThat(count("count()")).isEqualTo(Integer.toString(REQUESTS * LOGS));
   }

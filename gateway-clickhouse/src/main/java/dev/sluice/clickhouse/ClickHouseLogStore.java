@@ -169,7 +169,12 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    */
   @Override
   public long stored() {
-    // a count needs no migration, which could not be interrupted from here
+    try {
+      schema.ensure();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw ClickHouseFailed.unreachable("interrupted while the tables were made", e);
+    }
     return http.query(
         "SELECT count() FROM otel_logs FORMAT TSV",
         Map.of(),

@@ -90,6 +90,8 @@ final class LogColumns implements OtlpSink {
     for (var next : batches) {
       walk(next);
     }
+    batch = null; // this object outlives the delivery, which is large
+    pass = null;
   }
 
   private void clear() {
@@ -227,6 +229,10 @@ final class LogColumns implements OtlpSink {
 
   /** Appends lower-case hexadecimal digits as a string; {@code length} is at most 16. */
   private void hex(byte[] bytes, int offset, int length, ByteOutput into) {
+    if (length == 0) {
+      into.writeByte(0);
+      return;
+    }
     var digits = hex;
     digits[0] = (byte) (2 * length);
     int q = 1;

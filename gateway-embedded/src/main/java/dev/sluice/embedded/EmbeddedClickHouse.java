@@ -266,7 +266,6 @@ public final class EmbeddedClickHouse implements AutoCloseable {
               <count>1</count>
             </logger>
             <users_config>%2$s</users_config>
-            <timezone>UTC</timezone>
             <max_server_memory_usage_to_ram_ratio>0.5</max_server_memory_usage_to_ram_ratio>
             <mark_cache_size>134217728</mark_cache_size>
             <index_mark_cache_size>67108864</index_mark_cache_size>
@@ -275,6 +274,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
             <index_uncompressed_cache_size>0</index_uncompressed_cache_size>
             <background_pool_size>%3$d</background_pool_size>
             <background_schedule_pool_size>%3$d</background_schedule_pool_size>
+            <!-- inserts go before merges, where the user may say so -->
+            <os_threads_nice_value_merge_mutate>10</os_threads_nice_value_merge_mutate>
             <query_log>
               <database>system</database>
               <table>query_log</table>

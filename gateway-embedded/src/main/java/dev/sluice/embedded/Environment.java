@@ -63,6 +63,7 @@ record Environment(Map<String, String> variables, String platform) {
         kept.put(name, value);
       }
     }
+    kept.put("TZ", "UTC"); // the one way to tell ClickHouse in local mode
     target.clear();
     target.putAll(kept);
   }

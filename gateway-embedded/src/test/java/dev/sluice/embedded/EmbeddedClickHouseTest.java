@@ -38,7 +38,7 @@ class EmbeddedClickHouseTest {
 
   @Test
   void query_withPassword_answers() throws Exception {
-    assertThat(query(engine, "SELECT currentUser(), timezone()")).matches("sluice\t(Etc/)?UTC");
+    assertThat(query(engine, "SELECT currentUser(), timezone()")).isEqualTo("sluice\tUTC");
     assertThat(hello(engine, "sluice", PASSWORD)).isZero();
   }
 

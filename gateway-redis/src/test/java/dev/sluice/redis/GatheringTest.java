@@ -47,6 +47,19 @@ class GatheringTest {
     assertThat(gathering.add(entry(1, 0))).isFalse();
   }
 
+  @Test
+  void add_wouldGoOverABound_isRefusedAndChangesNothing() {
+    var gathering = new Gathering(BOUNDS);
+    gathering.add(entry(40, 400));
+
+    assertThat(gathering.add(entry(1, 601))).isFalse();
+    assertThat(gathering.add(entry(61, 1))).isFalse();
+
+    assertThat(gathering.isFull()).isFalse();
+    assertThat(gathering.ids()).hasSize(1);
+    assertThat(gathering.add(entry(60, 600))).isTrue();
+  }
+
   private Entry entry(int records, int expandedBytes) {
     var batch = batches.getFirst();
     return new Entry(

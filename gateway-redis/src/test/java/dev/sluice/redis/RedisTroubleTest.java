@@ -77,7 +77,6 @@ class RedisTroubleTest {
     assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
     Engines.redis().stop();
     try {
-      append(LogBatches.of(1)); // whether or not the loss was noticed already
       long start = System.nanoTime();
 
       for (int i = 0; i < 100; i++) {
@@ -158,6 +157,18 @@ class RedisTroubleTest {
       }
       assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
       assertThat(spool.unavailable()).isEmpty();
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void unavailable_moreInUseThanMayBe_saysFullWithoutAnyAppend() {
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", Long.toString(usedMemory() / 2));
+
+      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("full"));
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }

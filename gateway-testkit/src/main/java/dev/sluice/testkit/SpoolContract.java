@@ -235,7 +235,7 @@ public abstract class SpoolContract {
   @Test
   void next_moreThanMaxBytes_splits() throws Exception {
     var batches =
-        IntStream.range(0, 5).mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 2)).toList();
+        IntStream.range(0, 5).mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 5 * 2)).toList();
     append(batches);
 
     var delivered = drain(restarted());

@@ -1,9 +1,9 @@
 package dev.sluice.api.boot;
 
+import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMeter;
-import dev.sluice.core.port.LogStore;
 import dev.sluice.redis.RedisSpool;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -27,7 +27,7 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
   private static final int PHASE = 0;
 
   private final RedisSpool spool;
-  private final LogStore store;
+  private final ClickHouseLogStore store;
   private final DeliveryMeter meter;
   private final InstantSource clock;
   private final int shards;
@@ -38,7 +38,7 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
 
   DeliveryLifecycle(
       RedisSpool spool,
-      LogStore store,
+      ClickHouseLogStore store,
       DeliveryMeter meter,
       InstantSource clock,
       int shards,
@@ -59,6 +59,7 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
 
   @Override
   public void start() {
+    migrate();
     var started = new ArrayList<DeliveryWorker>();
     for (int shard = 0; shard < shards; shard++) {
       var backoff =
@@ -72,6 +73,17 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
               String.valueOf(shard), spool.deliveries(shard), store, meter, backoff, clock));
     }
     workers = List.copyOf(started);
+  }
+
+  /** So that the tables are there before the first log; without ClickHouse it is made up for. */
+  private void migrate() {
+    try {
+      store.migrate();
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (RuntimeException e) {
+      LOG.warn("the tables are made as soon as ClickHouse can: {}", e.getMessage());
+    }
   }
 
   /** The budget counts from the moment the end was asked for, whatever the doors need of it. */

@@ -10,6 +10,8 @@ import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.io.ByteArrayInputStream;
@@ -17,9 +19,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -39,15 +43,15 @@ public final class OtlpLogsService implements BindableService {
   private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
   private static final Duration OVER_BUDGET = Duration.ofSeconds(1);
 
-  static final Metadata.Key<byte[]> STATUS_DETAILS =
+  private static final Metadata.Key<byte[]> STATUS_DETAILS =
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
-  static final MethodDescriptor<byte[], byte[]> EXPORT =
-      MethodDescriptor.<byte[], byte[]>newBuilder()
+  private static final MethodDescriptor<Request, byte[]> EXPORT =
+      MethodDescriptor.<Request, byte[]>newBuilder()
           .setType(MethodDescriptor.MethodType.UNARY)
           .setFullMethodName(MethodDescriptor.generateFullMethodName(SERVICE, "Export"))
-          .setRequestMarshaller(new Bytes())
-          .setResponseMarshaller(new Bytes())
+          .setRequestMarshaller(new Requests())
+          .setResponseMarshaller(new Answers())
           .build();
 
   private final IngestLogs ingest;
@@ -70,30 +74,42 @@ public final class OtlpLogsService implements BindableService {
         .build();
   }
 
-  private void export(byte[] request, StreamObserver<byte[]> answer) {
-    if (!budget.reserve(request.length)) {
+  private void export(Request request, StreamObserver<byte[]> answer) {
+    if (answer instanceof ServerCallStreamObserver<byte[]> call) {
+      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
+    }
+    var unreadable = request.unreadable();
+    if (unreadable != null) {
+      answer.onError(unreadable.asException());
+      return;
+    }
+    byte[] bytes = request.bytes();
+    if (!budget.reserve(bytes.length)) {
       answer.onError(unavailable(OVER_BUDGET));
       return;
     }
+    CompletableFuture<Ingested> ingested;
     try {
-      var _ =
-          ingest
-              .accept(ENTRANCE, OtlpPayload.of(request))
-              .toCompletableFuture()
-              .orTimeout(answerWithin.toMillis(), TimeUnit.MILLISECONDS)
-              .whenComplete(
-                  (ingested, failure) -> {
-                    budget.release(request.length);
-                    if (failure != null) {
-                      answer.onError(unexpected(failure));
-                    } else {
-                      answer(ingested, answer);
-                    }
-                  });
+      ingested = ingest.accept(ENTRANCE, OtlpPayload.of(bytes)).toCompletableFuture();
     } catch (RuntimeException e) {
-      budget.release(request.length);
+      budget.release(bytes.length);
       answer.onError(unexpected(e));
+      return;
     }
+    var _ = ingested.whenComplete((_, _) -> budget.release(bytes.length));
+    // a copy times out, not the original: what is on its way is counted when it arrives
+    var _ =
+        ingested
+            .copy()
+            .orTimeout(answerWithin.toMillis(), TimeUnit.MILLISECONDS)
+            .whenComplete(
+                (result, failure) -> {
+                  if (failure != null) {
+                    answer.onError(unexpected(failure));
+                  } else {
+                    answer(result, answer);
+                  }
+                });
   }
 
   private static void answer(Ingested ingested, StreamObserver<byte[]> answer) {
@@ -130,8 +146,34 @@ public final class OtlpLogsService implements BindableService {
     return Status.UNAVAILABLE.withDescription(description).asException(trailers);
   }
 
-  /** Messages as they are on the wire. */
-  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+  /** A message as it was on the wire, or what to answer because it could not be read. */
+  private record Request(byte[] bytes, @Nullable Status unreadable) {}
+
+  /**
+   * Never throws: what a marshaller throws reaches the client as UNKNOWN, whoever's fault it was.
+   */
+  private static final class Requests implements MethodDescriptor.Marshaller<Request> {
+    private static final byte[] NOTHING = {};
+
+    @Override
+    public InputStream stream(Request value) {
+      return new ByteArrayInputStream(value.bytes());
+    }
+
+    @Override
+    public Request parse(InputStream stream) {
+      try {
+        return new Request(stream.readAllBytes(), null);
+      } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
+        return new Request(NOTHING, e.getStatus());
+      } catch (IOException _) {
+        return new Request(
+            NOTHING, Status.INVALID_ARGUMENT.withDescription("message cannot be decompressed"));
+      }
+    }
+  }
+
+  private static final class Answers implements MethodDescriptor.Marshaller<byte[]> {
     @Override
     public InputStream stream(byte[] value) {
       return new ByteArrayInputStream(value);

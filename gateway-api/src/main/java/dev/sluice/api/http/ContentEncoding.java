@@ -6,42 +6,40 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
 import java.util.Locale;
-import java.util.zip.GZIPInputStream;
-import java.util.zip.InflaterInputStream;
 import org.jspecify.annotations.Nullable;
 
 /** The compressions a request body may have. */
 enum ContentEncoding {
   IDENTITY {
     @Override
-    InputStream open(InputStream in) {
-      return in;
+    InputStream open(byte[] body) {
+      return new ByteArrayInputStream(body);
     }
   },
   GZIP {
     @Override
-    InputStream open(InputStream in) throws IOException {
-      return new GZIPInputStream(in, BUFFER);
+    InputStream open(byte[] body) {
+      return Deflated.gzip(body);
     }
   },
   /** RFC 9110 means the zlib format by this name. */
   DEFLATE {
     @Override
-    InputStream open(InputStream in) {
-      return new InflaterInputStream(in);
+    InputStream open(byte[] body) {
+      return Deflated.zlib(body);
     }
   },
   ZSTD {
     @Override
-    InputStream open(InputStream in) throws IOException {
+    InputStream open(byte[] body) throws IOException {
       // a frame may ask for a window of 2 GiB; 8 MiB is what RFC 9659 lets a sender use
-      return new ZstdInputStreamNoFinalizer(in).setLongMax(23);
+      return new ZstdInputStreamNoFinalizer(new ByteArrayInputStream(body)).setLongMax(23);
     }
   };
 
   private static final int BUFFER = 8192;
 
-  abstract InputStream open(InputStream in) throws IOException;
+  abstract InputStream open(byte[] body) throws IOException;
 
   /**
    * By the value of a Content-Encoding header; absent means none.
@@ -74,7 +72,7 @@ enum ContentEncoding {
     }
     int size = 0;
     byte[] bytes = new byte[0];
-    try (var in = open(new ByteArrayInputStream(body))) {
+    try (var in = open(body)) {
       while (true) {
         if (size == bytes.length) {
           int grown = grow(size, body.length, limit);

@@ -11,15 +11,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
-import reactor.core.scheduler.Schedulers;
+import reactor.netty.channel.AbortedException;
 
 /** What every HTTP entrance does: read, decode, hand in, and give the memory back. */
 final class Intake {
   private static final Logger LOG = LoggerFactory.getLogger(Intake.class);
   private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
-
-  /** Above this, judging a body would keep its event loop's other connections waiting. */
-  private static final int LONG_WORK = 1 << 20;
 
   private final IngestLogs ingest;
   private final RequestBody bodies;
@@ -40,29 +37,35 @@ final class Intake {
   Mono<Ingested.Accepted> take(
       ServerRequest request, String entrance, Function<byte[], OtlpPayload> decoder) {
     return Mono.using(
-        () -> new Reservation(budget),
-        reservation ->
-            bodies
-                .read(request, reservation)
-                .flatMap(body -> offLoop(body))
-                .flatMap(
-                    body -> {
-                      var payload = decoder.apply(body);
-                      if (payload.bytes() != body) {
-                        reservation.add(payload.bytes().length);
-                      }
-                      return Mono.fromCompletionStage(ingest.accept(entrance, payload))
-                          .timeout(answerWithin);
-                    })
-                .map(Intake::accepted)
-                .onErrorMap(Intake::refusal),
-        Reservation::close);
+            () -> new Reservation(budget),
+            reservation ->
+                bodies
+                    .read(request, reservation)
+                    .flatMap(body -> handIn(entrance, body, decoder, reservation)),
+            Reservation::close)
+        .map(Intake::accepted)
+        .onErrorMap(Intake::refusal);
   }
 
-  private static Mono<byte[]> offLoop(byte[] body) {
-    return body.length > LONG_WORK
-        ? Mono.just(body).publishOn(Schedulers.parallel())
-        : Mono.just(body);
+  private Mono<Ingested> handIn(
+      String entrance,
+      byte[] body,
+      Function<byte[], OtlpPayload> decoder,
+      Reservation reservation) {
+    var payload = decoder.apply(body);
+    if (payload.bytes() != body) {
+      reservation.add(payload.bytes().length);
+    }
+    var inHand = reservation.share();
+    try {
+      var ingested = ingest.accept(entrance, payload).toCompletableFuture();
+      var _ = ingested.whenComplete((_, _) -> inHand.close());
+      // not cancelled with the request: what is on its way is counted when it arrives
+      return Mono.fromFuture(ingested, true).timeout(answerWithin);
+    } catch (RuntimeException e) {
+      inHand.close();
+      throw e;
+    }
   }
 
   private static Ingested.Accepted accepted(Ingested ingested) {
@@ -83,8 +86,8 @@ final class Intake {
     if (failure instanceof RequestRefused) {
       return failure;
     }
-    if (!(failure instanceof TimeoutException)) {
-      LOG.warn("logs not taken", failure);
+    if (!(failure instanceof TimeoutException || failure instanceof AbortedException)) {
+      LOG.warn("logs not taken", failure); // neither too slow nor a client that hung up
     }
     return RequestRefused.busy(UNKNOWN_TROUBLE);
   }

@@ -7,6 +7,7 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.ObjectReadContext;
 import tools.jackson.core.ObjectWriteContext;
 import tools.jackson.core.StreamReadConstraints;
+import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 
 /** The one JSON reader and writer of this package: streaming, no objects in between. */
@@ -14,7 +15,9 @@ final class Json {
 
   /**
    * Jackson's own limits would fail a whole request; ours give a verdict on one record. So its are
-   * wide, and only what would cost memory out of proportion stays bounded: depth, and digits.
+   * wide, and only depth, which would cost memory out of proportion, stays bounded. Numbers may be
+   * as long as they like because nobody makes a number of a long one. Text is UTF-8 and nothing
+   * else, so that the same bytes mean the same as a document and as a line of NDJSON.
    */
   private static final JsonFactory FACTORY =
       JsonFactory.builder()
@@ -23,8 +26,9 @@ final class Json {
                   .maxNestingDepth(10_000)
                   .maxStringLength(Integer.MAX_VALUE)
                   .maxNameLength(Integer.MAX_VALUE)
-                  .maxNumberLength(1000)
+                  .maxNumberLength(Integer.MAX_VALUE)
                   .build())
+          .disable(TokenStreamFactory.Feature.CHARSET_DETECTION)
           .build();
 
   private Json() {}

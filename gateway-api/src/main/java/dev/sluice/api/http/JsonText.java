@@ -3,6 +3,7 @@ package dev.sluice.api.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.otlp.Utf8;
+import java.util.Arrays;
 import java.util.function.Function;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
@@ -10,24 +11,40 @@ import tools.jackson.core.JsonParser;
 /**
  * JSON as it came from a client, possibly with bytes in it that are no UTF-8.
  *
- * <p>A parser of bytes would give up the whole document for one such byte. So each is turned into a
- * lone surrogate, which no valid text can hold and which the record that has it in a string does
- * not survive: its verdict falls like any other.
+ * <p>A parser of bytes would give up the whole document for one such byte. So each is turned into
+ * lone surrogates, which no valid text can hold and which the record that has them in a string does
+ * not survive: its verdict falls like any other. Two of them, since an escaped surrogate beside a
+ * single one could make it whole.
  */
 final class JsonText {
   private static final char INVALID = '\uD800';
+  private static final byte[] MARK = {(byte) 0xEF, (byte) 0xBB, (byte) 0xBF};
 
   private JsonText() {}
 
   /**
-   * Opens a parser over {@code bytes[from, to)} and lets {@code reader} use it.
+   * Opens a parser over {@code bytes[from, to)} and lets {@code reader} use it; twice, from the
+   * start, when the parser of bytes gives up for a lone surrogate in a name, which that of
+   * characters lets pass.
    *
    * @param line where the text begins in the request, for messages, from 1
    * @throws RequestRefused when it is not JSON, with where it broke
    */
   static <T> T read(byte[] bytes, int from, int to, int line, Function<JsonParser, T> reader) {
-    try (var parser = open(bytes, from, to)) {
-      return reader.apply(parser);
+    int start = startsWithMark(bytes, from, to) ? from + MARK.length : from;
+    int invalid = Utf8.firstInvalid(bytes, start, to);
+    try {
+      if (invalid < to) {
+        return read(characters(bytes, start, invalid, to), reader);
+      }
+      try {
+        return read(Json.parse(bytes, start, to - start), reader);
+      } catch (JacksonException e) {
+        if (!hasSurrogateEscape(bytes, start, to)) {
+          throw e;
+        }
+        return read(characters(bytes, start, to, to), reader);
+      }
     } catch (JacksonException e) {
       var place = e.getLocation();
       throw RequestRefused.malformed(
@@ -39,25 +56,52 @@ final class JsonText {
     }
   }
 
-  private static JsonParser open(byte[] bytes, int from, int to) {
-    int invalid = Utf8.firstInvalid(bytes, from, to);
-    if (invalid == to) {
-      return Json.parse(bytes, from, to - from);
+  private static <T> T read(JsonParser parser, Function<JsonParser, T> reader) {
+    try (parser) {
+      return reader.apply(parser);
     }
-    var text = new StringBuilder(to - from);
-    int p = from;
-    while (p < to) {
-      text.append(new String(bytes, p, invalid - p, UTF_8));
-      p = invalid;
-      if (p < to) {
-        text.append(INVALID);
-        p++;
-        invalid = Utf8.firstInvalid(bytes, p, to);
+  }
+
+  private static boolean hasSurrogateEscape(byte[] bytes, int from, int to) {
+    for (int p = from; p < to - 2; p++) {
+      if (bytes[p] == '\\' && bytes[p + 1] == 'u' && (bytes[p + 2] | 0x20) == 'd') {
+        return true;
       }
     }
-    char[] chars = new char[text.length()];
-    text.getChars(0, chars.length, chars, 0);
-    return Json.parse(chars, 0, chars.length);
+    return false;
+  }
+
+  private static JsonParser characters(byte[] bytes, int from, int firstInvalid, int to) {
+    var chars = new char[to - from + invalidBytes(bytes, firstInvalid, to)];
+    int size = 0;
+    int p = from;
+    int invalid = firstInvalid;
+    while (true) {
+      var valid = new String(bytes, p, invalid - p, UTF_8);
+      valid.getChars(0, valid.length(), chars, size);
+      size += valid.length();
+      if (invalid == to) {
+        return Json.parse(chars, 0, size);
+      }
+      chars[size++] = INVALID;
+      chars[size++] = INVALID;
+      p = invalid + 1;
+      invalid = Utf8.firstInvalid(bytes, p, to);
+    }
+  }
+
+  /** The byte order mark that some senders put in front; RFC 8259 lets it be ignored. */
+  private static boolean startsWithMark(byte[] bytes, int from, int to) {
+    return to - from >= MARK.length
+        && Arrays.equals(bytes, from, from + MARK.length, MARK, 0, MARK.length);
+  }
+
+  private static int invalidBytes(byte[] bytes, int firstInvalid, int to) {
+    int count = 0;
+    for (int p = firstInvalid; p < to; p = Utf8.firstInvalid(bytes, p + 1, to)) {
+      count++;
+    }
+    return count;
   }
 
   private static String firstLine(String message) {

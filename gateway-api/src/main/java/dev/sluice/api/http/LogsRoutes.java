@@ -48,6 +48,7 @@ public final class LogsRoutes {
         .route(path("/api/v1/logs"), only(HttpMethod.GET, HttpMethod.POST))
         .add(new ApiDescription(limits).routes())
         .route(path("/**"), LogsRoutes::notFound)
+        .filter(EarlyAnswer::filter)
         .build();
   }
 
@@ -59,6 +60,7 @@ public final class LogsRoutes {
         .POST("/v1/logs", new OtlpLogsHandler(intake, limits)::post)
         .route(path("/v1/logs"), only(HttpMethod.POST))
         .route(path("/**"), LogsRoutes::notFound)
+        .filter(EarlyAnswer::filter)
         .build();
   }
 

@@ -57,9 +57,8 @@ final class NativeLogs {
 
   /** One JSON object, or an array of them. */
   static OtlpPayload ofJson(byte[] body, Limits limits) {
-    var logs = new NativeLogs(limits, body.length);
     if (isBlank(body, 0, body.length)) {
-      return logs.payload();
+      return new NativeLogs(limits, 0).payload();
     }
     return JsonText.read(
         body,
@@ -67,6 +66,7 @@ final class NativeLogs {
         body.length,
         1,
         parser -> {
+          var logs = new NativeLogs(limits, body.length);
           var first = parser.nextToken();
           if (first == JsonToken.START_ARRAY) {
             while (parser.nextToken() != JsonToken.END_ARRAY) {
@@ -93,12 +93,14 @@ final class NativeLogs {
       }
       if (!isBlank(body, from, to)) {
         int number = line;
+        long unknownBefore = logs.unknownFields;
         JsonText.read(
             body,
             from,
             to,
             number,
             parser -> {
+              logs.unknownFields = unknownBefore;
               parser.nextToken();
               logs.row(parser);
               requireEnd(parser, number);
@@ -210,10 +212,9 @@ final class NativeLogs {
             recordWriter.fixed64(
                 field,
                 p.getNumberType() == JsonParser.NumberType.BIG_INTEGER
-                    ? Timestamps.ofEpoch(p.getDecimalValue())
+                    ? Timestamps.ofNumber(p.getString())
                     : Timestamps.ofEpoch(p.getLongValue()));
-        case VALUE_NUMBER_FLOAT ->
-            recordWriter.fixed64(field, Timestamps.ofEpoch(p.getDecimalValue()));
+        case VALUE_NUMBER_FLOAT -> recordWriter.fixed64(field, Timestamps.ofNumber(p.getString()));
         default -> wrongType(name, p, "text or a number");
       }
     } catch (Timestamps.Unusable e) {

@@ -1,8 +1,10 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.OtlpPayload;
+import java.util.List;
 import java.util.Locale;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.InvalidMediaTypeException;
@@ -15,6 +17,7 @@ import reactor.core.publisher.Mono;
 final class NativeLogsHandler {
   static final String ACK = "sluice-ack";
   private static final String DURABLE = "durable";
+  private static final String OTLP_RESOURCE = "resource.attributes";
   private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
   private final Intake intake;
@@ -33,7 +36,7 @@ final class NativeLogsHandler {
                   isNdjson(request)
                       ? intake.take(request, "http-ndjson", this::ndjson)
                       : intake.take(request, "http-json", this::json);
-              return taken.flatMap(NativeLogsHandler::answer);
+              return taken.flatMap(result -> answer(result, inNativeWords(result.rejected())));
             })
         .onErrorResume(RequestRefused.class, Problem::of);
   }
@@ -86,14 +89,29 @@ final class NativeLogsHandler {
     }
   }
 
-  private static Mono<ServerResponse> answer(Ingested.Accepted result) {
+  /** The walker speaks OTLP, where a resource has attributes; here it is its attributes. */
+  private static List<Rejection> inNativeWords(List<Rejection> rejected) {
+    return rejected.stream()
+        .map(
+            verdict ->
+                verdict.field().startsWith(OTLP_RESOURCE)
+                    ? new Rejection(
+                        verdict.index(),
+                        "resource" + verdict.field().substring(OTLP_RESOURCE.length()),
+                        verdict.reason())
+                    : verdict)
+        .toList();
+  }
+
+  private static Mono<ServerResponse> answer(
+      Ingested.Accepted result, List<Rejection> rejected) {
     if (result.accepted() == 0) {
       return Problem.of(
           HttpStatus.BAD_REQUEST,
           result.rejectedCount() == 0
               ? "no logs in the request"
               : "all " + result.rejectedCount() + " logs were rejected",
-          result.rejected());
+          rejected);
     }
     var response =
         ServerResponse.status(HttpStatus.ACCEPTED)
@@ -107,8 +125,8 @@ final class NativeLogsHandler {
             json -> {
               json.writeStartObject();
               json.writeNumberProperty("accepted", result.accepted());
-              Problem.rejections(json, result.rejected());
-              if (result.rejectedCount() > result.rejected().size()) {
+              Problem.rejections(json, rejected);
+              if (result.rejectedCount() > rejected.size()) {
                 json.writeNumberProperty("rejected_total", result.rejectedCount());
               }
               json.writeStringProperty("ack", DURABLE);

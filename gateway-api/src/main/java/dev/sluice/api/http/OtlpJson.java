@@ -5,6 +5,7 @@ import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
+import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.Base64;
 import java.util.HashMap;
@@ -68,6 +69,9 @@ final class OtlpJson {
       return this;
     }
   }
+
+  /** More than any 64-bit integer needs, whatever zeros it has. */
+  private static final int MOST_DIGITS = 64;
 
   private static final Message REQUEST = schema();
 
@@ -135,6 +139,7 @@ final class OtlpJson {
           body.length,
           1,
           parser -> {
+            out.clear();
             if (parser.nextToken() != JsonToken.START_OBJECT) {
               throw wrong(parser, "an object is expected");
             }
@@ -212,18 +217,29 @@ final class OtlpJson {
     }
   }
 
-  /** 64-bit integers come as text or as numbers. */
+  /**
+   * 64-bit integers come as text or as numbers, possibly with a fraction of zeros or an exponent.
+   * How large one is tells its exponent: to write out 1e999999999 would take for ever.
+   */
   private static BigInteger integer(JsonParser p) {
-    try {
-      return switch (p.currentToken()) {
-        case VALUE_NUMBER_INT -> p.getBigIntegerValue();
-        case VALUE_NUMBER_FLOAT -> p.getDecimalValue().toBigIntegerExact();
-        case VALUE_STRING -> new BigInteger(p.getString().strip());
-        default -> throw wrong(p, "an integer is expected");
-      };
-    } catch (ArithmeticException | NumberFormatException _) {
-      throw wrong(p, "an integer is expected");
+    switch (p.currentToken()) {
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT, VALUE_STRING -> {}
+      default -> throw wrong(p, "an integer is expected");
     }
+    try {
+      var text = p.getString().strip();
+      var number = new BigDecimal(text.length() > MOST_DIGITS ? "" : text);
+      long digits = (long) number.precision() - number.scale();
+      if (number.signum() == 0) {
+        return BigInteger.ZERO;
+      }
+      if (digits > 0 && digits <= 20) {
+        return number.toBigIntegerExact();
+      }
+    } catch (ArithmeticException | NumberFormatException _) {
+      // falls through to the answer
+    }
+    throw wrong(p, "an integer of at most 64 bits is expected");
   }
 
   private static long integer(JsonParser p, long from, long to) {
@@ -276,16 +292,23 @@ final class OtlpJson {
 
   private static double decimal(JsonParser p) {
     return switch (p.currentToken()) {
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> p.getDoubleValue();
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> finite(p, p.getDoubleValue());
       case VALUE_STRING ->
           switch (p.getString()) {
             case "NaN" -> Double.NaN;
             case "Infinity" -> Double.POSITIVE_INFINITY;
             case "-Infinity" -> Double.NEGATIVE_INFINITY;
-            default -> parsed(p);
+            default -> finite(p, parsed(p));
           };
       default -> throw wrong(p, "a number is expected");
     };
+  }
+
+  private static double finite(JsonParser p, double value) {
+    if (!Double.isFinite(value)) {
+      throw wrong(p, "a number within the range of a double is expected");
+    }
+    return value;
   }
 
   private static double parsed(JsonParser p) {

@@ -24,7 +24,6 @@ import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.util.MultiValueMap;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -40,6 +39,7 @@ final class QueryHandler {
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 1000;
   private static final Duration BUSY = Duration.ofSeconds(1);
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
   private static final Set<String> PARAMETERS =
       new TreeSet<>(
           List.of(
@@ -76,14 +76,13 @@ final class QueryHandler {
         .onErrorResume(
             e -> {
               LOG.warn("query failed: {}", e.toString());
-              return Problem.of(
-                  HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be read at the moment");
+              return Problem.of(RequestRefused.unreadable(AFTER_FAILURE));
             });
   }
 
   private Mono<Page> read(Query query) {
     if (!atOnce.tryAcquire()) {
-      return Mono.error(RequestRefused.busy(BUSY));
+      return Mono.error(RequestRefused.unreadable(BUSY));
     }
     return Mono.fromCallable(() -> reader.read(query))
         .subscribeOn(scheduler)
@@ -173,7 +172,11 @@ final class QueryHandler {
       if (equals <= 0) {
         throw RequestRefused.malformed("attributes is not key=value");
       }
-      attributes.put(pair.substring(0, equals), pair.substring(equals + 1));
+      var value = pair.substring(equals + 1);
+      var before = attributes.putIfAbsent(pair.substring(0, equals), value);
+      if (before != null && !before.equals(value)) {
+        throw RequestRefused.malformed("attributes has two values for one key");
+      }
     }
     return attributes;
   }

@@ -8,6 +8,7 @@ import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Schedulers;
 
 /**
  * Reads a request's body into one array, and no further than the limits allow: the size is checked
@@ -16,6 +17,13 @@ import reactor.core.publisher.Mono;
  */
 final class RequestBody {
   private static final int FIRST_GUESS = 16 * 1024;
+  private static final int BELIEVED = 1 << 20;
+
+  /** Above this, judging a body would keep its event loop's other connections waiting. */
+  private static final int LONG_WORK = 1 << 20;
+
+  /** The same for a compressed one, which may be a thousand times larger than it looks. */
+  private static final int LONG_UNPACKING = LONG_WORK / 256;
 
   private final Limits limits;
 
@@ -26,15 +34,27 @@ final class RequestBody {
   /** The decompressed body; empty when the client sent none. */
   Mono<byte[]> read(ServerRequest request, Reservation reservation) {
     var encoding = ContentEncoding.of(request.headers().firstHeader(HttpHeaders.CONTENT_ENCODING));
+    int limit = limits.maxRequestBytes();
     long announced = request.headers().contentLength().orElse(-1);
-    var collected = new Collected(reservation, announced, limits.maxRequestBytes());
+    if (announced > limit) {
+      throw tooLarge(limit);
+    }
+    var collected = new Collected(reservation, (int) announced, limit);
     return request
         .exchange()
         .getRequest()
         .getBody()
+        .doOnSubscribe(_ -> EarlyAnswer.bodyRead(request, false))
         .doOnNext(collected::add)
+        .doOnComplete(() -> EarlyAnswer.bodyRead(request, true))
         .then(Mono.fromSupplier(collected::bytes))
-        .map(bytes -> encoding.decode(bytes, limits.maxRequestBytes(), reservation));
+        .flatMap(body -> offLoop(body, encoding))
+        .map(body -> encoding.decode(body, limit, reservation));
+  }
+
+  private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding) {
+    int most = encoding == ContentEncoding.IDENTITY ? LONG_WORK : LONG_UNPACKING;
+    return body.length > most ? Mono.just(body).publishOn(Schedulers.parallel()) : Mono.just(body);
   }
 
   static RequestRefused tooLarge(int limit) {
@@ -44,20 +64,15 @@ final class RequestBody {
   /** Copies what arrives into one array and lets the network's buffers go at once. */
   private static final class Collected {
     private final Reservation reservation;
+    private final int announced;
     private final int limit;
     private byte @Nullable [] bytes;
     private int size;
 
-    Collected(Reservation reservation, long announced, int limit) {
+    Collected(Reservation reservation, int announced, int limit) {
       this.reservation = reservation;
+      this.announced = announced;
       this.limit = limit;
-      if (announced > limit) {
-        throw tooLarge(limit);
-      }
-      if (announced > 0) {
-        reservation.add(announced);
-        bytes = new byte[(int) announced];
-      }
     }
 
     void add(DataBuffer buffer) {
@@ -75,13 +90,19 @@ final class RequestBody {
 
     private byte[] withRoomFor(int count) {
       int capacity = bytes == null ? 0 : bytes.length;
-      if (bytes == null || capacity - size < count) {
-        int wanted = Math.max(size + count, Math.max(FIRST_GUESS, capacity * 2));
-        int grown = Math.min(wanted, Math.max(limit, size + count));
+      int needed = size + count;
+      if (bytes == null || capacity < needed) {
+        int grown = (int) Math.min(Math.max(needed, wanted(capacity)), limit);
         reservation.add(grown - capacity);
         bytes = bytes == null ? new byte[grown] : Arrays.copyOf(bytes, grown);
       }
       return bytes;
+    }
+
+    /** An announced length is believed as far as it is short: the bytes may never come. */
+    private long wanted(int capacity) {
+      long doubled = Math.max(FIRST_GUESS, capacity * 2L);
+      return announced < 0 ? doubled : Math.min(announced, capacity == 0 ? BELIEVED : doubled);
     }
 
     byte[] bytes() {

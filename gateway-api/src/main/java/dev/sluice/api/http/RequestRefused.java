@@ -35,6 +35,11 @@ final class RequestRefused extends RuntimeException {
         HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be made safe at the moment", retryAfter);
   }
 
+  static RequestRefused unreadable(Duration retryAfter) {
+    return new RequestRefused(
+        HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be read at the moment", retryAfter);
+  }
+
   HttpStatus status() {
     return status;
   }

@@ -2,14 +2,20 @@ package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicLong;
 
-/** What one request holds of the {@link MemoryBudget}, given back when it has been answered. */
+/**
+ * What one request holds of the {@link MemoryBudget}, given back when nobody needs it any more: the
+ * answer has gone, and the spool is done with the logs. A client that hangs up or is told to come
+ * again does not free what its logs still occupy.
+ *
+ * <p>Safe for use by many threads: a client may hang up while its request is worked on.
+ */
 final class Reservation implements AutoCloseable {
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private final MemoryBudget budget;
-  private final AtomicLong held = new AtomicLong();
+  private long held;
+  private int owners = 1;
 
   Reservation(MemoryBudget budget) {
     this.budget = budget;
@@ -20,21 +26,35 @@ final class Reservation implements AutoCloseable {
    *
    * @throws RequestRefused when all requests together hold too much: the client may come again
    */
-  void add(long bytes) {
-    if (!budget.reserve(bytes)) {
+  synchronized void add(long bytes) {
+    if (owners == 0 || !budget.reserve(bytes)) {
       throw RequestRefused.busy(RETRY_AFTER);
     }
-    held.addAndGet(bytes);
+    held += bytes;
   }
 
   /** Gives a part back early. */
-  void remove(long bytes) {
-    held.addAndGet(-bytes);
-    budget.release(bytes);
+  synchronized void remove(long bytes) {
+    if (owners > 0) {
+      held -= bytes;
+      budget.release(bytes);
+    }
+  }
+
+  /** One more owner, who closes it too. */
+  synchronized Reservation share() {
+    if (owners == 0) {
+      throw RequestRefused.busy(RETRY_AFTER);
+    }
+    owners++;
+    return this;
   }
 
   @Override
-  public void close() {
-    budget.release(held.getAndSet(0));
+  public synchronized void close() {
+    if (--owners == 0) {
+      budget.release(held);
+      held = 0;
+    }
   }
 }

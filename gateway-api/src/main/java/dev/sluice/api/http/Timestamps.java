@@ -23,6 +23,7 @@ final class Timestamps {
   private static final BigDecimal SECONDS_END = BigDecimal.TEN.pow(11);
   private static final BigDecimal MILLIS_END = BigDecimal.TEN.pow(14);
   private static final BigDecimal MICROS_END = BigDecimal.TEN.pow(17);
+  private static final int MOST_DIGITS = 64;
   private static final DateTimeFormatter ISO =
       new DateTimeFormatterBuilder().appendInstant(9).toFormatter();
 
@@ -51,7 +52,12 @@ final class Timestamps {
     if (number.signum() < 0) {
       throw new Unusable("is before 1970");
     }
-    if (number.precision() - number.scale() > 20) {
+    // what is far too large or small is told by its exponent: to write it out could take for ever
+    long integerDigits = (long) number.precision() - number.scale();
+    if (number.signum() == 0 || integerDigits < -9) {
+      return 0;
+    }
+    if (integerDigits > 20) {
       throw tooLate();
     }
     int scale =
@@ -75,10 +81,22 @@ final class Timestamps {
     return ofEpoch(BigDecimal.valueOf(number));
   }
 
+  /** A JSON number as it was written. */
+  static long ofNumber(String number) throws Unusable {
+    if (number.length() > MOST_DIGITS) {
+      throw new Unusable("is a number of more than " + MOST_DIGITS + " characters");
+    }
+    try {
+      return ofEpoch(new BigDecimal(number));
+    } catch (NumberFormatException _) {
+      throw new Unusable("is a number whose exponent is out of range");
+    }
+  }
+
   /** ISO-8601 with or without a zone (then UTC), or digits as in {@link #ofEpoch}. */
   static long ofText(String text) throws Unusable {
     var t = text.strip();
-    if (!t.isEmpty() && t.length() <= 40 && isNumber(t)) {
+    if (!t.isEmpty() && t.length() <= MOST_DIGITS && isNumber(t)) {
       return ofEpoch(new BigDecimal(t));
     }
     try {

@@ -19,7 +19,8 @@ import tools.jackson.databind.ObjectMapper;
  */
 class ConfigurationDocTest {
   private static final Path DOCUMENT = Path.of("../docs/configuration.md");
-  private static final String BEGIN = "<!-- settings: made from the code, see ConfigurationDocTest -->";
+  private static final String BEGIN =
+      "<!-- settings: made from the code, see ConfigurationDocTest -->";
   private static final String END = "<!-- end of settings -->";
 
   @Test
@@ -30,7 +31,8 @@ class ConfigurationDocTest {
     var expected = "\n\n" + table() + "\n";
 
     if (Boolean.getBoolean("sluice.docs.write")) {
-      Files.writeString(DOCUMENT, document.substring(0, begin) + expected + document.substring(end));
+      Files.writeString(
+          DOCUMENT, document.substring(0, begin) + expected + document.substring(end));
       return;
     }
 
@@ -56,7 +58,10 @@ class ConfigurationDocTest {
                   name,
                   name.toUpperCase(Locale.ROOT).replace(".", "_").replace("-", ""),
                   defaultOf(property),
-                  property.path("description").asString("")));
+                  property
+                      .path("description")
+                      .asString("")
+                      .replaceAll("\\{@code ([^}]*)}", "`$1`")));
     }
     assertThat(rows).isNotEmpty();
     return "| setting | environment variable | default | what it is |\n|---|---|---|---|\n"

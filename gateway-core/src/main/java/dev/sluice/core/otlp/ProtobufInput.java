@@ -33,12 +33,20 @@ final class ProtobufInput {
   }
 
   long varint(int end) throws MalformedOtlp {
+    int p = position;
+    if (p < end) {
+      byte first = bytes[p];
+      if (first >= 0) {
+        position = p + 1;
+        return first;
+      }
+    }
+    return longVarint(end);
+  }
+
+  private long longVarint(int end) throws MalformedOtlp {
     byte[] b = bytes;
     int p = position;
-    if (p < end && b[p] >= 0) {
-      position = p + 1;
-      return b[p];
-    }
     long value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (p >= end) {

@@ -24,6 +24,9 @@ public final class Utf8 {
       while (p <= to - 8 && ((long) LONG.get(bytes, p) & HIGH_BITS) == 0) {
         p += 8;
       }
+      if (p > to - 8 && to - from >= 8 && ((long) LONG.get(bytes, to - 8) & HIGH_BITS) == 0) {
+        return to; // the last bytes in one step, with some that were seen before
+      }
       while (p < to && bytes[p] >= 0) {
         p++;
       }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.LogIds;
 import dev.sluice.core.ingest.IngestLogs.Coalescing;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
@@ -13,14 +14,18 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -301,26 +306,13 @@ class CoalescerTest {
     var answers = new ArrayList<CompletableFuture<Ingested>>();
     var self = new IngestLogs[1];
     var feeding =
-        new Spool() {
-          @Override
-          public CompletableFuture<Appended> append(LogBatch batch) {
-            depths.add(new Throwable().getStackTrace().length);
-            if (answers.size() < requests) {
-              answers.add(send(self[0], "next")); // comes while this append is under way
-            }
-            return CompletableFuture.completedFuture(new Appended.Accepted());
-          }
-
-          @Override
-          public Optional<String> unavailable() {
-            return Optional.empty();
-          }
-
-          @Override
-          public Tally tally() {
-            return new Tally(0, 0);
-          }
-        };
+        new ImmediateSpool(
+            _ -> {
+              depths.add(new Throwable().getStackTrace().length);
+              if (answers.size() < requests) {
+                answers.add(send(self[0], "next")); // comes while this append is under way
+              }
+            });
     self[0] = ingest(feeding, 10, 1 << 20);
 
     send(self[0], "first");
@@ -334,7 +326,9 @@ class CoalescerTest {
   void accept_manyThreads_everyAcceptedRecordIsInExactlyOneEntry() throws Exception {
     var batches = new ConcurrentLinkedQueue<LogBatch>();
     int threads = 8;
-    int each = 400;
+    int bursts = 30;
+    int each = 60;
+    var start = new CyclicBarrier(threads);
     var accepted = Collections.synchronizedList(new ArrayList<String>());
     var turnedAway = Collections.synchronizedList(new ArrayList<String>());
     try (var io = Executors.newFixedThreadPool(2);
@@ -346,40 +340,100 @@ class CoalescerTest {
         int thread = t;
         jobs.add(
             () -> {
-              for (int i = 0; i < each; i++) {
-                var one = thread + "/" + i;
-                var answer = send(door, one + "a", "bad " + one, one + "b").get();
-                var list = answer instanceof Ingested.Accepted ? accepted : turnedAway;
-                list.add(one + "a");
-                list.add(one + "b");
+              for (int burst = 0; burst < bursts; burst++) {
+                var requests = new LinkedHashMap<String, byte[]>();
+                for (int i = 0; i < each; i++) {
+                  var one = thread + "/" + burst + "/" + i;
+                  requests.put(one, Logs.request(one + "a", "bad " + one, one + "b"));
+                }
+                start.await();
+                var answers = new LinkedHashMap<String, CompletableFuture<Ingested>>();
+                requests.forEach((one, bytes) -> answers.put(one, send(door, bytes)));
+                for (var sent : answers.entrySet()) {
+                  var answer = sent.getValue().get();
+                  var list = answer instanceof Ingested.Accepted ? accepted : turnedAway;
+                  list.add(sent.getKey() + "a");
+                  list.add(sent.getKey() + "b");
+                }
               }
               return null;
             });
       }
-      Callable<Void> clock =
+      io.execute(
           () -> {
-            while (accepted.size() + turnedAway.size() < 2 * threads * each) {
+            while (!clients.isTerminated()) { // time goes on for as long as there are clients
               time.advance(Duration.ofMillis(1));
               Thread.onSpinWait();
             }
-            return null;
-          };
-      var ticking = io.submit(clock);
+          });
       for (var job : clients.invokeAll(jobs)) {
         job.get();
       }
-      ticking.get();
     }
 
     assertThat(batches.stream().flatMap(batch -> Logs.accepted(batch).stream()))
         .containsExactlyInAnyOrderElementsOf(accepted);
     assertThat(turnedAway).isNotEmpty();
     assertThat(ids(batches)).doesNotHaveDuplicates().hasSameSizeAs(accepted);
-    assertThat(meter.received).hasValue(3L * threads * each);
+    assertThat(meter.received).hasValue(3L * threads * bursts * each);
     assertThat(meter.accepted).hasValue(accepted.size());
     assertThat(meter.turnedAway).hasValue(turnedAway.size());
     assertThat(meter.balances()).isTrue();
     assertThat(new HashSet<>(accepted)).doesNotContainAnyElementsOf(turnedAway);
+  }
+
+  /** Without the way through the door there is little but the shared state. */
+  @Test
+  void add_manyThreads_answersEveryoneOnce() throws Exception {
+    int threads = 4;
+    int each = 30_000;
+    var appended = new LongAdder();
+    var counting = new ImmediateSpool(batch -> appended.add(batch.records()));
+    var coalescer =
+        new Coalescer(
+            counting, new LogIds(time), (_, _) -> {}, new Coalescer.Bounds(10, 1 << 20, WAIT));
+    var start = new CyclicBarrier(threads);
+    var answers = new ConcurrentLinkedQueue<CompletableFuture<Appended>>();
+    Callable<Void> adding =
+        () -> {
+          start.await();
+          for (int i = 0; i < each; i++) {
+            answers.add(coalescer.add(part()).toCompletableFuture());
+          }
+          return null;
+        };
+    try (var pool = Executors.newFixedThreadPool(threads)) {
+      for (var done : pool.invokeAll(Collections.nCopies(threads, adding))) {
+        done.get();
+      }
+    }
+
+    assertThat(answers).hasSize(threads * each).allMatch(CompletableFuture::isDone);
+    assertThat(appended.sum()).isEqualTo((long) threads * each);
+  }
+
+  private static Coalescer.Part part() {
+    return new Coalescer.Part(
+        "t", 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
+  }
+
+  /** Takes everything before it returns, and lets the test look at it first. */
+  private record ImmediateSpool(Consumer<LogBatch> look) implements Spool {
+    @Override
+    public CompletableFuture<Appended> append(LogBatch batch) {
+      look.accept(batch);
+      return CompletableFuture.completedFuture(new Appended.Accepted());
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Tally tally() {
+      return new Tally(0, 0);
+    }
   }
 
   /** Answers from another thread; every seventh append is refused. */
@@ -433,7 +487,11 @@ class CoalescerTest {
   }
 
   private static CompletableFuture<Ingested> send(IngestLogs door, String... bodies) {
-    return door.accept("otlp", OtlpPayload.of(Logs.request(bodies))).toCompletableFuture();
+    return send(door, Logs.request(bodies));
+  }
+
+  private static CompletableFuture<Ingested> send(IngestLogs door, byte[] request) {
+    return door.accept("otlp", OtlpPayload.of(request)).toCompletableFuture();
   }
 
   private List<List<String>> entries() {

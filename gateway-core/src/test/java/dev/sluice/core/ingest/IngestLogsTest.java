@@ -234,7 +234,8 @@ class IngestLogsTest {
 
     assertThat(rejections).hasSize(IngestLogs.MAX_VERDICTS);
     assertThat(rejections.getLast().index()).isEqualTo(9_999);
-    assertThat(meter.rejected).hasValue(11_500);
+    assertThat(rejections(OtlpPayload.of(bytes))).hasSize(IngestLogs.MAX_VERDICTS);
+    assertThat(meter.rejected).hasValue(22_500);
   }
 
   private List<Rejection> rejections(OtlpPayload payload) {

@@ -141,6 +141,19 @@ class ByteOutputTest {
   }
 
   @Test
+  void shift_fullArray_growsAndMovesWhatFollows() {
+    for (int i = 0; i < 16; i++) {
+      out.writeByte(i);
+    }
+    assertThat(out.array()).hasSize(16);
+
+    out.shift(14, 2);
+
+    assertThat(out.size()).isEqualTo(18);
+    assertThat(out.toByteArray()).startsWith(0, 1, 2).endsWith(14, 15);
+  }
+
+  @Test
   void ensure_moreThanAnArrayHolds_saysSo() {
     out.write(new byte[16]);
 

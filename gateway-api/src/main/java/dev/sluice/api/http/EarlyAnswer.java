@@ -1,0 +1,133 @@
+package dev.sluice.api.http;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelPromise;
+import io.netty.channel.socket.DuplexChannel;
+import io.netty.util.ReferenceCountUtil;
+import io.netty.util.concurrent.Future;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.server.reactive.ServerHttpRequestDecorator;
+import org.springframework.web.reactive.function.server.HandlerFunction;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServerRequest;
+
+/**
+ * Sees to what a request still sends when its answer is ready.
+ *
+ * <p>A short rest is read first. Not only is that polite: reactor-netty 1.3 forgets to read on when
+ * a request that was queued behind another is answered before its own end was taken from the queue,
+ * and the connection hangs.
+ *
+ * <p>A long rest is not waited for, and its connection not kept. But to close a connection on which
+ * bytes arrive is to reset it, and a reset throws away what the client has not read yet. So, after
+ * the answer, our half of the connection is closed and what still comes is read and thrown away, up
+ * to a bound, until the client closes its half: what other servers call a lingering close.
+ */
+final class EarlyAnswer {
+  private static final String BODY = EarlyAnswer.class.getName();
+  private static final long SHORT = 1 << 20;
+  private static final long MOST_BYTES = 256L << 20;
+  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final String LINGER = "sluice-linger";
+
+  private EarlyAnswer() {}
+
+  /** To be told by whoever reads the body, before and after. */
+  static void bodyRead(ServerRequest request, boolean inFull) {
+    request.attributes().put(BODY, inFull);
+  }
+
+  /** A filter for every route. */
+  static Mono<ServerResponse> filter(
+      ServerRequest request, HandlerFunction<ServerResponse> handler) {
+    return handler.handle(request).flatMap(response -> answer(request, response));
+  }
+
+  private static Mono<ServerResponse> answer(ServerRequest request, ServerResponse response) {
+    var read = request.attribute(BODY).orElse(null);
+    if (Boolean.TRUE.equals(read)) {
+      return Mono.just(response);
+    }
+    if (read == null && rest(request) <= SHORT) {
+      return request
+          .exchange()
+          .getRequest()
+          .getBody()
+          .doOnNext(DataBufferUtils::release)
+          .then(Mono.just(response))
+          .timeout(PATIENCE, Mono.just(response))
+          .onErrorReturn(response);
+    }
+    request.exchange().getResponse().getHeaders().setConnection("close");
+    var http = request.exchange().getRequest();
+    if (ServerHttpRequestDecorator.getNativeRequest(http) instanceof HttpServerRequest netty) {
+      netty.withConnection(
+          connection -> {
+            var pipeline = connection.channel().pipeline();
+            if (pipeline.get(LINGER) == null) {
+              pipeline.addFirst(LINGER, new Lingering());
+            }
+          });
+    }
+    return Mono.just(response);
+  }
+
+  private static long rest(ServerRequest request) {
+    boolean chunked = request.headers().firstHeader(HttpHeaders.TRANSFER_ENCODING) != null;
+    return chunked ? Long.MAX_VALUE : request.headers().contentLength().orElse(0);
+  }
+
+  /** All methods are called on the channel's event loop. */
+  private static final class Lingering extends ChannelDuplexHandler {
+    private @Nullable ChannelPromise closed;
+    private @Nullable Future<?> end;
+    private long dropped;
+
+    @Override
+    public void close(ChannelHandlerContext context, ChannelPromise promise) {
+      if (closed != null || !(context.channel() instanceof DuplexChannel channel)) {
+        context.close(promise);
+        return;
+      }
+      closed = promise;
+      end = 
+          context
+              .executor()
+              .schedule(() -> context.close(), PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      var _ = channel.shutdownOutput();
+      channel.config().setAutoRead(true);
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      if (closed == null) {
+        context.fireChannelRead(message);
+        return;
+      }
+      dropped += message instanceof ByteBuf bytes ? bytes.readableBytes() : 0;
+      ReferenceCountUtil.release(message);
+      if (dropped > MOST_BYTES) {
+        context.close();
+      }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+      if (end != null) {
+        end.cancel(false);
+      }
+      if (closed != null) {
+        closed.trySuccess();
+      }
+      context.fireChannelInactive();
+    }
+  }
+}

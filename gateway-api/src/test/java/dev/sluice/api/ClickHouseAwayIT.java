@@ -1,0 +1,80 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** A store that is away keeps nobody from sending logs, and costs none of them. */
+class ClickHouseAwayIT {
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private final Gateway gateway = Gateway.alone();
+  private final String service = Gateway.service("clickhouse-away");
+
+  @BeforeEach
+  void takeAway() {
+    gateway.postLogs(log("before"));
+    gateway.awaitStored(service, 1);
+    gateway.clickHouse().stop();
+  }
+
+  @AfterEach
+  void giveBack() {
+    if (!gateway.clickHouse().alive()) {
+      gateway.clickHouse().restart();
+    }
+  }
+
+  private String log(String body) {
+    return "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body);
+  }
+
+  private int status(String path) {
+    return gateway.get(gateway.management(path)).statusCode();
+  }
+
+  @Test
+  void post_clickHouseAway_isAcceptedAndStoredOnceItIsBack() {
+    for (int i = 0; i < 20; i++) {
+      assertThat(gateway.postLogs(log("while away " + i)).statusCode()).isEqualTo(202);
+    }
+    await().atMost(SOON).until(() -> ledger("inFlight") == 20 || postponed() > 1);
+    assertThat(status("/actuator/health/readiness")).isEqualTo(200);
+    assertThat(status("/actuator/health/liveness")).isEqualTo(200);
+
+    gateway.clickHouse().restart();
+
+    gateway.awaitStored(service, 21);
+    await().atMost(SOON).until(() -> ledger("imbalance") == 0 && ledger("inFlight") == 0);
+  }
+
+  private double postponed() {
+    return gateway
+        .get(gateway.management("/actuator/prometheus"))
+        .body()
+        .lines()
+        .filter(line -> line.startsWith("sluice_delivery_postponed_total"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
+  }
+
+  /** A figure of the ledger, -1 while it cannot be told. */
+  private long ledger(String figure) {
+    var response = gateway.get(gateway.management("/actuator/ledger"));
+    return response.statusCode() == 200 ? Gateway.json(response).get(figure).asLong() : -1;
+  }
+
+  @Test
+  void get_clickHouseAway_is503WithRetryAfter() {
+    var response = gateway.get(gateway.http("/api/v1/logs?service=" + service));
+
+    assertThat(response.statusCode()).isEqualTo(503);
+    assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(response).get("detail").asString()).contains("cannot be read");
+    assertThat(response.body()).doesNotContain("Exception", "SELECT", "127.0.0.1");
+  }
+}

@@ -1,0 +1,245 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.api.boot.GatewayApplication;
+import dev.sluice.api.boot.OtlpPort;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.embedded.EmbeddedClickHouse;
+import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.testkit.Engines;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandler;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The application as it is, in this process, on real engines; started at first use and kept until
+ * the JVM ends. Tests keep apart by service names of their own.
+ */
+public final class Gateway {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final AtomicInteger NAMES = new AtomicInteger();
+  private static final HttpClient CLIENT =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+
+  private final EmbeddedRedis redis;
+  private final EmbeddedClickHouse clickHouse;
+  private final ConfigurableApplicationContext application;
+
+  private Gateway(EmbeddedRedis redis, EmbeddedClickHouse clickHouse) {
+    this.redis = redis;
+    this.clickHouse = clickHouse;
+    var spring = new SpringApplication(GatewayApplication.class);
+    spring.setRegisterShutdownHook(false); // it would race with those that end the engines
+    application =
+        spring.run(
+            "--server.port=0",
+            "--management.server.port=0",
+            "--spring.grpc.server.port=0",
+            "--spring.jmx.enabled=false",
+            "--sluice.ingest.otlp-http-port=0",
+            "--sluice.delivery.max-age=100ms",
+            "--sluice.delivery.longest-pause=500ms",
+            "--sluice.redis.url=" + redis.url(),
+            "--sluice.clickhouse.url=" + clickHouse.url());
+  }
+
+  /** On the engines of the test kit, for all who leave them alone. */
+  static Gateway shared() {
+    return Shared.GATEWAY;
+  }
+
+  /** On engines of its own, for those who take them away and give them back. */
+  static Gateway alone() {
+    return Alone.GATEWAY;
+  }
+
+  EmbeddedRedis redis() {
+    return redis;
+  }
+
+  EmbeddedClickHouse clickHouse() {
+    return clickHouse;
+  }
+
+  <T> T bean(Class<T> type) {
+    return application.getBean(type);
+  }
+
+  /** Bytes that unanswered requests hold. */
+  long inFlight() {
+    return bean(MemoryBudget.class).used();
+  }
+
+  int httpPort() {
+    return port("local.server.port");
+  }
+
+  int otlpPort() {
+    return OtlpPort.of(application);
+  }
+
+  int grpcPort() {
+    return bean(GrpcServerLifecycle.class).getPort();
+  }
+
+  URI http(String path) {
+    return URI.create("http://127.0.0.1:" + httpPort() + path);
+  }
+
+  URI otlp(String path) {
+    return URI.create("http://127.0.0.1:" + otlpPort() + path);
+  }
+
+  URI management(String path) {
+    return URI.create("http://127.0.0.1:" + port("local.management.port") + path);
+  }
+
+  private int port(String property) {
+    return Integer.parseInt(application.getEnvironment().getRequiredProperty(property));
+  }
+
+  /** A service name that no other test has. */
+  static String service(String purpose) {
+    return purpose + "-" + NAMES.incrementAndGet();
+  }
+
+  HttpResponse<String> post(URI uri, String contentType, byte[] body, String... headers) {
+    return send(posting(uri, contentType, body, headers), BodyHandlers.ofString());
+  }
+
+  static HttpRequest posting(URI uri, String contentType, byte[] body, String... headers) {
+    var request =
+        HttpRequest.newBuilder(uri)
+            .timeout(Duration.ofSeconds(30))
+            .header("Content-Type", contentType)
+            .POST(BodyPublishers.ofByteArray(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return request.build();
+  }
+
+  /** Native logs, one object or an array. */
+  HttpResponse<String> postLogs(String json) {
+    return post(http("/api/v1/logs"), "application/json", json.getBytes(UTF_8));
+  }
+
+  HttpResponse<String> get(URI uri) {
+    return send(
+        HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(30)).build(),
+        BodyHandlers.ofString());
+  }
+
+  static <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler) {
+    try {
+      return CLIENT.send(request, handler);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  static JsonNode json(HttpResponse<String> response) {
+    return JSON.readTree(response.body());
+  }
+
+  /** The answer of ClickHouse, a JSON object for each row. */
+  List<JsonNode> rows(String sql) {
+    var request =
+        HttpRequest.newBuilder(
+                URI.create(
+                    clickHouse.url()
+                        + "/?default_format=JSONEachRow&output_format_json_quote_64bit_integers=0"))
+            .header("X-ClickHouse-User", "sluice")
+            .header("X-ClickHouse-Key", "sluice")
+            .timeout(Duration.ofSeconds(30))
+            .POST(BodyPublishers.ofString(sql))
+            .build();
+    var response = send(request, BodyHandlers.ofString());
+    if (response.statusCode() != 200) {
+      throw new IllegalStateException(response.body());
+    }
+    return response.body().lines().map(JSON::readTree).toList();
+  }
+
+  /** All columns of a service's rows, in the order of their bodies; times as nanoseconds. */
+  List<JsonNode> stored(String service) {
+    return rows(
+        """
+        SELECT * REPLACE (
+            toUnixTimestamp64Nano(Timestamp) AS Timestamp,
+            toUnixTimestamp64Nano(ObservedTimestamp) AS ObservedTimestamp,
+            toUnixTimestamp64Nano(ReceivedTimestamp) AS ReceivedTimestamp,
+            hex(Id) AS Id)
+        FROM otel_logs WHERE ServiceName = '%s' ORDER BY Body"""
+            .formatted(service));
+  }
+
+  /** What was accepted before is stored after it: the spool keeps the order. */
+  List<JsonNode> awaitStored(String service, int rows) {
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .pollInterval(Duration.ofMillis(25))
+        .ignoreExceptions()
+        .until(() -> count(service) >= rows);
+    var stored = stored(service);
+    if (stored.size() != rows) {
+      throw new AssertionError(stored.size() + " rows of " + service + " instead of " + rows);
+    }
+    return stored;
+  }
+
+  long count(String service) {
+    return rows("SELECT count() AS n FROM otel_logs WHERE ServiceName = '" + service + "'")
+        .getFirst()
+        .get("n")
+        .asLong();
+  }
+
+  private static final class Shared {
+    static final Gateway GATEWAY = new Gateway(Engines.redis(), Engines.clickHouse());
+  }
+
+  private static final class Alone {
+    static final Gateway GATEWAY = new Gateway(startRedis(), startClickHouse());
+
+    private static Path folder(String name) {
+      return Path.of("target/engines/alone-" + name + "-" + ProcessHandle.current().pid());
+    }
+
+    private static EmbeddedRedis startRedis() {
+      var redis =
+          EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("redis"), 0, "256mb"));
+      Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
+      return redis;
+    }
+
+    private static EmbeddedClickHouse startClickHouse() {
+      var clickHouse =
+          EmbeddedClickHouse.start(
+              new EmbeddedClickHouse.Settings(
+                  folder("clickhouse"), Engines.cache(), 0, -1, "sluice", "sluice"));
+      Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
+      return clickHouse;
+    }
+  }
+}

@@ -1,0 +1,182 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.grpc.ManagedChannelBuilder;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+
+/** What an operator sees on the management port. */
+class OperationsIT {
+  private static final List<String> ENTRANCES =
+      List.of("http-json", "http-ndjson", "otlp-http-protobuf", "otlp-http-json", "otlp-grpc");
+
+  private final Gateway gateway = Gateway.shared();
+
+  private String text(String path) {
+    var response = gateway.get(gateway.management(path));
+    assertThat(response.statusCode()).as(path).isEqualTo(200);
+    return response.body();
+  }
+
+  /** Samples by name and labels. */
+  private Map<String, Double> meters() {
+    var meters = new TreeMap<String, Double>();
+    text("/actuator/prometheus")
+        .lines()
+        .filter(line -> !line.startsWith("#"))
+        .forEach(
+            line -> {
+              int end = line.lastIndexOf(' ');
+              meters.put(line.substring(0, end), Double.valueOf(line.substring(end + 1)));
+            });
+    return meters;
+  }
+
+  private static String records(String entrance, String outcome) {
+    return "sluice_ingest_records_total{entrance=\"%s\",outcome=\"%s\"}"
+        .formatted(entrance, outcome);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/actuator/health",
+        "/actuator/health/liveness",
+        "/actuator/health/readiness",
+      })
+  void health_allIsWell_isUp(String path) {
+    assertThat(Gateway.json(gateway.get(gateway.management(path))).get("status").asString())
+        .isEqualTo("UP");
+  }
+
+  @Test
+  void health_components_areThoseOfBothHalves() {
+    var components = Gateway.json(gateway.get(gateway.management("/actuator/health"))).get("components");
+
+    assertThat(components.get("spool").get("status").asString()).isEqualTo("UP");
+    assertThat(components.get("clickhouse").get("status").asString()).isEqualTo("UP");
+    assertThat(components.get("delivery").get("details").get("workers").asInt()).isEqualTo(1);
+  }
+
+  @Test
+  void actuator_onTheOpenPorts_isNotThere() {
+    assertThat(gateway.get(gateway.http("/actuator/health")).statusCode()).isEqualTo(404);
+    assertThat(gateway.get(gateway.otlp("/actuator/health")).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void prometheus_everyEntranceUsed_countsByEntranceAndStageAndTheyAddUp() {
+    var service = Gateway.service("meters");
+    var before = meters();
+
+    sendOneGoodAndOneBad(service);
+    gateway.awaitStored(service, ENTRANCES.size());
+
+    await().atMost(Duration.ofSeconds(10)).until(() -> delivered(meters(), before) >= 5);
+    var after = meters();
+    for (var entrance : ENTRANCES) {
+      assertThat(grown(after, before, records(entrance, "received"))).isEqualTo(2);
+      assertThat(grown(after, before, records(entrance, "accepted"))).isEqualTo(1);
+      assertThat(grown(after, before, records(entrance, "rejected"))).isEqualTo(1);
+      assertThat(after.get(records(entrance, "received")))
+          .isEqualTo(
+              after.get(records(entrance, "accepted"))
+                  + after.get(records(entrance, "rejected"))
+                  + after.get(records(entrance, "turned_away")));
+      var label = "{entrance=\"" + entrance + "\"}";
+      assertThat(grown(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
+      assertThat(after)
+          .containsKeys(
+              "sluice_ingest_malformed_total" + label,
+              "sluice_ingest_unknown_fields_total" + label,
+              "sluice_ingest_safe_seconds_count" + label);
+    }
+    assertThat(
+            grown(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
+        .isEqualTo(1);
+    assertThat(after.keySet())
+        .contains(
+            "sluice_delivery_records_total",
+            "sluice_delivery_batch_records_count",
+            "sluice_delivery_batch_entries_count",
+            "sluice_delivery_store_seconds_count",
+            "sluice_delivery_age_seconds_count",
+            "sluice_delivery_postponed_total",
+            "sluice_delivery_refused_total",
+            "sluice_spool_entries",
+            "sluice_spool_oldest_age_seconds",
+            "sluice_ingest_in_flight_bytes");
+    assertThat(after.get("sluice_ingest_in_flight_bytes")).isZero();
+  }
+
+  private static double grown(
+      Map<String, Double> after, Map<String, Double> before, String sample) {
+    return after.getOrDefault(sample, 0.0) - before.getOrDefault(sample, 0.0);
+  }
+
+  private static double delivered(Map<String, Double> after, Map<String, Double> before) {
+    return grown(after, before, "sluice_delivery_records_total");
+  }
+
+  private void sendOneGoodAndOneBad(String service) {
+    var good = "{\"service\":\"%s\",\"body\":\"b\",\"unknown\":1}".formatted(service);
+    var bad = "{\"severity\":\"loud\"}";
+    gateway.postLogs("[" + good + "," + bad + "]");
+    gateway.post(
+        gateway.http("/api/v1/logs"),
+        "application/x-ndjson",
+        (good + "\n" + bad).getBytes(UTF_8));
+    var request =
+        Otlp.request(
+            service,
+            Otlp.log("b"),
+            Otlp.log("b").toBuilder().setSeverityNumberValue(99).build());
+    gateway.post(gateway.otlp("/v1/logs"), "application/x-protobuf", request.toByteArray());
+    gateway.post(
+        gateway.otlp("/v1/logs"),
+        "application/json",
+        """
+        {"resourceLogs":[{"resource":{"attributes":[
+          {"key":"service.name","value":{"stringValue":"%s"}}]},
+          "scopeLogs":[{"logRecords":[{"body":{"stringValue":"b"}},{"severityNumber":99}]}]}]}"""
+            .formatted(service)
+            .getBytes(UTF_8));
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      var _ = LogsServiceGrpc.newBlockingStub(channel).export(request);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void ledger_afterIngest_balances() {
+    var service = Gateway.service("ledger");
+    long before = ledger().get("accepted").asLong();
+    gateway.postLogs("{\"service\":\"%s\",\"body\":\"b\"}".formatted(service));
+
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> ledger().get("inFlight").asLong() == 0);
+
+    var ledger = ledger();
+    assertThat(ledger.get("accepted").asLong()).isEqualTo(before + 1);
+    assertThat(ledger.get("stored").asLong()).isEqualTo(before + 1);
+    assertThat(ledger.get("imbalance").asLong()).isZero();
+  }
+
+  private JsonNode ledger() {
+    return Gateway.json(gateway.get(gateway.management("/actuator/ledger")));
+  }
+}

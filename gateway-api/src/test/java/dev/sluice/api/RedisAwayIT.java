@@ -1,0 +1,119 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.google.rpc.RetryInfo;
+import com.google.rpc.Status;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What clients are told while nothing can be made safe, and that it passes. */
+class RedisAwayIT {
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private final Gateway gateway = Gateway.alone();
+  private final String service = Gateway.service("redis-away");
+
+  @BeforeEach
+  void takeAway() {
+    gateway.redis().stop();
+  }
+
+  @AfterEach
+  void giveBack() {
+    gateway.redis().restart();
+    await().atMost(SOON).until(() -> readiness() == 200);
+  }
+
+  private int readiness() {
+    return gateway.get(gateway.management("/actuator/health/readiness")).statusCode();
+  }
+
+  private String log(String body) {
+    return "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body);
+  }
+
+  @Test
+  void post_redisAway_isRefusedForNowByEveryEntrance() throws Exception {
+    var nativeAnswer = gateway.postLogs(log("lost"));
+    assertThat(nativeAnswer.statusCode()).isEqualTo(503);
+    assertThat(nativeAnswer.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(nativeAnswer).get("retryAfterMs").asLong()).isPositive();
+
+    var protobuf =
+        Gateway.send(
+            Gateway.posting(
+                gateway.otlp("/v1/logs"),
+                "application/x-protobuf",
+                Otlp.request(service, "lost").toByteArray()),
+            BodyHandlers.ofByteArray());
+    assertThat(protobuf.statusCode()).isEqualTo(503);
+    assertThat(protobuf.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    var status = Status.parseFrom(protobuf.body());
+    assertThat(status.getCode()).isEqualTo(14);
+    assertThat(status.getDetails(0).unpack(RetryInfo.class).hasRetryDelay()).isTrue();
+
+    var json =
+        gateway.post(
+            gateway.http("/v1/logs"),
+            "application/json",
+            Otlp.everythingInJson(service).getBytes(UTF_8));
+    assertThat(json.statusCode()).isEqualTo(503);
+    assertThat(json.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(json).get("code").asInt()).isEqualTo(14);
+
+    var failure = exportFailure();
+    assertThat(failure.getStatus().getCode()).isEqualTo(io.grpc.Status.Code.UNAVAILABLE);
+    var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
+    assertThat(details.getRetryDelay().getSeconds()).isPositive();
+
+    assertThat(gateway.inFlight()).isZero();
+  }
+
+  private StatusRuntimeException exportFailure() {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      var logs = LogsServiceGrpc.newBlockingStub(channel);
+      return catchThrowableOfType(
+          StatusRuntimeException.class, () -> logs.export(Otlp.request(service, "lost")));
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void post_whatCannotBeAcceptedAnyway_isStillToldSo() {
+    assertThat(gateway.postLogs("{\"body\":").statusCode()).isEqualTo(400);
+    assertThat(gateway.postLogs("{\"severity\":\"loud\"}").statusCode()).isEqualTo(400);
+  }
+
+  @Test
+  void readiness_redisAway_isDownAndLivenessIsUp() {
+    await().atMost(SOON).until(() -> readiness() == 503);
+    assertThat(gateway.get(gateway.management("/actuator/health/liveness")).statusCode())
+        .isEqualTo(200);
+  }
+
+  @Test
+  void post_redisBack_isAcceptedAndOnlyThatIsStored() {
+    assertThat(gateway.postLogs(log("lost")).statusCode()).isEqualTo(503);
+
+    gateway.redis().restart();
+
+    await().atMost(SOON).until(() -> gateway.postLogs(log("kept")).statusCode() == 202);
+    var row = gateway.awaitStored(service, 1).getFirst();
+    assertThat(row.get("Body").asString()).isEqualTo("kept");
+    await().atMost(SOON).until(() -> readiness() == 200);
+  }
+}

@@ -1,0 +1,189 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Spool;
+import dev.sluice.testkit.InMemoryLogStore;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
+
+/**
+ * A spool that takes longer than the client is let wait: the client is told to come again, and what
+ * is on its way is counted and held until it has arrived.
+ */
+class SlowSpoolTest {
+  private static final Duration ANSWER_WITHIN = Duration.ofMillis(200);
+
+  private final Unhurried spool = new Unhurried();
+  private final MemoryBudget budget = new MemoryBudget(1 << 20);
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  private final IngestLogs ingest =
+      new IngestLogs(
+          spool,
+          Limits.DEFAULT,
+          new IngestLogs.Coalescing(100, 1 << 20, Duration.ofMillis(1)),
+          InstantSource.system(),
+          (_, task) -> task.run(),
+          new MicrometerMeters(meters));
+  private DisposableServer http;
+  private Server grpc;
+
+  @BeforeEach
+  void start() throws IOException {
+    var routes =
+        LogsRoutes.of(ingest, new InMemoryLogStore(), Limits.DEFAULT, budget, ANSWER_WITHIN);
+    http =
+        HttpServer.create()
+            .host("127.0.0.1")
+            .port(0)
+            .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes)))
+            .bindNow();
+    grpc =
+        NettyServerBuilder.forPort(0)
+            .addService(new OtlpLogsService(ingest, budget, ANSWER_WITHIN))
+            .build()
+            .start();
+  }
+
+  @AfterEach
+  void stop() {
+    http.disposeNow();
+    grpc.shutdownNow();
+  }
+
+  private double records(String entrance, String outcome) {
+    return meters
+        .get("sluice.ingest.records")
+        .tags("entrance", entrance, "outcome", outcome)
+        .counter()
+        .count();
+  }
+
+  @Test
+  void post_spoolTakesTooLong_isToldToRetryAndCountedOnceItArrives() {
+    var response =
+        Gateway.send(
+            Gateway.posting(
+                URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs"),
+                "application/json",
+                "{\"body\":\"b\"}".getBytes(UTF_8)),
+            BodyHandlers.ofString());
+
+    assertThat(response.statusCode()).isEqualTo(503);
+    assertThat(response.headers().firstValue("Retry-After")).hasValue("5");
+    assertThat(budget.used()).isPositive();
+    assertThat(records("http-json", "accepted")).isZero();
+    spool.answer.complete(new Spool.Appended.Accepted());
+    assertThat(budget.used()).isZero();
+    assertThat(records("http-json", "accepted")).isEqualTo(1);
+  }
+
+  @Test
+  void post_clientHangsUpWhileItWaits_isCountedOnceItArrives() throws IOException {
+    try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
+      var post =
+          "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
+              + "Content-Length: 12\r\n\r\n{\"body\":\"b\"}";
+      socket.getOutputStream().write(post.getBytes(UTF_8));
+      await().until(() -> spool.asked);
+    }
+
+    await()
+        .during(Duration.ofMillis(100))
+        .until(() -> budget.used() > 0 && records("http-json", "accepted") == 0);
+    spool.answer.complete(new Spool.Appended.Accepted());
+
+    assertThat(budget.used()).isZero();
+    assertThat(records("http-json", "accepted")).isEqualTo(1);
+  }
+
+  @Test
+  void export_spoolTakesTooLong_isUnavailableAndCountedOnceItArrives() {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", grpc.getPort()).usePlaintext().build();
+    try {
+      var logs = LogsServiceGrpc.newBlockingStub(channel);
+
+      var failure =
+          catchThrowableOfType(
+              StatusRuntimeException.class, () -> logs.export(Otlp.request("slow", "b")));
+
+      assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+      assertThat(budget.used()).isPositive();
+      spool.answer.complete(new Spool.Appended.Accepted());
+      assertThat(budget.used()).isZero();
+      assertThat(records("otlp-grpc", "accepted")).isEqualTo(1);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void post_announcedBodyThatDoesNotCome_reservesOnlyWhatHasCome() throws IOException {
+    try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
+      var post =
+          "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
+              + "Content-Length: 60000000\r\n\r\n{";
+      socket.getOutputStream().write(post.getBytes(UTF_8));
+
+      await().until(() -> budget.used() > 0);
+
+      assertThat(budget.used()).isLessThanOrEqualTo(1 << 20);
+    }
+    await().until(() -> budget.used() == 0);
+  }
+
+  /** Answers when the test lets it. */
+  private static final class Unhurried implements Spool {
+    private final CompletableFuture<Appended> answer = new CompletableFuture<>();
+    private volatile boolean asked;
+
+    @Override
+    public CompletionStage<Appended> append(LogBatch batch) {
+      asked = true;
+      return answer;
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Tally tally() {
+      return new Tally(0, 0);
+    }
+  }
+}

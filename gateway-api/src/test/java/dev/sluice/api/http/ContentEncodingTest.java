@@ -1,0 +1,257 @@
+package dev.sluice.api.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
+import dev.sluice.api.Compressed;
+import dev.sluice.core.ingest.MemoryBudget;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.http.HttpStatus;
+
+class ContentEncodingTest {
+  private static final int LIMIT = 1 << 20;
+
+  private final MemoryBudget budget = new MemoryBudget(64 << 20);
+  private final Reservation reservation = new Reservation(budget);
+
+  private byte[] decode(ContentEncoding encoding, byte[] body, int limit) {
+    reservation.add(body.length);
+    return encoding.decode(body, limit, reservation);
+  }
+
+  private void assertRefused(ContentEncoding encoding, byte[] body, int limit, HttpStatus status) {
+    assertThatThrownBy(() -> decode(encoding, body, limit))
+        .isInstanceOfSatisfying(
+            RequestRefused.class, refused -> assertThat(refused.status()).isEqualTo(status));
+    reservation.close();
+    assertThat(budget.used()).isZero();
+  }
+
+  private static byte[] encoded(ContentEncoding encoding, byte[] body) {
+    return switch (encoding) {
+      case IDENTITY -> body;
+      case GZIP -> Compressed.gzip(body);
+      case DEFLATE -> Compressed.deflate(body);
+      case ZSTD -> Compressed.zstd(body);
+    };
+  }
+
+  private static byte[] random(int length) {
+    var bytes = new byte[length];
+    new Random(length).nextBytes(bytes);
+    return bytes;
+  }
+
+  private static byte[] joined(byte[]... parts) {
+    var out = new ByteArrayOutputStream();
+    Arrays.stream(parts).forEach(out::writeBytes);
+    return out.toByteArray();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gzip, GZIP",
+    "' GZip ', GZIP",
+    "x-gzip, GZIP",
+    "deflate, DEFLATE",
+    "zstd, ZSTD",
+    "identity, IDENTITY",
+    "'', IDENTITY",
+    ", IDENTITY",
+  })
+  void of_knownName_isThatEncoding(String header, ContentEncoding expected) {
+    assertThat(ContentEncoding.of(header)).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"br", "snappy", "gzip, gzip", "gzip;q=1", "compress"})
+  void of_unknownName_isUnsupported(String header) {
+    assertThatThrownBy(() -> ContentEncoding.of(header))
+        .isInstanceOfSatisfying(
+            RequestRefused.class,
+            refused ->
+                assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void decode_anySize_isWhatWasEncoded(ContentEncoding encoding) {
+    for (int size : new int[] {0, 1, 100, 8191, 8192, 8193, 100_000}) {
+      var noise = random(size);
+      var blanks = new byte[size];
+
+      assertThat(decode(encoding, encoded(encoding, noise), LIMIT)).isEqualTo(noise);
+      assertThat(decode(encoding, encoded(encoding, blanks), LIMIT)).isEqualTo(blanks);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
+  void decode_nothing_isNothing(ContentEncoding encoding) {
+    assertThat(decode(encoding, new byte[0], LIMIT)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
+  void decode_exactlyTheLimit_isTakenAndOneMoreIsTooLarge(ContentEncoding encoding) {
+    for (int limit : new int[] {1, 1000, 8192, LIMIT}) {
+      assertThat(decode(encoding, encoded(encoding, new byte[limit]), limit)).hasSize(limit);
+      assertThat(decode(encoding, encoded(encoding, random(limit)), limit)).hasSize(limit);
+    }
+    assertRefused(
+        encoding, encoded(encoding, new byte[LIMIT + 1]), LIMIT, HttpStatus.CONTENT_TOO_LARGE);
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
+  void decode_tornOffAnywhere_isMalformed(ContentEncoding encoding) {
+    var whole = encoded(encoding, "one log or another, ".repeat(20).getBytes(UTF_8));
+
+    for (int length = 1; length < whole.length; length++) {
+      var torn = Arrays.copyOf(whole, length);
+      assertThatThrownBy(() -> decode(encoding, torn, LIMIT))
+          .isInstanceOf(RequestRefused.class)
+          .hasMessageContaining("not valid " + encoding.name().toLowerCase(Locale.ROOT));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
+  void decode_moreAfterTheEnd_isMalformed(ContentEncoding encoding) {
+    var whole = encoded(encoding, "a log".getBytes(UTF_8));
+
+    for (int extra = 1; extra < 40; extra++) {
+      var longer = joined(whole, "x".repeat(extra).getBytes(UTF_8));
+      assertThatThrownBy(() -> decode(encoding, longer, LIMIT))
+          .isInstanceOf(RequestRefused.class);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
+  void decode_garbage_isMalformedOrTooLargeButNothingElse(ContentEncoding encoding) {
+    var random = new Random(7);
+    var whole = encoded(encoding, "one log or another, ".repeat(20).getBytes(UTF_8));
+    for (int i = 0; i < 2000; i++) {
+      var body = i % 2 == 0 ? random(random.nextInt(1, 100)) : whole.clone();
+      body[random.nextInt(body.length)] = (byte) random.nextInt();
+      try {
+        decode(encoding, body, LIMIT);
+      } catch (RequestRefused refused) {
+        assertThat(refused.status().value()).isIn(400, 413);
+      }
+    }
+  }
+
+  @Test
+  void decode_gzipOfSeveralMembers_isAllOfThem() {
+    var members =
+        joined(
+            Compressed.gzip("one ".getBytes(UTF_8)),
+            Compressed.gzip(new byte[0]),
+            Compressed.gzip(random(20_000)),
+            Compressed.gzip(" three".getBytes(UTF_8)));
+
+    assertThat(decode(ContentEncoding.GZIP, members, LIMIT))
+        .isEqualTo(joined("one ".getBytes(UTF_8), random(20_000), " three".getBytes(UTF_8)));
+  }
+
+  @Test
+  void decode_gzipWhoseSecondMemberIsTornOffInItsHeader_isMalformed() {
+    var second = Compressed.gzip("two".getBytes(UTF_8));
+
+    for (int length = 1; length < second.length; length++) {
+      var torn =
+          joined(Compressed.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
+      assertThatThrownBy(() -> decode(ContentEncoding.GZIP, torn, LIMIT))
+          .isInstanceOf(RequestRefused.class);
+    }
+  }
+
+  @Test
+  void decode_gzipWithEveryHeaderField_isRead() {
+    var plain = Compressed.gzip("named".getBytes(UTF_8));
+    var header = Arrays.copyOf(plain, 10);
+    header[3] = 2 | 4 | 8 | 16;
+    var named =
+        joined(
+            header,
+            new byte[] {3, 0, 1, 2, 3},
+            "file\0comment\0".getBytes(UTF_8),
+            new byte[2],
+            Arrays.copyOfRange(plain, 10, plain.length));
+
+    assertThat(decode(ContentEncoding.GZIP, named, LIMIT)).isEqualTo("named".getBytes(UTF_8));
+  }
+
+  @Test
+  void decode_gzipWithWrongChecksumOrLength_isMalformed() {
+    var whole = Compressed.gzip("a log".getBytes(UTF_8));
+    for (int i = 1; i <= 8; i++) {
+      var wrong = whole.clone();
+      wrong[wrong.length - i] ^= 1;
+      assertThatThrownBy(() -> decode(ContentEncoding.GZIP, wrong, LIMIT))
+          .isInstanceOf(RequestRefused.class);
+    }
+  }
+
+  @Test
+  void decode_deflateWithoutZlibHeader_isMalformed() {
+    assertRefused(
+        ContentEncoding.DEFLATE,
+        Compressed.rawDeflate("a log".getBytes(UTF_8)),
+        LIMIT,
+        HttpStatus.BAD_REQUEST);
+  }
+
+  @Test
+  void decode_zstdThatAsksForALargeWindow_isMalformed() throws IOException {
+    var out = new ByteArrayOutputStream();
+    try (var zstd = new ZstdOutputStreamNoFinalizer(out)) {
+      zstd.setLong(27);
+      zstd.write(new byte[1000]);
+    }
+
+    assertRefused(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, HttpStatus.BAD_REQUEST);
+  }
+
+  @Test
+  void decode_done_holdsWhatItDecodedAndNotWhatItWasMadeFrom() {
+    var body = Compressed.gzip(new byte[100_000]);
+
+    var decoded = decode(ContentEncoding.GZIP, body, LIMIT);
+
+    assertThat(budget.used()).isBetween((long) decoded.length, 2L * decoded.length);
+    reservation.close();
+    assertThat(budget.used()).isZero();
+  }
+
+  @Test
+  void decode_budgetUsedUp_isTooBusyAndGivesAllBack() {
+    assertThat(budget.reserve((64 << 20) - 1000)).isTrue();
+    var body = Compressed.gzip(new byte[100_000]);
+    reservation.add(body.length);
+
+    assertThatThrownBy(() -> ContentEncoding.GZIP.decode(body, LIMIT, reservation))
+        .isInstanceOfSatisfying(
+            RequestRefused.class,
+            refused -> {
+              assertThat(refused.status()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
+              assertThat(refused.retryAfter()).isPositive();
+            });
+    reservation.close();
+    assertThat(budget.used()).isEqualTo((64 << 20) - 1000);
+  }
+}

@@ -1,0 +1,258 @@
+package dev.sluice.api.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.fail;
+
+import com.google.protobuf.util.JsonFormat;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.port.IngestMeter;
+import dev.sluice.testkit.InMemorySpool;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.function.BiFunction;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What holds for whatever clients send: drawn at random, the same in every run. */
+@Timeout(60)
+class DecodersTest {
+  private static final Limits LIMITS =
+      new Limits(1 << 20, 100, 1 << 22, 200, 8, 24, 60, 40, 4);
+
+  /** Bits of rows, right and wrong ones. */
+  private static final String[] VALUES = {
+    "null", "true", "0", "-1", "17", "25", "1700000000", "1700000000.5", "9223372036854775808",
+    "1e999", "1e-999999999", "\"\"", "\"error\"", "\"2024-05-06T07:08:09Z\"", "\"\\ud800\"",
+    "\"\\u0000\"", "\"é漢😀\"", "\"0123456789abcdef\"", "\"0123456789abcdef0123456789abcdef\"",
+    "[]", "{}", "[1,[2,[3,[4,[5]]]]]", "{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":1}}}}}",
+    "{\"name\":\"n\",\"version\":\"v\",\"attributes\":{\"a\":1}}", "{\"k\":\"v\",\"k\":2}",
+    "\"" + "x".repeat(41) + "\"", "\"" + "y".repeat(61) + "\"", "\"" + "z".repeat(201) + "\"",
+    "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}",
+  };
+
+  private static final String[] FIELDS = {
+    "timestamp", "observed_timestamp", "severity", "severity_number", "severity_text", "service",
+    "host", "resource", "scope", "trace_id", "span_id", "flags", "event_name", "body", "body",
+    "attributes", "attributes", "unknown",
+  };
+
+  private static String row(Random random) {
+    var members = new ArrayList<String>();
+    if (random.nextBoolean()) {
+      members.add("\"body\":\"b\"");
+    }
+    for (int i = random.nextInt(4); i > 0; i--) {
+      members.add(
+          "\"%s\":%s"
+              .formatted(
+                  FIELDS[random.nextInt(FIELDS.length)], VALUES[random.nextInt(VALUES.length)]));
+    }
+    return random.nextInt(30) == 0
+        ? VALUES[random.nextInt(VALUES.length)]
+        : "{" + String.join(",", members) + "}";
+  }
+
+  private static List<String> rows(Random random) {
+    var rows = new ArrayList<String>();
+    for (int i = random.nextInt(1, 12); i > 0; i--) {
+      rows.add(row(random));
+    }
+    return rows;
+  }
+
+  @Test
+  void accept_anyNativeRows_everyAcceptedOneCanBeStoredAndEveryOtherHasItsVerdict()
+      throws Exception {
+    var random = new Random(3);
+    int goodOnes = 0;
+    int badOnes = 0;
+    for (int i = 0; i < 3000; i++) {
+      var rows = rows(random);
+      boolean lines = random.nextBoolean();
+      var payload =
+          lines
+              ? NativeLogs.ofNdjson(String.join("\n", rows).getBytes(UTF_8), LIMITS)
+              : NativeLogs.ofJson(rows.toString().getBytes(UTF_8), LIMITS);
+      var spool = new InMemorySpool();
+
+      var verdict = (Ingested.Accepted) accept(spool, payload);
+
+      assertThat(verdict.accepted() + verdict.rejectedCount()).isEqualTo(rows.size());
+      assertThat(verdict.rejected())
+          .hasSize(verdict.rejectedCount())
+          .allMatch(v -> v.index() < rows.size())
+          .extracting(v -> v.index())
+          .doesNotHaveDuplicates()
+          .isSorted();
+      assertThat(stored(spool)).isEqualTo(verdict.accepted());
+      goodOnes += verdict.accepted();
+      badOnes += verdict.rejectedCount();
+    }
+    assertThat(goodOnes).as("good ones in the sample").isGreaterThan(1000);
+    assertThat(badOnes).as("bad ones in the sample").isGreaterThan(1000);
+  }
+
+  private static Ingested accept(InMemorySpool spool, OtlpPayload payload) {
+    var ingest =
+        new IngestLogs(
+            spool,
+            LIMITS,
+            new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
+            InstantSource.system(),
+            (_, task) -> task.run(),
+            new Silence());
+    return ingest.accept("test", payload).toCompletableFuture().join();
+  }
+
+  /** Walks what was spooled as the store does: whatever was not refused then is accepted now. */
+  private static int stored(InMemorySpool spool) throws Exception {
+    var delivery = spool.next(Duration.ZERO);
+    int stored = 0;
+    if (delivery.isPresent()) {
+      for (var batch : delivery.get().batches()) {
+        stored += stored(batch);
+      }
+    }
+    return stored;
+  }
+
+  private static int stored(LogBatch batch) throws MalformedOtlp {
+    var accepted = new int[1];
+    new OtlpWalker(Limits.ALREADY_JUDGED)
+        .walk(
+            batch.otlp(),
+            0,
+            batch.otlp().length,
+            new OtlpSink() {
+              @Override
+              public void accepted(OtlpRecord log) {
+                if (!batch.refused().get(log.ordinal())) {
+                  accepted[0]++;
+                }
+              }
+
+              @Override
+              public void refused(int ordinal, String field, String reason) {
+                assertThat(batch.refused().get(ordinal)).as(field + " " + reason).isTrue();
+              }
+            });
+    assertThat(accepted[0]).isEqualTo(batch.records());
+    return accepted[0];
+  }
+
+  @Test
+  void ofJson_mutated_isReadOrRefusedAndNothingElse() {
+    var random = new Random(5);
+    for (int i = 0; i < 20_000; i++) {
+      mutateAndRead(random, rows(random).toString(), NativeLogs::ofJson);
+    }
+  }
+
+  @Test
+  void ofNdjson_mutated_isReadOrRefusedAndNothingElse() {
+    var random = new Random(6);
+    for (int i = 0; i < 20_000; i++) {
+      mutateAndRead(random, String.join("\n", rows(random)), NativeLogs::ofNdjson);
+    }
+  }
+
+  @Test
+  void otlpJson_mutated_isReadOrRefusedAndNothingElse() throws Exception {
+    var random = new Random(7);
+    for (int i = 0; i < 10_000; i++) {
+      var json =
+          JsonFormat.printer().omittingInsignificantWhitespace().print(RandomOtlp.request(random));
+      mutateAndRead(random, json, OtlpJson::read);
+    }
+  }
+
+  @Test
+  void anyDecoder_randomBytes_isReadOrRefusedAndNothingElse() {
+    var random = new Random(8);
+    for (int i = 0; i < 20_000; i++) {
+      var bytes = new byte[random.nextInt(40)];
+      random.nextBytes(bytes);
+      read(bytes, NativeLogs::ofJson);
+      read(bytes, NativeLogs::ofNdjson);
+      read(bytes, OtlpJson::read);
+    }
+  }
+
+  private static void mutateAndRead(
+      Random random, String json, BiFunction<byte[], Limits, OtlpPayload> decoder) {
+    var bytes = json.getBytes(UTF_8);
+    for (int i = random.nextInt(1, 4); i > 0; i--) {
+      int at = random.nextInt(bytes.length);
+      switch (random.nextInt(4)) {
+        case 0 -> bytes[at] = (byte) random.nextInt();
+        case 1 -> bytes[at] = (byte) "[]{}\",:\\0 \n".charAt(random.nextInt(11));
+        case 2 -> bytes = Arrays.copyOf(bytes, Math.max(1, at));
+        default -> {
+          int from = random.nextInt(bytes.length);
+          int length = Math.min(bytes.length - Math.max(at, from), random.nextInt(20));
+          System.arraycopy(bytes, from, bytes, at, length);
+        }
+      }
+    }
+    read(bytes, decoder);
+  }
+
+  private static void read(byte[] bytes, BiFunction<byte[], Limits, OtlpPayload> decoder) {
+    OtlpPayload payload;
+    try {
+      payload = decoder.apply(bytes, LIMITS);
+    } catch (RequestRefused e) {
+      assertThat(e.status().value()).isIn(400, 413);
+      return;
+    } catch (RuntimeException e) {
+      fail(new String(bytes, UTF_8), e);
+      return;
+    }
+    try {
+      new OtlpWalker(LIMITS).walk(payload.bytes(), 0, payload.length(), new Nowhere());
+    } catch (MalformedOtlp e) {
+      fail("decoded to what is no OTLP: " + new String(bytes, UTF_8), e);
+    }
+  }
+
+  private static final class Nowhere implements OtlpSink {
+    @Override
+    public void accepted(OtlpRecord log) {}
+
+    @Override
+    public void refused(int ordinal, String field, String reason) {}
+  }
+
+  private static final class Silence implements IngestMeter {
+    @Override
+    public void received(String entrance, int records, long bytes) {}
+
+    @Override
+    public void accepted(String entrance, int records, Duration took) {}
+
+    @Override
+    public void rejected(String entrance, int records) {}
+
+    @Override
+    public void turnedAway(String entrance, int records) {}
+
+    @Override
+    public void malformed(String entrance) {}
+
+    @Override
+    public void unknownFields(String entrance, long fields) {}
+  }
+}

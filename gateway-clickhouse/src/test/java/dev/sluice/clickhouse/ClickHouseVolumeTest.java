@@ -1,0 +1,130 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpWriter;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.Outcome.Stored;
+import dev.sluice.testkit.LogBatches;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Deliveries that are large in one way or another. */
+@Timeout(120)
+final class ClickHouseVolumeTest {
+  private static final int KEYS_PER_RECORD = 250;
+
+  @BeforeEach
+  void empty() {
+    Database.empty();
+  }
+
+  /** So many that the numbers of keys need one, two and four bytes. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 40, 300})
+  void store_manyDistinctKeys_keepsEachWithItsValue(int records) throws Exception {
+    var batch = LogBatches.of(recordsWithKeys(records), Limits.DEFAULT);
+
+    try (var store = new ClickHouseLogStore(Database.settings())) {
+      assertThat(store.store("t", List.of(batch))).isEqualTo(new Stored());
+
+      var logs =
+          store
+              .read(
+                  new Query(
+                      "default", null, List.of(), null, null, null, null, Map.of(), 1000, null))
+              .logs();
+      assertThat(logs).hasSize(records);
+      for (int i = 0; i < records; i++) {
+        int first = (records - 1 - i) * KEYS_PER_RECORD; // newest first
+        var attributes = logs.get(i).attributes();
+        assertThat(attributes).hasSize(KEYS_PER_RECORD);
+        for (int key = first; key < first + KEYS_PER_RECORD; key++) {
+          assertThat(attributes).containsEntry("key " + key, "value " + key);
+        }
+      }
+    }
+  }
+
+  private static byte[] recordsWithKeys(int records) {
+    var out = new OtlpWriter(new ByteOutput(1 << 20));
+    int resourceLogs = out.open(1);
+    int scopeLogs = out.open(2);
+    for (int i = 0; i < records; i++) {
+      int log = out.open(2);
+      out.fixed64(1, 1_768_464_000_000_000_000L + i);
+      for (int key = i * KEYS_PER_RECORD; key < (i + 1) * KEYS_PER_RECORD; key++) {
+        out.attribute(6, "key " + key, "value " + key);
+      }
+      out.close(log);
+    }
+    out.close(scopeLogs);
+    out.close(resourceLogs);
+    return out.output().toByteArray();
+  }
+
+  @Test
+  void store_moreThanOneInsertMayHold_isStoredOnceBySeveral() throws Exception {
+    var defaults = Database.settings();
+    var small =
+        new ClickHouseSettings(
+            defaults.url(),
+            defaults.user(),
+            defaults.password(),
+            defaults.database(),
+            defaults.insertTimeout(),
+            defaults.queryTimeout(),
+            1 << 20,
+            defaults.indexes(),
+            null);
+    var batches = LogBatches.some(10, 2_000);
+
+    try (var store = new ClickHouseLogStore(small)) {
+      for (int i = 0; i < 2; i++) {
+        assertThat(store.store("large", batches)).isEqualTo(new Stored());
+        assertThat(store.stored()).isEqualTo(20_000);
+      }
+    }
+
+    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("20000");
+    assertThat(
+            Integer.parseInt(
+                Database.ask(
+                    "SELECT max(max_block_number) FROM system.parts WHERE table = 'otel_logs'")))
+        .isGreaterThanOrEqualTo(3);
+  }
+
+  @Test
+  void store_manyThreadsAtOnce_storesEachDeliveryOnce() throws Exception {
+    try (var store = new ClickHouseLogStore(Database.settings());
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var tasks =
+          IntStream.range(0, 16)
+              .<Callable<Outcome>>mapToObj(
+                  i -> {
+                    var batches = LogBatches.some(2, 500);
+                    return () -> {
+                      store.store("token " + i, batches);
+                      return store.store("token " + i, batches);
+                    };
+                  })
+              .toList();
+
+      for (var outcome : threads.invokeAll(tasks)) {
+        assertThat(outcome.get()).isEqualTo(new Stored());
+      }
+      assertThat(store.stored()).isEqualTo(16_000);
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.LogReader.Query;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** How ClickHouse goes about our queries: asked from ClickHouse itself, with {@code EXPLAIN}. */
+@Timeout(120)
+final class LogQueryTest {
+  private static final long SECOND = 1_000_000_000L;
+  private static final long START = 1_768_435_200L * SECOND; // 2026-01-15T00:00:00Z
+
+  @BeforeAll
+  static void fill() throws Exception {
+    Database.empty();
+    try (var store = new ClickHouseLogStore(Database.settings())) {
+      store.migrate();
+    }
+    // three days, ten logs a second, in one part each
+    Database.execute(
+        """
+        INSERT INTO otel_logs (Timestamp, ServiceName, Body, TraceId)
+        SELECT fromUnixTimestamp64Nano(toInt64(%d + number * 500000000)), 'service ' || number %% 5,
+          'request ' || number || ' done', lower(hex(MD5(toString(number))))
+        FROM numbers(3 * 86400 * 2)"""
+            .formatted(START));
+  }
+
+  @Test
+  void early_fiveMinutes_readsTheirGranulesOnly() {
+    var plan =
+        explain(
+            "indexes = 1",
+            query(null, START + 100_000 * SECOND, START + 100_300 * SECOND, null, null));
+
+    assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
+    assertThat(granules(plan, "Min-Max")).isLessThan(24);
+    assertThat(granules(plan, "PrimaryKey")).isLessThanOrEqualTo(3);
+  }
+
+  @Test
+  void early_newestOfAService_readsInTheTablesOrder() {
+    assertThat(explain("", query("service 3", null, null, null, null)))
+        .doesNotContain("Sorting (Sorting for ORDER BY)\n  Sort Mode: Full");
+    assertThat(pipeline(query("service 3", null, null, null, null))).contains("InReverseOrder");
+  }
+
+  @Test
+  void early_word_usesTheTextIndex() {
+    var plan = explain("indexes = 1", query(null, null, null, null, "REQUEST 4711"));
+
+    assertThat(plan).contains("idx_lower_body", "4711");
+    assertThat(granules(plan, "Name: idx_lower_body")).isEqualTo(1);
+  }
+
+  @Test
+  void early_trace_usesItsIndex() {
+    var trace = Database.ask("SELECT lower(hex(MD5('4711')))");
+
+    assertThat(
+            granules(
+                explain("indexes = 1", query(null, null, null, trace, null)), "Name: idx_trace_id"))
+        .isLessThanOrEqualTo(2);
+  }
+
+  @Test
+  void late_noLogAfter2106_readsNothing() {
+    var late = requireNonNull(LogQuery.late(query(null, null, null, null, null)));
+
+    assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/3");
+  }
+
+  private static Query query(
+      @Nullable String service,
+      @Nullable Long from,
+      @Nullable Long to,
+      @Nullable String trace,
+      @Nullable String text) {
+    return new Query("default", service, List.of(), from, to, trace, text, Map.of(), 100, null);
+  }
+
+  private static String explain(String options, Query query) {
+    return ask("EXPLAIN " + options + " ", requireNonNull(LogQuery.early(query)));
+  }
+
+  private static String pipeline(Query query) {
+    return ask("EXPLAIN PIPELINE ", requireNonNull(LogQuery.early(query)));
+  }
+
+  private static String ask(String explain, LogQuery query) {
+    var sql = query.sql(100).replace("FORMAT RowBinary", "FORMAT TSVRaw");
+    try (var http = new ClickHouseHttp(Database.settings())) {
+      return http.query(
+          explain + sql,
+          query.parameters(),
+          Map.of(),
+          Duration.ofSeconds(30),
+          in -> new String(in.readAllBytes(), UTF_8));
+    }
+  }
+
+  /** Granules that are left after the index of this name or type. */
+  private static int granules(String plan, String index) {
+    var rest = plan.substring(plan.indexOf(index));
+    var count = rest.substring(rest.indexOf("Granules: ") + "Granules: ".length());
+    return Integer.parseInt(count.substring(0, count.indexOf('/')));
+  }
+}

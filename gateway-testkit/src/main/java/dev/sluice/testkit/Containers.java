@@ -1,0 +1,74 @@
+package dev.sluice.testkit;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Assumptions;
+import org.testcontainers.DockerClientFactory;
+import org.testcontainers.containers.GenericContainer;
+import org.testcontainers.containers.wait.strategy.Wait;
+import org.testcontainers.utility.DockerImageName;
+
+/**
+ * The same engines from their makers' images, for machines where a Docker engine answers; elsewhere
+ * whoever asks for one is skipped, with the reason. Only for tests tagged {@code container}.
+ *
+ * <p>Other images, such as those of an own registry, by the system properties {@code
+ * sluice.test.redis-image} and {@code sluice.test.clickhouse-image}.
+ */
+public final class Containers {
+  private static final int REDIS_PORT = 6379;
+  private static final int CLICKHOUSE_PORT = 8123;
+  private static final Duration START = Duration.ofMinutes(2);
+
+  private Containers() {}
+
+  /** Where a Redis listens, started at first use and shared by all tests of a JVM. */
+  public static String redisUrl() {
+    requireDocker();
+    return "redis://%s:%d".formatted(Redis.CONTAINER.getHost(), Redis.CONTAINER.getMappedPort(REDIS_PORT));
+  }
+
+  /** Where a ClickHouse listens; user and password {@code sluice}. */
+  public static String clickHouseUrl() {
+    requireDocker();
+    return "http://%s:%d"
+        .formatted(
+            ClickHouse.CONTAINER.getHost(), ClickHouse.CONTAINER.getMappedPort(CLICKHOUSE_PORT));
+  }
+
+  private static void requireDocker() {
+    Assumptions.assumeTrue(
+        DockerClientFactory.instance().isDockerAvailable(), "container: no Docker engine answers");
+  }
+
+  private static DockerImageName image(String name, String otherwise) {
+    return DockerImageName.parse(System.getProperty("sluice.test." + name, otherwise));
+  }
+
+  @SuppressWarnings("resource") // ends with the JVM, as Testcontainers sees to
+  private static final class Redis {
+    static final GenericContainer<?> CONTAINER =
+        new GenericContainer<>(image("redis-image", "redis:6.2"))
+            .withCommand("redis-server", "--appendonly", "yes", "--bind", "0.0.0.0", "--protected-mode", "no")
+            .withExposedPorts(REDIS_PORT)
+            .withStartupTimeout(START);
+
+    static {
+      CONTAINER.start();
+    }
+  }
+
+  @SuppressWarnings("resource")
+  private static final class ClickHouse {
+    static final GenericContainer<?> CONTAINER =
+        new GenericContainer<>(image("clickhouse-image", "clickhouse/clickhouse-server:26.7"))
+            .withEnv("CLICKHOUSE_USER", "sluice")
+            .withEnv("CLICKHOUSE_PASSWORD", "sluice")
+            .withExposedPorts(CLICKHOUSE_PORT)
+            .waitingFor(Wait.forHttp("/ping").forPort(CLICKHOUSE_PORT))
+            .withStartupTimeout(START);
+
+    static {
+      CONTAINER.start();
+    }
+  }
+}
