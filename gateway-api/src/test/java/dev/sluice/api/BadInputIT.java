@@ -63,8 +63,7 @@ class BadInputIT {
 
   private static void assertProblem(HttpResponse<String> response, int status, String detail) {
     assertThat(response.statusCode()).isEqualTo(status);
-    assertThat(response.headers().firstValue("Content-Type"))
-        .hasValue("application/problem+json");
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
     var problem = Gateway.json(response);
     assertThat(problem.get("type").asString()).isEqualTo("about:blank");
     assertThat(problem.get("title").asString()).isNotBlank();
@@ -198,9 +197,7 @@ class BadInputIT {
             .header("Content-Type", JSON)
             .method(
                 method,
-                method.equals("GET")
-                    ? BodyPublishers.noBody()
-                    : BodyPublishers.ofString(good("x")))
+                method.equals("GET") ? BodyPublishers.noBody() : BodyPublishers.ofString(good("x")))
             .build();
 
     var response = Gateway.send(request, BodyHandlers.ofString());
@@ -244,8 +241,7 @@ class BadInputIT {
   void post_chunkedBodyOverTheLimit_is413() {
     var block = new byte[1 << 20];
     Arrays.fill(block, (byte) ' ');
-    var body =
-        BodyPublishers.ofByteArrays(() -> Stream.generate(() -> block).limit(65).iterator());
+    var body = BodyPublishers.ofByteArrays(() -> Stream.generate(() -> block).limit(65).iterator());
     assertThat(body.contentLength()).isNegative();
     var request =
         HttpRequest.newBuilder(gateway.http("/api/v1/logs"))
@@ -276,8 +272,7 @@ class BadInputIT {
   void post_manyBombsAtOnce_memoryStaysWithinItsBudget() {
     var bomb = Compressed.gzipBombOfManyMembers(400);
     var request =
-        Gateway.posting(
-            gateway.http("/api/v1/logs"), JSON, bomb, "Content-Encoding", "gzip");
+        Gateway.posting(gateway.http("/api/v1/logs"), JSON, bomb, "Content-Encoding", "gzip");
 
     var answers =
         IntStream.range(0, 16)
@@ -402,14 +397,14 @@ class BadInputIT {
     }
     return Stream.of(
         Arguments.of("time_unix_nano", LogRecord.newBuilder().setTimeUnixNano(-1)),
-        Arguments.of(
-            "observed_time_unix_nano", LogRecord.newBuilder().setObservedTimeUnixNano(-1)),
+        Arguments.of("observed_time_unix_nano", LogRecord.newBuilder().setObservedTimeUnixNano(-1)),
         Arguments.of("severity_number", LogRecord.newBuilder().setSeverityNumberValue(25)),
         Arguments.of("severity_text", LogRecord.newBuilder().setSeverityText(LONG_NAME)),
         Arguments.of("body", LogRecord.newBuilder().setBody(Otlp.text("b".repeat(1_048_577)))),
         Arguments.of("body", LogRecord.newBuilder().setBody(deep)),
         Arguments.of("attributes", many),
-        Arguments.of("trace_id", LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[15]))),
+        Arguments.of(
+            "trace_id", LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[15]))),
         Arguments.of("event_name", LogRecord.newBuilder().setEventName(LONG_NAME)));
   }
 

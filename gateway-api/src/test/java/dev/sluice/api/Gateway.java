@@ -227,8 +227,7 @@ public final class Gateway {
     }
 
     private static EmbeddedRedis startRedis() {
-      var redis =
-          EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("redis"), 0, "256mb"));
+      var redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("redis"), 0, "256mb"));
       Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
       return redis;
     }

@@ -45,7 +45,8 @@ class OpenApiTest {
             (path, operations) ->
                 map(operations).keySet().stream()
                     .filter(METHODS::contains)
-                    .forEach(method -> described.add(method.toUpperCase(Locale.ROOT) + " " + path)));
+                    .forEach(
+                        method -> described.add(method.toUpperCase(Locale.ROOT) + " " + path)));
     return described;
   }
 
@@ -113,8 +114,7 @@ class OpenApiTest {
             "values of " + limits.maxValueBytes() + " bytes");
     assertThat(map(properties.get("event_name")).get("description").toString())
         .contains(limits.maxNameBytes() + " bytes");
-    assertThat(text)
-        .contains(limits.maxRequestBytes() + " bytes", limits.maxRecords() + " logs");
+    assertThat(text).contains(limits.maxRequestBytes() + " bytes", limits.maxRecords() + " logs");
   }
 
   @Test

@@ -121,9 +121,7 @@ class OpenTelemetrySdkIT {
         .setSeverityText("attention")
         .setEventName("disk.full")
         .setBody(
-            Value.of(
-                KeyValue.of("disk", Value.of("/dev/sda")),
-                KeyValue.of("full", Value.of(97))))
+            Value.of(KeyValue.of("disk", Value.of("/dev/sda")), KeyValue.of("full", Value.of(97))))
         .setAttribute(AttributeKey.stringKey("text"), "t")
         .setAttribute(AttributeKey.booleanKey("flag"), true)
         .setAttribute(AttributeKey.longKey("number"), -5L)

@@ -61,7 +61,8 @@ class OperationsIT {
 
   @Test
   void health_components_areThoseOfBothHalves() {
-    var components = Gateway.json(gateway.get(gateway.management("/actuator/health"))).get("components");
+    var components =
+        Gateway.json(gateway.get(gateway.management("/actuator/health"))).get("components");
 
     assertThat(components.get("spool").get("status").asString()).isEqualTo("UP");
     assertThat(components.get("clickhouse").get("status").asString()).isEqualTo("UP");
@@ -101,8 +102,7 @@ class OperationsIT {
               "sluice_ingest_unknown_fields_total" + label,
               "sluice_ingest_safe_seconds_count" + label);
     }
-    assertThat(
-            grown(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
+    assertThat(grown(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
         .isEqualTo(1);
     assertThat(after.keySet())
         .contains(
@@ -133,14 +133,10 @@ class OperationsIT {
     var bad = "{\"severity\":\"loud\"}";
     gateway.postLogs("[" + good + "," + bad + "]");
     gateway.post(
-        gateway.http("/api/v1/logs"),
-        "application/x-ndjson",
-        (good + "\n" + bad).getBytes(UTF_8));
+        gateway.http("/api/v1/logs"), "application/x-ndjson", (good + "\n" + bad).getBytes(UTF_8));
     var request =
         Otlp.request(
-            service,
-            Otlp.log("b"),
-            Otlp.log("b").toBuilder().setSeverityNumberValue(99).build());
+            service, Otlp.log("b"), Otlp.log("b").toBuilder().setSeverityNumberValue(99).build());
     gateway.post(gateway.otlp("/v1/logs"), "application/x-protobuf", request.toByteArray());
     gateway.post(
         gateway.otlp("/v1/logs"),
@@ -166,9 +162,7 @@ class OperationsIT {
     long before = ledger().get("accepted").asLong();
     gateway.postLogs("{\"service\":\"%s\",\"body\":\"b\"}".formatted(service));
 
-    await()
-        .atMost(Duration.ofSeconds(10))
-        .until(() -> ledger().get("inFlight").asLong() == 0);
+    await().atMost(Duration.ofSeconds(10)).until(() -> ledger().get("inFlight").asLong() == 0);
 
     var ledger = ledger();
     assertThat(ledger.get("accepted").asLong()).isEqualTo(before + 1);

@@ -38,8 +38,7 @@ final class Otlp {
   }
 
   static ExportLogsServiceRequest request(String service, LogRecord... logs) {
-    return request(
-        service, ScopeLogs.newBuilder().addAllLogRecords(List.of(logs)).build());
+    return request(service, ScopeLogs.newBuilder().addAllLogRecords(List.of(logs)).build());
   }
 
   private static ExportLogsServiceRequest request(String service, ScopeLogs logs) {
@@ -73,9 +72,7 @@ final class Otlp {
             .addAttributes(
                 attribute(
                     "bytes",
-                    AnyValue.newBuilder()
-                        .setBytesValue(ByteString.copyFrom("abc", UTF_8))
-                        .build()))
+                    AnyValue.newBuilder().setBytesValue(ByteString.copyFrom("abc", UTF_8)).build()))
             .addAttributes(attribute("unset", AnyValue.getDefaultInstance()))
             .setDroppedAttributesCount(3)
             .setFlags(0x0301)

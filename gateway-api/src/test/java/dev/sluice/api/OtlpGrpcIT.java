@@ -146,15 +146,12 @@ class OtlpGrpcIT {
 
   @Test
   void export_tracesInstead_isUnimplemented() {
-    var method =
-        method("opentelemetry.proto.collector.trace.v1.TraceService/Export");
+    var method = method("opentelemetry.proto.collector.trace.v1.TraceService/Export");
 
     var failure =
         catchThrowableOfType(
             StatusRuntimeException.class,
-            () ->
-                ClientCalls.blockingUnaryCall(
-                    channel, method, CallOptions.DEFAULT, new byte[0]));
+            () -> ClientCalls.blockingUnaryCall(channel, method, CallOptions.DEFAULT, new byte[0]));
 
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
   }

@@ -60,8 +60,7 @@ class OtlpHttpIT {
   void post_jsonWithEveryField_everyFieldIsStored(String port) {
     var service = Gateway.service("otlp-json");
 
-    var response =
-        gateway.post(uri(port), JSON, Otlp.everythingInJson(service).getBytes(UTF_8));
+    var response = gateway.post(uri(port), JSON, Otlp.everythingInJson(service).getBytes(UTF_8));
 
     assertThat(response.statusCode()).isEqualTo(200);
     assertThat(response.headers().firstValue("Content-Type")).hasValue(JSON);
@@ -196,10 +195,8 @@ class OtlpHttpIT {
   @ParameterizedTest
   @ValueSource(strings = {"/v1/traces", "/v1/metrics", "/v1/logs/"})
   void post_otherSignals_areNotFound(String path) {
-    assertThat(gateway.post(gateway.otlp(path), PROTOBUF, new byte[0]).statusCode())
-        .isEqualTo(404);
-    assertThat(gateway.post(gateway.http(path), PROTOBUF, new byte[0]).statusCode())
-        .isEqualTo(404);
+    assertThat(gateway.post(gateway.otlp(path), PROTOBUF, new byte[0]).statusCode()).isEqualTo(404);
+    assertThat(gateway.post(gateway.http(path), PROTOBUF, new byte[0]).statusCode()).isEqualTo(404);
   }
 
   private static LogRecord invalid() {

@@ -57,7 +57,9 @@ class QueryIT {
   private String found(String filters) {
     return String.join(
         "",
-        logs(filters).stream().map(log -> log.get("timestamp").asString().substring(18, 19)).toList());
+        logs(filters).stream()
+            .map(log -> log.get("timestamp").asString().substring(18, 19))
+            .toList());
   }
 
   private static String encoded(String text) {
@@ -168,9 +170,7 @@ class QueryIT {
     }
     var response =
         gateway.post(
-            gateway.http("/api/v1/logs"),
-            "application/x-ndjson",
-            lines.toString().getBytes(UTF_8));
+            gateway.http("/api/v1/logs"), "application/x-ndjson", lines.toString().getBytes(UTF_8));
     assertThat(response.statusCode()).isEqualTo(202);
   }
 
@@ -213,8 +213,7 @@ class QueryIT {
     var response = ask(query);
 
     assertThat(response.statusCode()).isEqualTo(400);
-    assertThat(response.headers().firstValue("Content-Type"))
-        .hasValue("application/problem+json");
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
     var detail = Gateway.json(response).get("detail").asString();
     assertThat(detail)
         .contains(query.startsWith("servise") ? "unknown parameter" : query.split("=", 2)[0]);

@@ -182,8 +182,7 @@ class StillSendingIT {
       assertThat(b).as("end of stream within the head: " + head).isNotNegative();
       head.append((char) b);
     }
-    var matcher =
-        Pattern.compile("(?i)content-length: (\\d+)").matcher(head);
+    var matcher = Pattern.compile("(?i)content-length: (\\d+)").matcher(head);
     assertThat(matcher.find()).isTrue();
     int length = Integer.parseInt(matcher.group(1));
     byte[] body = in.readNBytes(length);

@@ -164,11 +164,10 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   private static ClientOptions options() {
     return ClientOptions.builder()
         .protocolVersion(ProtocolVersion.RESP2) // one shape of replies from 6.2 on
-        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
+        // fails what is under way when the connection ends, as well as what comes after: an append
+        // that was answered with Busy and sent again would be there twice
+        .disconnectedBehavior(DisconnectedBehavior.DEFAULT)
         .requestQueueSize(MAX_COMMANDS)
-        // an append that went under with its connection was answered with Busy: sent again, the
-        // batch would be there twice
-        .replayFilter(_ -> true)
         .socketOptions(
             SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).keepAlive(true).build())
         .build();

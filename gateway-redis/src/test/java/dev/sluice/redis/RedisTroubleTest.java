@@ -90,6 +90,19 @@ class RedisTroubleTest {
   }
 
   @Test
+  void append_connectionLostUnderWay_isBusyAndNotSentAgain() {
+    assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
+    keys.redis().clientPause(60_000);
+    var underWay = spool.append(LogBatches.of(1)).toCompletableFuture();
+    Engines.redis().kill();
+
+    assertThat(underWay.join()).isInstanceOf(Appended.Busy.class);
+
+    await().until(() -> append(LogBatches.of(1)) instanceof Appended.Accepted);
+    assertThat(spool.tally().accepted()).isLessThanOrEqualTo(2);
+  }
+
+  @Test
   void next_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
     assertThat(deliveries.next(SHORT)).isEmpty();
     var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofMinutes(1)));

@@ -24,7 +24,8 @@ public final class Containers {
   /** Where a Redis listens, started at first use and shared by all tests of a JVM. */
   public static String redisUrl() {
     requireDocker();
-    return "redis://%s:%d".formatted(Redis.CONTAINER.getHost(), Redis.CONTAINER.getMappedPort(REDIS_PORT));
+    return "redis://%s:%d"
+        .formatted(Redis.CONTAINER.getHost(), Redis.CONTAINER.getMappedPort(REDIS_PORT));
   }
 
   /** Where a ClickHouse listens; user and password {@code sluice}. */
@@ -48,7 +49,14 @@ public final class Containers {
   private static final class Redis {
     static final GenericContainer<?> CONTAINER =
         new GenericContainer<>(image("redis-image", "redis:6.2"))
-            .withCommand("redis-server", "--appendonly", "yes", "--bind", "0.0.0.0", "--protected-mode", "no")
+            .withCommand(
+                "redis-server",
+                "--appendonly",
+                "yes",
+                "--bind",
+                "0.0.0.0",
+                "--protected-mode",
+                "no")
             .withExposedPorts(REDIS_PORT)
             .withStartupTimeout(START);
 

@@ -3,6 +3,7 @@ package dev.sluice.testkit;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
@@ -14,8 +15,8 @@ import dev.sluice.core.port.Spool.Tally;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
 import java.util.stream.IntStream;
@@ -35,6 +36,8 @@ public abstract class SpoolContract {
   /** Expanded bytes in one delivery. */
   protected static final int MAX_BYTES = 1 << 20;
 
+  private static final Set<Thread.State> BLOCKED =
+      Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
   private static final Duration PATIENCE = Duration.ofSeconds(5);
   private static final Duration SHORT = Duration.ofMillis(50);
 
@@ -113,7 +116,8 @@ public abstract class SpoolContract {
   void next_appendWhileWaiting_endsTheWait() throws Exception {
     var deliveries = restarted();
     assertThat(deliveries.next(SHORT)).isEmpty();
-    var waiting = inBackground(() -> deliveries.next(Duration.ofSeconds(30)));
+    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofSeconds(30)));
+    startAndAwaitBlocked(waiting);
     var batch = LogBatches.of(1);
     long start = System.nanoTime();
 
@@ -129,7 +133,7 @@ public abstract class SpoolContract {
     var deliveries = restarted();
     assertThat(deliveries.next(SHORT)).isEmpty();
     var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofSeconds(2)));
-    var thread = Thread.ofVirtual().start(waiting);
+    var thread = startAndAwaitBlocked(waiting);
 
     thread.interrupt();
 
@@ -235,7 +239,9 @@ public abstract class SpoolContract {
   @Test
   void next_moreThanMaxBytes_splits() throws Exception {
     var batches =
-        IntStream.range(0, 5).mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 5 * 2)).toList();
+        IntStream.range(0, 5)
+            .mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 5 * 2))
+            .toList();
     append(batches);
 
     var delivered = drain(restarted());
@@ -348,10 +354,10 @@ public abstract class SpoolContract {
     }
   }
 
-  private static <T> FutureTask<T> inBackground(Callable<T> task) {
-    var future = new FutureTask<>(task);
-    Thread.ofVirtual().start(future);
-    return future;
+  private static Thread startAndAwaitBlocked(FutureTask<?> task) {
+    var thread = Thread.ofVirtual().start(task);
+    await().until(() -> BLOCKED.contains(thread.getState()));
+    return thread;
   }
 
   private static LogBatch expandedTo(LogBatch batch, int bytes) {

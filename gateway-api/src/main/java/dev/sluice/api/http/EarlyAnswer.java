@@ -98,7 +98,7 @@ final class EarlyAnswer {
         return;
       }
       closed = promise;
-      end = 
+      end =
           context
               .executor()
               .schedule(() -> context.close(), PATIENCE.toSeconds(), TimeUnit.SECONDS);

@@ -103,8 +103,7 @@ final class NativeLogsHandler {
         .toList();
   }
 
-  private static Mono<ServerResponse> answer(
-      Ingested.Accepted result, List<Rejection> rejected) {
+  private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
     if (result.accepted() == 0) {
       return Problem.of(
           HttpStatus.BAD_REQUEST,

@@ -81,8 +81,7 @@ class ContentEncodingTest {
     assertThatThrownBy(() -> ContentEncoding.of(header))
         .isInstanceOfSatisfying(
             RequestRefused.class,
-            refused ->
-                assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
+            refused -> assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
   }
 
   @ParameterizedTest
@@ -134,8 +133,7 @@ class ContentEncodingTest {
 
     for (int extra = 1; extra < 40; extra++) {
       var longer = joined(whole, "x".repeat(extra).getBytes(UTF_8));
-      assertThatThrownBy(() -> decode(encoding, longer, LIMIT))
-          .isInstanceOf(RequestRefused.class);
+      assertThatThrownBy(() -> decode(encoding, longer, LIMIT)).isInstanceOf(RequestRefused.class);
     }
   }
 
@@ -173,8 +171,7 @@ class ContentEncodingTest {
     var second = Compressed.gzip("two".getBytes(UTF_8));
 
     for (int length = 1; length < second.length; length++) {
-      var torn =
-          joined(Compressed.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
+      var torn = joined(Compressed.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
       assertThatThrownBy(() -> decode(ContentEncoding.GZIP, torn, LIMIT))
           .isInstanceOf(RequestRefused.class);
     }

@@ -29,24 +29,60 @@ import org.junit.jupiter.api.Timeout;
 /** What holds for whatever clients send: drawn at random, the same in every run. */
 @Timeout(60)
 class DecodersTest {
-  private static final Limits LIMITS =
-      new Limits(1 << 20, 100, 1 << 22, 200, 8, 24, 60, 40, 4);
+  private static final Limits LIMITS = new Limits(1 << 20, 100, 1 << 22, 200, 8, 24, 60, 40, 4);
 
   /** Bits of rows, right and wrong ones. */
   private static final String[] VALUES = {
-    "null", "true", "0", "-1", "17", "25", "1700000000", "1700000000.5", "9223372036854775808",
-    "1e999", "1e-999999999", "\"\"", "\"error\"", "\"2024-05-06T07:08:09Z\"", "\"\\ud800\"",
-    "\"\\u0000\"", "\"é漢😀\"", "\"0123456789abcdef\"", "\"0123456789abcdef0123456789abcdef\"",
-    "[]", "{}", "[1,[2,[3,[4,[5]]]]]", "{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":1}}}}}",
-    "{\"name\":\"n\",\"version\":\"v\",\"attributes\":{\"a\":1}}", "{\"k\":\"v\",\"k\":2}",
-    "\"" + "x".repeat(41) + "\"", "\"" + "y".repeat(61) + "\"", "\"" + "z".repeat(201) + "\"",
+    "null",
+    "true",
+    "0",
+    "-1",
+    "17",
+    "25",
+    "1700000000",
+    "1700000000.5",
+    "9223372036854775808",
+    "1e999",
+    "1e-999999999",
+    "\"\"",
+    "\"error\"",
+    "\"2024-05-06T07:08:09Z\"",
+    "\"\\ud800\"",
+    "\"\\u0000\"",
+    "\"é漢😀\"",
+    "\"0123456789abcdef\"",
+    "\"0123456789abcdef0123456789abcdef\"",
+    "[]",
+    "{}",
+    "[1,[2,[3,[4,[5]]]]]",
+    "{\"a\":{\"b\":{\"c\":{\"d\":{\"e\":1}}}}}",
+    "{\"name\":\"n\",\"version\":\"v\",\"attributes\":{\"a\":1}}",
+    "{\"k\":\"v\",\"k\":2}",
+    "\"" + "x".repeat(41) + "\"",
+    "\"" + "y".repeat(61) + "\"",
+    "\"" + "z".repeat(201) + "\"",
     "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5,\"f\":6,\"g\":7,\"h\":8,\"i\":9}",
   };
 
   private static final String[] FIELDS = {
-    "timestamp", "observed_timestamp", "severity", "severity_number", "severity_text", "service",
-    "host", "resource", "scope", "trace_id", "span_id", "flags", "event_name", "body", "body",
-    "attributes", "attributes", "unknown",
+    "timestamp",
+    "observed_timestamp",
+    "severity",
+    "severity_number",
+    "severity_text",
+    "service",
+    "host",
+    "resource",
+    "scope",
+    "trace_id",
+    "span_id",
+    "flags",
+    "event_name",
+    "body",
+    "body",
+    "attributes",
+    "attributes",
+    "unknown",
   };
 
   private static String row(Random random) {

@@ -248,7 +248,10 @@ class NativeLogsTest {
             [{"trace_id":[[1],{"a":[]}],"severity":{"x":{}},"flags":[],"body":"x"},
              {"body":"good"}]""");
 
-    assertThat(payload.refused()).singleElement().extracting(Rejection::field).isEqualTo("trace_id");
+    assertThat(payload.refused())
+        .singleElement()
+        .extracting(Rejection::field)
+        .isEqualTo("trace_id");
     assertThat(bodies(payload)).containsExactly("good");
     assertThat(payload.rows()).startsWith(1);
   }
@@ -265,7 +268,12 @@ class NativeLogsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"{\"body\":\"\"}", "{\"attributes\":{}}", "{\"event_name\":\"e\"}", "{\"body\":0}"})
+      strings = {
+        "{\"body\":\"\"}",
+        "{\"attributes\":{}}",
+        "{\"event_name\":\"e\"}",
+        "{\"body\":0}"
+      })
   void ofJson_rowWithAnyContent_isTaken(String row) {
     assertThat(json(row).refusedCount()).isZero();
   }
@@ -274,9 +282,7 @@ class NativeLogsTest {
   void ofJson_rowsThatAreNoObjects_areVerdicts() {
     var payload = json("[1,\"a\",null,true,[{\"body\":1}],{\"body\":\"good\"},2.5]");
 
-    assertThat(payload.refused())
-        .extracting(Rejection::index)
-        .containsExactly(0, 1, 2, 3, 4, 6);
+    assertThat(payload.refused()).extracting(Rejection::index).containsExactly(0, 1, 2, 3, 4, 6);
     assertThat(payload.refused()).allMatch(v -> v.reason().equals("is not an object"));
     assertThat(bodies(payload)).containsExactly("good");
   }
@@ -387,14 +393,15 @@ class NativeLogsTest {
   @Test
   void ofEither_byteOrderMarkInFront_isPassedOver() {
     assertThat(bodies(json("\uFEFF{\"body\":\"a\"}"))).containsExactly("a");
-    assertThat(bodies(ndjson("\uFEFF{\"body\":\"a\"}\n{\"body\":\"b\"}"))).containsExactly("a", "b");
+    assertThat(bodies(ndjson("\uFEFF{\"body\":\"a\"}\n{\"body\":\"b\"}")))
+        .containsExactly("a", "b");
   }
 
   @Test
   void ofEither_anotherUnicodeEncoding_isMalformed() {
-    for (var charset : List.of(StandardCharsets.UTF_16BE,
-        StandardCharsets.UTF_16LE,
-        Charset.forName("UTF-32BE"))) {
+    for (var charset :
+        List.of(
+            StandardCharsets.UTF_16BE, StandardCharsets.UTF_16LE, Charset.forName("UTF-32BE"))) {
       assertThatThrownBy(
               () -> NativeLogs.ofJson("{\"body\":\"a\"}".getBytes(charset), Limits.DEFAULT))
           .isInstanceOf(RequestRefused.class);
@@ -448,8 +455,7 @@ class NativeLogsTest {
       BiFunction<byte[], Limits, OtlpPayload> decoder, String body, String place) {
     assertThatThrownBy(() -> decoder.apply(body.getBytes(UTF_8), Limits.DEFAULT))
         .isInstanceOfSatisfying(
-            RequestRefused.class,
-            e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
+            RequestRefused.class, e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
         .hasMessageContaining(place);
   }
 
@@ -549,7 +555,9 @@ class NativeLogsTest {
 
           var verdicts = walked(payload);
           assertThat(verdicts).hasSize(2).endsWith("good");
-          assertThat(verdicts.getFirst().equals("good")).as("depth " + depth).isEqualTo(depth <= most);
+          assertThat(verdicts.getFirst().equals("good"))
+              .as("depth " + depth)
+              .isEqualTo(depth <= most);
         }
       }
     }

@@ -88,8 +88,7 @@ class OtlpJsonTest {
     "null, 0",
   })
   void read_severityNumber_isIntegerOrName(String json, int number) throws Exception {
-    assertThat(log("{\"severityNumber\":" + json + "}").getSeverityNumberValue())
-        .isEqualTo(number);
+    assertThat(log("{\"severityNumber\":" + json + "}").getSeverityNumberValue()).isEqualTo(number);
   }
 
   @ParameterizedTest
@@ -240,8 +239,7 @@ class OtlpJsonTest {
   private static void assertMalformed(String json, String place) {
     assertThatThrownBy(() -> read(json))
         .isInstanceOfSatisfying(
-            RequestRefused.class,
-            e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
+            RequestRefused.class, e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
         .hasMessageContaining("malformed")
         .hasMessageContaining(place.toLowerCase(Locale.ROOT));
   }

@@ -1,0 +1,40 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** docs/operations.md names the metrics that the gateway has, no more and no fewer. */
+class OperationsDocIT {
+  private static final Pattern DOCUMENTED =
+      Pattern.compile("^\\| `(sluice_[a-z_]+)` \\|", Pattern.MULTILINE);
+  private static final Pattern EXPORTED =
+      Pattern.compile("^# TYPE (sluice_[a-z_]+) ", Pattern.MULTILINE);
+
+  @Test
+  void document_metrics_areThoseOfTheGateway() throws IOException {
+    var gateway = Gateway.shared();
+    gateway.postLogs("{\"body\":\"meters exist from the first log on\"}");
+    var document = Files.readString(Path.of("../docs/operations.md"));
+
+    var exported = gateway.get(gateway.management("/actuator/prometheus")).body();
+
+    assertThat(names(EXPORTED, exported)).isEqualTo(names(DOCUMENTED, document)).isNotEmpty();
+  }
+
+  /** The largest value of a distribution is a family of its own to Prometheus, not to a reader. */
+  private static TreeSet<String> names(Pattern pattern, String text) {
+    return pattern
+        .matcher(text)
+        .results()
+        .map(result -> result.group(1))
+        .filter(name -> !name.endsWith("_max"))
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+}
