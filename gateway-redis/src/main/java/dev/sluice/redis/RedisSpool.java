@@ -166,7 +166,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
         .protocolVersion(ProtocolVersion.RESP2) // one shape of replies from 6.2 on
         // fails what is under way when the connection ends, as well as what comes after: an append
         // that was answered with Busy and sent again would be there twice
-        .disconnectedBehavior(DisconnectedBehavior.DEFAULT)
+        .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MAX_COMMANDS)
         .socketOptions(
             SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).keepAlive(true).build())

@@ -89,17 +89,31 @@ class RedisTroubleTest {
     }
   }
 
+  /** With so much patience only the loss of the connection can end the wait. */
   @Test
   void append_connectionLostUnderWay_isBusyAndNotSentAgain() {
-    assertThat(append(LogBatches.of(1))).isEqualTo(new Appended.Accepted());
-    keys.redis().clientPause(60_000);
-    var underWay = spool.append(LogBatches.of(1)).toCompletableFuture();
-    Engines.redis().kill();
+    var settings =
+        new RedisSpool.Settings(
+            Engines.redis().url(),
+            1,
+            keys.prefix,
+            "sluice",
+            "one",
+            BOUNDS,
+            Duration.ofMinutes(2),
+            Duration.ofMinutes(1));
+    try (var patient = new RedisSpool(settings, InstantSource.system())) {
+      assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isEqualTo(new Appended.Accepted());
+      keys.redis().clientPause(60_000);
+      var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
+      Engines.redis().kill();
 
-    assertThat(underWay.join()).isInstanceOf(Appended.Busy.class);
+      assertThat(underWay.join()).isInstanceOf(Appended.Busy.class);
 
-    await().until(() -> append(LogBatches.of(1)) instanceof Appended.Accepted);
-    assertThat(spool.tally().accepted()).isLessThanOrEqualTo(2);
+      await().until(() -> append(LogBatches.of(1)) instanceof Appended.Accepted);
+      assertThat(spool.tally().accepted()).isLessThanOrEqualTo(2);
+    }
   }
 
   @Test
