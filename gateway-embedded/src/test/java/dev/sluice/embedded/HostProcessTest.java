@@ -73,7 +73,7 @@ class HostProcessTest {
 
   @Test
   void ready_engineThatFails_tellsStatusAndLastLines() throws Exception {
-    HostProcess host = start("echo first; echo reason one >&2; echo reason two >&2; exit 7");
+    HostProcess host = start("echo first >&2; echo reason one >&2; echo reason two >&2; exit 7");
 
     assertThatIOException()
         .isThrownBy(() -> host.ready(PATIENCE))
