@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -29,7 +30,7 @@ class OperationsDocIT {
   }
 
   /** The largest value of a distribution is a family of its own to Prometheus, not to a reader. */
-  private static TreeSet<String> names(Pattern pattern, String text) {
+  private static Set<String> names(Pattern pattern, String text) {
     return pattern
         .matcher(text)
         .results()

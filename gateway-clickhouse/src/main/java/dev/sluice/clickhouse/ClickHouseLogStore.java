@@ -128,32 +128,31 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     schema.ensure();
     var logs = new ArrayList<StoredLog>();
     // one more than asked for tells whether there is more
-    read(LogQuery.late(query), query.limit() + 1, logs);
-    read(LogQuery.early(query), query.limit() + 1, logs);
-    if (logs.size() <= query.limit()) {
+    boolean cut =
+        read(LogQuery.late(query), query.limit() + 1, logs)
+            || read(LogQuery.early(query), query.limit() + 1, logs);
+    if (!cut && logs.size() <= query.limit()) {
       return new Page(List.copyOf(logs), null);
     }
-    var page = List.copyOf(logs.subList(0, query.limit()));
+    var page = List.copyOf(logs.subList(0, Math.min(logs.size(), query.limit())));
     var last = page.getLast();
     return new Page(page, new Position(last.timeNanos(), last.id()));
   }
 
-  private void read(@Nullable LogQuery query, int limit, List<StoredLog> into)
+  /** Whether it ended before the query's last log, because of their size. */
+  private boolean read(@Nullable LogQuery query, int limit, List<StoredLog> into)
       throws InterruptedException {
     if (query == null || into.size() >= limit) {
-      return;
+      return false;
     }
     var sql = query.sql(limit - into.size());
     try {
-      http.query(
+      return http.query(
           sql,
           query.parameters(),
           Map.of("max_memory_usage", QUERY_MEMORY, "use_uncompressed_cache", "0"),
           settings.queryTimeout(),
-          in -> {
-            RowBinary.readLogs(in, into);
-            return into;
-          });
+          in -> RowBinary.readLogs(in, into));
     } catch (ClickHouseFailed e) {
       if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
         schema.doubt();

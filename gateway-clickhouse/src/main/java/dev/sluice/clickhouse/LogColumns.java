@@ -87,11 +87,14 @@ final class LogColumns implements OtlpSink {
   void fill(List<LogBatch> batches, Pass taking) throws Unstorable {
     clear();
     pass = taking;
-    for (var next : batches) {
-      walk(next);
+    try {
+      for (var next : batches) {
+        walk(next);
+      }
+    } finally {
+      batch = null; // this object outlives the delivery, which is large
+      pass = null;
     }
-    batch = null; // this object outlives the delivery, which is large
-    pass = null;
   }
 
   private void clear() {

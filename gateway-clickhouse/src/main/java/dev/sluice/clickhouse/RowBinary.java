@@ -15,18 +15,26 @@ import java.util.Map;
 
 /** Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} selects. */
 final class RowBinary {
+  /** A page of large logs ends early: it is held as text, and once more as its JSON. */
+  private static final long MAX_BYTES = 16 << 20;
+
   private final DataInputStream in;
+  private long bytes;
 
   private RowBinary(InputStream in) {
     this.in = new DataInputStream(new BufferedInputStream(in, 1 << 16));
   }
 
-  /** Appends all logs of the stream. */
-  static void readLogs(InputStream in, List<StoredLog> into) throws IOException {
+  /** Appends the logs of the stream; whether it stopped before the end, for their size. */
+  static boolean readLogs(InputStream in, List<StoredLog> into) throws IOException {
     var rows = new RowBinary(in);
     for (int first; (first = rows.in.read()) >= 0; ) {
       into.add(rows.log(first));
+      if (rows.bytes > MAX_BYTES) {
+        return true;
+      }
     }
+    return false;
   }
 
   private StoredLog log(int first) throws IOException {
@@ -82,6 +90,7 @@ final class RowBinary {
     if (bytes.length < length) {
       throw new EOFException("the answer ends within a string");
     }
+    this.bytes += length;
     return new String(bytes, UTF_8);
   }
 

@@ -36,12 +36,12 @@ final class Gathering {
     if (!isEmpty()
         && (isFull()
             || records + batch.records() > bounds.maxRecords()
-            || bytes + batch.expandedBytes() > bounds.maxBytes())) {
+            || bytes + batch.weight() > bounds.maxBytes())) {
       return false;
     }
     entries.add(entry);
     records += batch.records();
-    bytes += batch.expandedBytes();
+    bytes += batch.weight();
     return true;
   }
 

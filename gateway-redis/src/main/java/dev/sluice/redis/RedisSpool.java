@@ -74,7 +74,12 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
       requireName("instance", instance);
       requireMillisecond("claim-idle", claimIdle);
       requireMillisecond("command-timeout", commandTimeout);
-      var _ = RedisURI.create(url); // refuses what it cannot read
+      try {
+        var _ = RedisURI.create(url);
+      } catch (IllegalArgumentException _) {
+        // its message would hold the url, and the url may hold a password
+        throw new IllegalArgumentException("the url of Redis cannot be read");
+      }
     }
 
     /** What holds when nothing else is said: one shard, keys and group {@code sluice}. */
@@ -233,6 +238,9 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
     }
     if ("1".equals(info.get("loading"))) {
       return Optional.of("Redis is loading its data");
+    }
+    if ("0".equals(info.get("aof_enabled"))) {
+      return Optional.of("Redis keeps no append-only file: set appendonly yes");
     }
     if ("err".equals(info.get("aof_last_write_status"))) {
       return Optional.of("Redis cannot write its append-only file");

@@ -153,7 +153,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
     long bytes = 0;
     for (var entry = waiting.peek(); entry != null; entry = waiting.peek()) {
       records += entry.batch().records();
-      bytes += entry.batch().expandedBytes();
+      bytes += entry.batch().weight();
       if (!taken.isEmpty() && (records > maxRecords || bytes > maxBytes)) {
         break;
       }

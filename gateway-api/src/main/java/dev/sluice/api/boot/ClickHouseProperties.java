@@ -36,4 +36,10 @@ record ClickHouseProperties(
     Setting.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
     Setting.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
   }
+
+  /** Without the password. */
+  @Override
+  public String toString() {
+    return "ClickHouseProperties[url=%s, user=%s, database=%s]".formatted(url, user, database);
+  }
 }

@@ -4,12 +4,14 @@ import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
+import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.ApplicationListener;
@@ -26,6 +28,8 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
   /** Below the web servers' phases: started before them, stopped after them. */
   private static final int PHASE = 0;
 
+  private static final Duration MIGRATION = Duration.ofSeconds(10);
+
   private final RedisSpool spool;
   private final ClickHouseLogStore store;
   private final DeliveryMeter meter;
@@ -34,6 +38,7 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
   private final DeliveryProperties settings;
   private final Duration budget;
   private volatile List<DeliveryWorker> workers = List.of();
+  private volatile List<RedisDeliveries> deliveries = List.of();
   private volatile long deadline = Long.MAX_VALUE;
 
   DeliveryLifecycle(
@@ -61,7 +66,8 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    for (int shard = 0; shard < shards; shard++) {
+    deliveries = IntStream.range(0, shards).mapToObj(spool::deliveries).toList();
+    for (var source : deliveries) {
       var backoff =
           new Backoff(
               settings.firstPause(),
@@ -70,20 +76,36 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
               RandomGenerator.getDefault());
       started.add(
           DeliveryWorker.start(
-              String.valueOf(shard), spool.deliveries(shard), store, meter, backoff, clock));
+              String.valueOf(started.size()), source, store, meter, backoff, clock));
     }
     workers = List.copyOf(started);
   }
 
   /** So that the tables are there before the first log; without ClickHouse it is made up for. */
   private void migrate() {
+    var migration =
+        Thread.ofVirtual()
+            .name("migration")
+            .start(
+                () -> {
+                  try {
+                    store.migrate();
+                  } catch (InterruptedException _) {
+                    Thread.currentThread().interrupt();
+                  } catch (RuntimeException e) {
+                    LOG.warn("the tables are made when ClickHouse can: {}", e.getMessage());
+                  }
+                });
     try {
-      store.migrate();
+      migration.join(MIGRATION); // logs are taken whatever ClickHouse does
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
-      LOG.warn("the tables are made as soon as ClickHouse can: {}", e.getMessage());
     }
+  }
+
+  /** Spool entries that this release cannot read; they stay pending. */
+  int unreadable() {
+    return deliveries.stream().mapToInt(RedisDeliveries::unreadable).sum();
   }
 
   /** The budget counts from the moment the end was asked for, whatever the doors need of it. */

@@ -15,7 +15,7 @@ import org.springframework.util.unit.DataSize;
  * @param maxAttributes attributes of one record, resource or scope
  * @param maxKey an attribute's key
  * @param maxValue an attribute's value
- * @param maxName service, host, scope, event and severity names and schema URLs
+ * @param maxName scope, event and severity names and schema URLs; service and host are attributes
  * @param maxNesting depth of lists and maps in a body or an attribute, at most 64
  */
 @ConfigurationProperties("sluice.limits")

@@ -26,4 +26,10 @@ record RedisProperties(
     Setting.requirePositive("sluice.redis.timeout", timeout);
     Setting.requirePositive("sluice.redis.claim-idle", claimIdle);
   }
+
+  /** Without the url, which may hold a password. */
+  @Override
+  public String toString() {
+    return "RedisProperties[shards=%d]".formatted(shards);
+  }
 }

@@ -17,7 +17,9 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Timer;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.InstantSource;
@@ -200,6 +202,15 @@ class Wiring {
   @Bean
   GatewayGauges gauges(RedisSpool spool, MemoryBudget budget) {
     return new GatewayGauges(spool, budget);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder unreadableEntries(DeliveryLifecycle delivery) {
+    return registry ->
+        Gauge.builder("sluice.spool.unreadable", delivery, DeliveryLifecycle::unreadable)
+            .description("Spool entries that this release cannot read; they stay pending")
+            .register(registry);
   }
 
   @Bean

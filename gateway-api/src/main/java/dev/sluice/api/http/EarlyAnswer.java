@@ -94,16 +94,20 @@ final class EarlyAnswer {
     @Override
     public void close(ChannelHandlerContext context, ChannelPromise promise) {
       if (closed != null || !(context.channel() instanceof DuplexChannel channel)) {
-        context.close(promise);
+        var _ = context.close(promise);
         return;
       }
       closed = promise;
       end =
           context
               .executor()
-              .schedule(() -> context.close(), PATIENCE.toSeconds(), TimeUnit.SECONDS);
+              .schedule(() -> giveUp(context), PATIENCE.toSeconds(), TimeUnit.SECONDS);
       var _ = channel.shutdownOutput();
       channel.config().setAutoRead(true);
+    }
+
+    private static void giveUp(ChannelHandlerContext context) {
+      var _ = context.close();
     }
 
     @Override
@@ -115,7 +119,7 @@ final class EarlyAnswer {
       dropped += message instanceof ByteBuf bytes ? bytes.readableBytes() : 0;
       ReferenceCountUtil.release(message);
       if (dropped > MOST_BYTES) {
-        context.close();
+        giveUp(context);
       }
     }
 

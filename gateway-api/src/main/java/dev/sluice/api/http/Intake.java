@@ -41,6 +41,7 @@ final class Intake {
             reservation ->
                 bodies
                     .read(request, reservation)
+                    .doOnError(RequestRefused.class, e -> unusable(entrance, e))
                     .flatMap(body -> handIn(entrance, body, decoder, reservation)),
             Reservation::close)
         .map(Intake::accepted)
@@ -52,7 +53,7 @@ final class Intake {
       byte[] body,
       Function<byte[], OtlpPayload> decoder,
       Reservation reservation) {
-    var payload = decoder.apply(body);
+    var payload = decoded(entrance, body, decoder);
     if (payload.bytes() != body) {
       reservation.add(payload.bytes().length);
     }
@@ -65,6 +66,21 @@ final class Intake {
     } catch (RuntimeException e) {
       inHand.close();
       throw e;
+    }
+  }
+
+  private OtlpPayload decoded(String entrance, byte[] body, Function<byte[], OtlpPayload> decoder) {
+    try {
+      return decoder.apply(body);
+    } catch (RequestRefused e) {
+      unusable(entrance, e);
+      throw e;
+    }
+  }
+
+  private void unusable(String entrance, RequestRefused refused) {
+    if (refused.retryAfter() == null) { // a client that may come again is not to blame
+      ingest.unusable(entrance);
     }
   }
 

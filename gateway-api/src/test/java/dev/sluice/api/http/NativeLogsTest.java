@@ -24,6 +24,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -337,8 +338,9 @@ class NativeLogsTest {
 
     var expected = new ArrayList<String>();
     var bodies = bodies(payload);
+    int[] places = Objects.requireNonNull(payload.rows());
     for (int i = 0; i < bodies.size(); i++) {
-      expected.add(Integer.toString(payload.rows()[i]));
+      expected.add(Integer.toString(places[i]));
     }
     assertThat(bodies).hasSize(666).isEqualTo(expected);
     assertThat(payload.refusedCount()).isEqualTo(334);

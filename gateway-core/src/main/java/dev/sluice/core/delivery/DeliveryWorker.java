@@ -92,6 +92,10 @@ public final class DeliveryWorker implements AutoCloseable {
       deliver(next.get());
     } catch (RuntimeException e) {
       postponed(e.toString());
+    } catch (Error e) {
+      // out of memory, most likely, and of somebody else's making: to end would stop the shard
+      LOG.log(Level.ERROR, "delivery failed, it is tried again", e);
+      postponed(e.toString());
     }
     return true;
   }

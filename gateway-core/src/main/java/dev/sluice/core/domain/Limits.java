@@ -17,7 +17,8 @@ package dev.sluice.core.domain;
  * @param maxAttributes attributes of one record, resource or scope; at most 1024
  * @param maxKeyBytes an attribute's key
  * @param maxValueBytes an attribute's value
- * @param maxNameBytes service, host, scope, event and severity names and schema URLs
+ * @param maxNameBytes scope, event and severity names and schema URLs; service and host are
+ *     attributes
  * @param maxNesting depth of lists and maps in a body or an attribute; at most 64
  */
 public record Limits(

@@ -45,4 +45,9 @@ public record LogBatch(
       throw new IllegalArgumentException("a batch of " + records + " records");
     }
   }
+
+  /** What it takes to deliver the batch: its bytes hold refused records and unknown fields too. */
+  public int weight() {
+    return Math.max(expandedBytes, otlp.length);
+  }
 }

@@ -165,7 +165,7 @@ final class Coalescer {
     CompletionStage<Appended> appended;
     try {
       appended = spool.append(together(parts));
-    } catch (RuntimeException e) {
+    } catch (Throwable e) { // whatever it is, those who wait are answered and the next may try
       appended = CompletableFuture.failedFuture(e);
     }
     return appended

@@ -95,16 +95,18 @@ public final class IngestLogs {
     if (walker == null) {
       walker = new OtlpWalker(limits);
     }
+    int records;
+    long expanded;
     try {
       walker.walk(payload.bytes(), 0, payload.length(), judge);
+      records = walker.records();
+      expanded = walker.expandedBytes();
     } catch (MalformedOtlp e) {
       meter.malformed(entrance);
       return done(new Ingested.Malformed(String.valueOf(e.getMessage())));
     } finally {
-      walkers.add(walker);
+      walkers.add(walker); // another thread's from here on
     }
-    int records = walker.records();
-    long expanded = walker.expandedBytes();
     int total = records + payload.refusedCount();
     if (total > limits.maxRecords()) {
       meter.malformed(entrance);
@@ -156,6 +158,11 @@ public final class IngestLogs {
                     yield new Ingested.Busy(retryAfter);
                   }
                 });
+  }
+
+  /** Counts a request that an entrance had to refuse before there were any records to judge. */
+  public void unusable(String entrance) {
+    meter.malformed(entrance);
   }
 
   private static CompletionStage<Ingested> done(Ingested ingested) {
