@@ -30,7 +30,14 @@ record LimitsProperties(
     @DefaultValue("1KB") DataSize maxName,
     @DefaultValue("32") int maxNesting) {
 
+  /** What a spool entry can hold. */
+  private static final DataSize MAX_REQUEST = DataSize.ofMegabytes(512);
+
   LimitsProperties {
+    if (maxRequest.compareTo(MAX_REQUEST) > 0) {
+      throw new IllegalArgumentException(
+          "sluice.limits.max-request must be at most 512MB, is " + maxRequest);
+    }
     Setting.requirePositive("sluice.limits.max-records", maxRecords);
     Setting.requirePositive("sluice.limits.max-attributes", maxAttributes);
     Setting.requirePositive("sluice.limits.max-nesting", maxNesting);

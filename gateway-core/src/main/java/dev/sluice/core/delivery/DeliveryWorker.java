@@ -61,9 +61,7 @@ public final class DeliveryWorker implements AutoCloseable {
     return worker;
   }
 
-  /**
-   * False once the loop has ended, by {@link #close} or by an {@link Error}: readiness follows it.
-   */
+  /** False once the loop has ended; readiness follows it. */
   public boolean alive() {
     return thread.isAlive();
   }

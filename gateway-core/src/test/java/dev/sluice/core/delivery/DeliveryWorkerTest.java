@@ -256,16 +256,21 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void alive_afterAnError_isFalse() throws Exception {
+  void deliver_anError_isHandedOutAgainToo() throws Exception {
     store.then(
         () -> {
-          throw new AssertionError("thrown by the test");
+          throw new OutOfMemoryError("thrown by the test");
         });
     deliveries.offer("1-0", 1);
-    assertThat(next(1)).containsExactly("store 1-0");
 
-    assertThat(worker.end(LONG)).as("it ended, but nothing is stored").isFalse();
-    assertThat(worker.alive()).isFalse();
+    assertThat(next(5))
+        .containsExactly(
+            "store 1-0",
+            "postponed java.lang.OutOfMemoryError: thrown by the test",
+            "pause 100",
+            "store 1-0",
+            "settle 1-0");
+    assertThat(worker.alive()).isTrue();
   }
 
   @Test
