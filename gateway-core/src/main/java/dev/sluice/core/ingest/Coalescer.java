@@ -110,14 +110,15 @@ final class Coalescer {
 
   /** Call with the lock held. */
   private List<Part> take() {
-    var taken = waiting;
-    if (!taken.isEmpty()) {
-      waiting = new ArrayList<>();
-      records = 0;
-      bytes = 0;
-      round++;
-      underWay++;
+    if (waiting.isEmpty()) {
+      return List.of(); // never the list itself: others add to it as soon as the lock is free
     }
+    var taken = waiting;
+    waiting = new ArrayList<>();
+    records = 0;
+    bytes = 0;
+    round++;
+    underWay++;
     return taken;
   }
 
