@@ -412,6 +412,50 @@ class CoalescerTest {
     assertThat(appended.sum()).isEqualTo((long) threads * each);
   }
 
+  /** A walker that is given back too early counts another request's records. */
+  @Test
+  void accept_manyThreadsWithRequestsOfManySizes_eachIsToldItsOwnCount() throws Exception {
+    int threads = 4;
+    int each = 20_000;
+    var appended = new LongAdder();
+    var ingest =
+        new IngestLogs(
+            new ImmediateSpool(batch -> appended.add(batch.records())),
+            Limits.DEFAULT,
+            new IngestLogs.Coalescing(1, 1, WAIT),
+            time,
+            (_, _) -> {},
+            new CountingMeter());
+    var bodies = new ArrayList<byte[]>();
+    for (int size = 0; size < threads; size++) {
+      bodies.add(Logs.request(Collections.nCopies(size * size, "x").toArray(String[]::new)));
+    }
+    var start = new CyclicBarrier(threads);
+    var tasks = new ArrayList<Callable<Long>>();
+    for (int size = 0; size < threads; size++) {
+      var body = bodies.get(size);
+      int expected = size * size;
+      tasks.add(
+          () -> {
+            start.await();
+            long wrong = 0;
+            for (int i = 0; i < each; i++) {
+              var answer = ingest.accept("many", OtlpPayload.of(body)).toCompletableFuture().join();
+              wrong += answer.equals(new Ingested.Accepted(expected, List.of(), 0)) ? 0 : 1;
+            }
+            return wrong;
+          });
+    }
+
+    try (var pool = Executors.newFixedThreadPool(threads)) {
+      for (var done : pool.invokeAll(tasks)) {
+        assertThat(done.get()).isZero();
+      }
+    }
+
+    assertThat(appended.sum()).isEqualTo(each * (1L + 4 + 9));
+  }
+
   private static Coalescer.Part part() {
     return new Coalescer.Part(
         "t", 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
