@@ -78,4 +78,19 @@ class ClickHouseAwayIT {
     assertThat(Gateway.json(response).get("detail").asString()).contains("cannot be read");
     assertThat(response.body()).doesNotContain("Exception", "SELECT", "127.0.0.1");
   }
+
+  @Test
+  void ledger_clickHouseAway_is503AndTellsWhatIsKnown() {
+    gateway.postLogs(log("while away"));
+
+    var response = gateway.get(gateway.management("/actuator/ledger"));
+
+    assertThat(response.statusCode()).isEqualTo(503);
+    var ledger = Gateway.json(response);
+    assertThat(ledger.get("accepted").asLong()).isPositive();
+    assertThat(ledger.get("inFlight").asLong()).isPositive();
+    assertThat(ledger.get("stored").isNull()).isTrue();
+    assertThat(ledger.get("imbalance").isNull()).isTrue();
+    assertThat(ledger.get("away").get("store").asString()).isNotBlank();
+  }
 }

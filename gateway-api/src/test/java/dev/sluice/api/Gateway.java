@@ -143,24 +143,12 @@ public final class Gateway {
 
   HttpResponse<String> get(URI uri) {
     var request = HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(30)).build();
-    if (uri.getPort() != management("/").getPort()) {
-      return send(request, BodyHandlers.ofString());
-    }
-    // reactor-netty 1.3.7 forgets to read on when it is asked again at once on a kept connection
-    // (its issue 4361); our routes see to that, Spring's on this port do not
-    try (var client = HttpClient.newHttpClient()) {
-      return send(client, request, BodyHandlers.ofString());
-    }
+    return send(request, BodyHandlers.ofString());
   }
 
   static <T> HttpResponse<T> send(HttpRequest request, BodyHandler<T> handler) {
-    return send(CLIENT, request, handler);
-  }
-
-  private static <T> HttpResponse<T> send(
-      HttpClient client, HttpRequest request, BodyHandler<T> handler) {
     try {
-      return client.send(request, handler);
+      return CLIENT.send(request, handler);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } catch (InterruptedException e) {

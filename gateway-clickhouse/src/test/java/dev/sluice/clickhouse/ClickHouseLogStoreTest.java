@@ -6,12 +6,19 @@ import dev.sluice.testkit.LogStoreContract;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
-final class ClickHouseLogStoreTest extends LogStoreContract {
-  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+class ClickHouseLogStoreTest extends LogStoreContract {
+  private final ClickHouseSettings settings = settings();
+  private final ClickHouseLogStore store = new ClickHouseLogStore(settings);
+
+  ClickHouseSettings settings() {
+    return Database.settings();
+  }
 
   @BeforeEach
   void empty() throws InterruptedException {
-    Database.empty();
+    try (var http = new ClickHouseHttp(settings)) {
+      Database.empty(http);
+    }
     store.migrate();
   }
 

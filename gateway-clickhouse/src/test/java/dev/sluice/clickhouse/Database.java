@@ -18,8 +18,12 @@ final class Database {
   }
 
   static void empty() {
-    execute("DROP TABLE IF EXISTS otel_logs SYNC");
-    execute("DROP TABLE IF EXISTS sluice_migrations SYNC");
+    empty(HTTP);
+  }
+
+  static void empty(ClickHouseHttp http) {
+    http.execute("DROP TABLE IF EXISTS otel_logs SYNC");
+    http.execute("DROP TABLE IF EXISTS sluice_migrations SYNC");
   }
 
   static void execute(String sql) {

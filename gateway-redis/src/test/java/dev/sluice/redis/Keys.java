@@ -10,14 +10,24 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.UUID;
 
-/** Keys of one test in the shared Redis, and what Redis itself says of them. */
+/** Keys of one test in a Redis, the shared one unless told, and what Redis itself says of them. */
 final class Keys implements AutoCloseable {
   static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(5);
 
   final String prefix = "test-" + UUID.randomUUID();
-  final RedisClient client = RedisClient.create(Engines.redis().url());
-  final StatefulRedisConnection<byte[], byte[]> connection =
-      client.connect(ByteArrayCodec.INSTANCE);
+  final String url;
+  final RedisClient client;
+  final StatefulRedisConnection<byte[], byte[]> connection;
+
+  Keys() {
+    this(Engines.redis().url());
+  }
+
+  Keys(String url) {
+    this.url = url;
+    client = RedisClient.create(url);
+    connection = client.connect(ByteArrayCodec.INSTANCE);
+  }
 
   RedisSpool.Settings settings(RedisDeliveries.Bounds bounds) {
     return settings("one", bounds, Duration.ofMinutes(2));
@@ -25,7 +35,7 @@ final class Keys implements AutoCloseable {
 
   RedisSpool.Settings settings(String instance, RedisDeliveries.Bounds bounds, Duration claimIdle) {
     return new RedisSpool.Settings(
-        Engines.redis().url(), 1, prefix, "sluice", instance, bounds, claimIdle, COMMAND_TIMEOUT);
+        url, 1, prefix, "sluice", instance, bounds, claimIdle, COMMAND_TIMEOUT);
   }
 
   RedisSpool spool(RedisSpool.Settings settings) {

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool;
+import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.SpoolContract;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,12 +11,16 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 
 class RedisSpoolTest extends SpoolContract {
-  final Keys keys = new Keys();
+  final Keys keys = new Keys(redisUrl());
   final RedisSpool spool =
       keys.spool(
           keys.settings(
               new RedisDeliveries.Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
   final List<Deliveries> opened = new ArrayList<>();
+
+  String redisUrl() {
+    return Engines.redis().url();
+  }
 
   @Override
   protected Spool spool() {

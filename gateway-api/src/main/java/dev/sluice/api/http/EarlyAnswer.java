@@ -22,9 +22,7 @@ import reactor.netty.http.server.HttpServerRequest;
 /**
  * Sees to what a request still sends when its answer is ready.
  *
- * <p>A short rest is read first. Not only is that polite: reactor-netty 1.3 forgets to read on when
- * a request that was queued behind another is answered before its own end was taken from the queue,
- * and the connection hangs.
+ * <p>A short rest is read first, so that the connection can be kept.
  *
  * <p>A long rest is not waited for, and its connection not kept. But to close a connection on which
  * bytes arrive is to reset it, and a reset throws away what the client has not read yet. So, after

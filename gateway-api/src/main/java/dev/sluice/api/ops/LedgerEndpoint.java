@@ -2,9 +2,13 @@ package dev.sluice.api.ops;
 
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.Spool;
-import java.util.concurrent.Callable;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
@@ -27,25 +31,49 @@ public final class LedgerEndpoint {
   }
 
   /**
-   * @param accepted log records ever accepted into the spool
-   * @param inFlight of those, in the spool now
-   * @param stored rows in the log table
-   * @param imbalance accepted - inFlight - stored
+   * @param accepted log records ever accepted into the spool; null while the spool is away
+   * @param inFlight of those, in the spool now; null while the spool is away
+   * @param stored rows in the log table; null while the store is away
+   * @param imbalance accepted - inFlight - stored; null while one of them is not known
+   * @param away who could not be asked, and why; empty when all answered
    */
-  public record Ledger(long accepted, long inFlight, long stored, long imbalance) {}
+  public record Ledger(
+      @Nullable Long accepted,
+      @Nullable Long inFlight,
+      @Nullable Long stored,
+      @Nullable Long imbalance,
+      Map<String, String> away) {}
 
+  /** 200 with all figures, or 503 with those that are known. */
   @ReadOperation
-  public Mono<Ledger> ledger() {
-    Callable<Ledger> count =
-        () -> {
-          var tally = spool.tally();
-          long stored = store.stored();
-          return new Ledger(
-              tally.accepted(),
-              tally.inFlight(),
-              stored,
-              tally.accepted() - tally.inFlight() - stored);
-        };
-    return Mono.fromCallable(count).subscribeOn(Schedulers.boundedElastic());
+  public Mono<WebEndpointResponse<Ledger>> ledger() {
+    return Mono.fromCallable(this::count).subscribeOn(Schedulers.boundedElastic());
+  }
+
+  private WebEndpointResponse<Ledger> count() {
+    var away = new LinkedHashMap<String, String>();
+    var tally = ask("spool", spool::tally, away);
+    var stored = ask("store", store::stored, away);
+    var ledger =
+        new Ledger(
+            tally == null ? null : tally.accepted(),
+            tally == null ? null : tally.inFlight(),
+            stored,
+            tally == null || stored == null ? null : tally.accepted() - tally.inFlight() - stored,
+            away);
+    return new WebEndpointResponse<>(
+        ledger,
+        away.isEmpty()
+            ? WebEndpointResponse.STATUS_OK
+            : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
+  }
+
+  private static <T> @Nullable T ask(String whom, Supplier<T> question, Map<String, String> away) {
+    try {
+      return question.get();
+    } catch (RuntimeException e) {
+      away.put(whom, String.valueOf(e.getMessage()));
+      return null;
+    }
   }
 }
