@@ -39,8 +39,7 @@ final class Intake {
     return Mono.using(
             () -> new Reservation(budget),
             reservation ->
-                bodies
-                    .read(request, reservation)
+                Mono.defer(() -> bodies.read(request, reservation))
                     .doOnError(RequestRefused.class, e -> unusable(entrance, e))
                     .flatMap(body -> handIn(entrance, body, decoder, reservation)),
             Reservation::close)
