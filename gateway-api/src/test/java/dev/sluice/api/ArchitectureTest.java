@@ -70,6 +70,20 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.api.http..", "org.springframework.http..");
 
   @ArchTest
+  static final ArchRule decodersKnowNoProtocol =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.api.decode..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.sluice.api.http..",
+              "dev.sluice.api.grpc..",
+              "io.grpc..",
+              "org.springframework..",
+              "reactor..");
+
+  @ArchTest
   static final ArchRule adaptersDoNotMeet =
       noClasses()
           .that()

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.Undecodable;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
@@ -71,9 +72,11 @@ final class Intake {
   private OtlpPayload decoded(String entrance, byte[] body, Function<byte[], OtlpPayload> decoder) {
     try {
       return decoder.apply(body);
-    } catch (RequestRefused e) {
-      unusable(entrance, e);
-      throw e;
+    } catch (Undecodable e) {
+      var refused =
+          e.tooLarge() ? RequestRefused.tooLarge(e.detail()) : RequestRefused.malformed(e.detail());
+      unusable(entrance, refused);
+      throw refused;
     }
   }
 

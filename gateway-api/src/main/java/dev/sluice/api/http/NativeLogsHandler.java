@@ -1,5 +1,7 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.NativeLogs;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.Ingested;

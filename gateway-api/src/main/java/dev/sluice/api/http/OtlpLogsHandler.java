@@ -1,5 +1,7 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.OtlpJson;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.OtlpAnswer;

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.Json;
 import dev.sluice.core.domain.Rejection;
 import java.time.Duration;
 import java.util.List;

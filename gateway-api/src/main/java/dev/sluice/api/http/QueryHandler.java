@@ -1,5 +1,7 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.IngestLogs;

@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import java.io.ByteArrayOutputStream;
 import java.util.function.Consumer;
@@ -11,7 +11,7 @@ import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 
 /** The one JSON reader and writer of this package: streaming, no objects in between. */
-final class Json {
+public final class Json {
 
   /**
    * Jackson's own limits would fail a whole request; ours give a verdict on one record. So its are
@@ -41,7 +41,7 @@ final class Json {
     return FACTORY.createParser(ObjectReadContext.empty(), text, offset, length);
   }
 
-  static byte[] write(Consumer<JsonGenerator> writer) {
+  public static byte[] write(Consumer<JsonGenerator> writer) {
     var out = new ByteArrayOutputStream(256);
     try (var json = FACTORY.createGenerator(ObjectWriteContext.empty(), out)) {
       writer.accept(json);

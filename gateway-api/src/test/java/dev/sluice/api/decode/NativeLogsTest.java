@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -30,7 +30,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.http.HttpStatus;
 
 class NativeLogsTest {
 
@@ -352,9 +351,7 @@ class NativeLogsTest {
 
     assertThat(NativeLogs.ofJson("[1,2,3]".getBytes(UTF_8), limits).refusedCount()).isEqualTo(3);
     assertThatThrownBy(() -> NativeLogs.ofJson("[1,2,3,4]".getBytes(UTF_8), limits))
-        .isInstanceOfSatisfying(
-            RequestRefused.class,
-            e -> assertThat(e.status()).isEqualTo(HttpStatus.CONTENT_TOO_LARGE));
+        .isInstanceOfSatisfying(Undecodable.class, e -> assertThat(e.tooLarge()).isTrue());
   }
 
   @Test
@@ -406,7 +403,7 @@ class NativeLogsTest {
             StandardCharsets.UTF_16BE, StandardCharsets.UTF_16LE, Charset.forName("UTF-32BE"))) {
       assertThatThrownBy(
               () -> NativeLogs.ofJson("{\"body\":\"a\"}".getBytes(charset), Limits.DEFAULT))
-          .isInstanceOf(RequestRefused.class);
+          .isInstanceOf(Undecodable.class);
     }
   }
 
@@ -456,8 +453,7 @@ class NativeLogsTest {
   private static void assertMalformed(
       BiFunction<byte[], Limits, OtlpPayload> decoder, String body, String place) {
     assertThatThrownBy(() -> decoder.apply(body.getBytes(UTF_8), Limits.DEFAULT))
-        .isInstanceOfSatisfying(
-            RequestRefused.class, e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
+        .isInstanceOfSatisfying(Undecodable.class, e -> assertThat(e.tooLarge()).isFalse())
         .hasMessageContaining(place);
   }
 
@@ -506,7 +502,7 @@ class NativeLogsTest {
     body[body.length - 1] = (byte) 0xFF;
 
     assertThatThrownBy(() -> NativeLogs.ofJson(body, Limits.DEFAULT))
-        .isInstanceOf(RequestRefused.class)
+        .isInstanceOf(Undecodable.class)
         .hasMessageContaining("line 1, column 13");
   }
 

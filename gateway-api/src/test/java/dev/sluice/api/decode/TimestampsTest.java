@@ -1,9 +1,9 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.api.http.Timestamps.Unusable;
+import dev.sluice.api.decode.Timestamps.Unusable;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Random;

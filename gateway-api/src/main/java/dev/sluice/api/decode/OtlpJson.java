@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
@@ -24,7 +24,7 @@ import tools.jackson.core.JsonToken;
  * unknown fields are ignored. What does not fit the mapping makes the request malformed, as it does
  * in protobuf.
  */
-final class OtlpJson {
+public final class OtlpJson {
 
   private enum Kind {
     TEXT,
@@ -130,7 +130,7 @@ final class OtlpJson {
     this.maxDepth = maxDepth;
   }
 
-  static OtlpPayload read(byte[] body, Limits limits) {
+  public static OtlpPayload read(byte[] body, Limits limits) {
     var out = new ByteOutput(body.length / 2);
     if (body.length > 0) {
       JsonText.read(
@@ -325,9 +325,9 @@ final class OtlpJson {
     }
   }
 
-  private static RequestRefused wrong(JsonParser p, String message) {
+  private static Undecodable wrong(JsonParser p, String message) {
     var place = p.currentTokenLocation();
-    return RequestRefused.malformed(
+    return Undecodable.malformed(
         "malformed OTLP at line %d, column %d: %s"
             .formatted(place.getLineNr(), place.getColumnNr(), message));
   }

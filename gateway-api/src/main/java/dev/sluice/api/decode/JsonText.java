@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
@@ -28,7 +28,7 @@ final class JsonText {
    * characters lets pass.
    *
    * @param line where the text begins in the request, for messages, from 1
-   * @throws RequestRefused when it is not JSON, with where it broke
+   * @throws Undecodable when it is not JSON, with where it broke
    */
   static <T> T read(byte[] bytes, int from, int to, int line, Function<JsonParser, T> reader) {
     int start = startsWithMark(bytes, from, to) ? from + MARK.length : from;
@@ -47,7 +47,7 @@ final class JsonText {
       }
     } catch (JacksonException e) {
       var place = e.getLocation();
-      throw RequestRefused.malformed(
+      throw Undecodable.malformed(
           "malformed JSON at line %d, column %d: %s"
               .formatted(
                   line + (place == null ? 1 : Math.max(1, place.getLineNr())) - 1,

@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -20,7 +20,6 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.springframework.http.HttpStatus;
 
 class OtlpJsonTest {
   private static final Pattern IDS =
@@ -238,8 +237,7 @@ class OtlpJsonTest {
 
   private static void assertMalformed(String json, String place) {
     assertThatThrownBy(() -> read(json))
-        .isInstanceOfSatisfying(
-            RequestRefused.class, e -> assertThat(e.status()).isEqualTo(HttpStatus.BAD_REQUEST))
+        .isInstanceOfSatisfying(Undecodable.class, e -> assertThat(e.tooLarge()).isFalse())
         .hasMessageContaining("malformed")
         .hasMessageContaining(place.toLowerCase(Locale.ROOT));
   }

@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import java.math.BigDecimal;
 import java.math.BigInteger;
@@ -18,7 +18,7 @@ import java.time.format.DateTimeFormatterBuilder;
  * <p>The magnitudes leave no doubt within the range that can be stored: seconds stay below 10^11
  * (the year 5138) and milliseconds above it since March 1973, and so on in steps of a thousand.
  */
-final class Timestamps {
+public final class Timestamps {
   private static final BigInteger LAST = BigInteger.valueOf(Long.MAX_VALUE);
   private static final BigDecimal SECONDS_END = BigDecimal.TEN.pow(11);
   private static final BigDecimal MILLIS_END = BigDecimal.TEN.pow(14);
@@ -30,25 +30,25 @@ final class Timestamps {
   private Timestamps() {}
 
   /** A time that cannot be read or stored; the message is the reason for a verdict. */
-  static final class Unusable extends Exception {
+  public static final class Unusable extends Exception {
     private static final long serialVersionUID = 1L;
 
     Unusable(String reason) {
       super(reason, null, false, false);
     }
 
-    String reason() {
+    public String reason() {
       return String.valueOf(getMessage());
     }
   }
 
-  static String format(long nanos) {
+  public static String format(long nanos) {
     return ISO.format(
         Instant.ofEpochSecond(
             Math.floorDiv(nanos, 1_000_000_000L), Math.floorMod(nanos, 1_000_000_000L)));
   }
 
-  static long ofEpoch(BigDecimal number) throws Unusable {
+  public static long ofEpoch(BigDecimal number) throws Unusable {
     if (number.signum() < 0) {
       throw new Unusable("is before 1970");
     }
@@ -71,7 +71,7 @@ final class Timestamps {
     return nanos.longValue();
   }
 
-  static long ofEpoch(long number) throws Unusable {
+  public static long ofEpoch(long number) throws Unusable {
     if (number < 0) {
       throw new Unusable("is before 1970");
     }
@@ -82,7 +82,7 @@ final class Timestamps {
   }
 
   /** A JSON number as it was written. */
-  static long ofNumber(String number) throws Unusable {
+  public static long ofNumber(String number) throws Unusable {
     if (number.length() > MOST_DIGITS) {
       throw new Unusable("is a number of more than " + MOST_DIGITS + " characters");
     }
@@ -94,7 +94,7 @@ final class Timestamps {
   }
 
   /** ISO-8601 with or without a zone (then UTC), or digits as in {@link #ofEpoch}. */
-  static long ofText(String text) throws Unusable {
+  public static long ofText(String text) throws Unusable {
     var t = text.strip();
     if (!t.isEmpty() && t.length() <= MOST_DIGITS && isNumber(t)) {
       return ofEpoch(new BigDecimal(t));

@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import dev.sluice.core.otlp.OtlpWriter;
 import tools.jackson.core.JsonParser;

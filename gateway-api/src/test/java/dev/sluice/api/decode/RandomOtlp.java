@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.decode;
 
 import com.google.protobuf.ByteString;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
