@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.MicrometerMeters;
@@ -72,7 +73,7 @@ class SlowSpoolTest {
             .bindNow();
     grpc =
         NettyServerBuilder.forPort(0)
-            .addService(new OtlpLogsService(ingest, budget, ANSWER_WITHIN))
+            .addService(new OtlpLogsService(new GrpcIntake(ingest, budget, ANSWER_WITHIN)))
             .build()
             .start();
   }

@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 
 /**
@@ -71,6 +72,8 @@ final class ClickHouseHttp implements AutoCloseable {
   /**
    * Runs a query and reads its answer in the format the query names.
    *
+   * <p>Interrupting the thread ends it here and in ClickHouse.
+   *
    * @param parameters of {@code {name:Type}}, in text form
    * @param settings of ClickHouse, for this query
    */
@@ -81,7 +84,8 @@ final class ClickHouseHttp implements AutoCloseable {
       Map<String, String> settings,
       Duration timeout,
       Body<T> body) {
-    var request = new QuerySettings();
+    var id = UUID.randomUUID().toString();
+    var request = new QuerySettings().setQueryId(id);
     request.setNetworkTimeout(timeout.plus(MARGIN).toMillis(), ChronoUnit.MILLIS);
     request.serverSetting("max_execution_time", String.valueOf(timeout.toSeconds()));
     settings.forEach(request::serverSetting);
@@ -89,7 +93,24 @@ final class ClickHouseHttp implements AutoCloseable {
         var in = response.getInputStream()) {
       return body.read(in);
     } catch (Exception e) {
+      if (e instanceof InterruptedException || Thread.interrupted()) {
+        cancel(id);
+        Thread.currentThread().interrupt();
+      }
       throw failed(e);
+    }
+  }
+
+  /** ClickHouse works on when nobody listens any more; so it is told. */
+  @SuppressWarnings("try") // its own interrupt is one more reason to give up
+  private void cancel(String id) {
+    try (var _ =
+        client
+            .query("KILL QUERY WHERE query_id = {id:String} ASYNC", Map.of("id", id), null)
+            .get()) {
+      // it was told
+    } catch (Exception _) {
+      // it ends by its time limit
     }
   }
 

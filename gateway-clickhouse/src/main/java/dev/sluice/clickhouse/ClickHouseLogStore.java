@@ -1,10 +1,12 @@
 package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.query.LogFilter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +14,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.ReentrantLock;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,8 +33,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   /** Column sets kept for the next delivery: one being sent and one being filled. */
   private static final int SPARE_COLUMNS = 2;
 
-  /** A runaway query must not take the memory that inserts need. */
-  private static final String QUERY_MEMORY = String.valueOf(2L << 30);
+  /** A runaway query must not take the memory and the cores that inserts need. */
+  private static final Map<String, String> QUERY_SETTINGS =
+      Map.of(
+          "max_memory_usage",
+          String.valueOf(2L << 30),
+          "max_threads",
+          "2",
+          "use_uncompressed_cache",
+          "0");
 
   private final ClickHouseSettings settings;
   private final ClickHouseHttp http;
@@ -128,10 +136,17 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     schema.ensure();
     var logs = new ArrayList<StoredLog>();
     // one more than asked for tells whether there is more
-    boolean cut =
-        read(LogQuery.late(query), query.limit() + 1, logs)
-            || read(LogQuery.early(query), query.limit() + 1, logs);
-    if (!cut && logs.size() <= query.limit()) {
+    int most = query.limit() + 1;
+    boolean cut = false;
+    var late = LogQuery.late(query, most);
+    if (late != null) {
+      cut = ask(late, in -> RowBinary.readLogs(in, logs));
+    }
+    var early = cut || logs.size() == most ? null : LogQuery.early(query, most - logs.size());
+    if (early != null) {
+      cut = ask(early, in -> RowBinary.readLogs(in, logs));
+    }
+    if (!cut && logs.size() < most) {
       return new Page(List.copyOf(logs), null);
     }
     var page = List.copyOf(logs.subList(0, Math.min(logs.size(), query.limit())));
@@ -139,21 +154,33 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return new Page(page, new Position(last.timeNanos(), last.id()));
   }
 
-  /** Whether it ended before the query's last log, because of their size. */
-  private boolean read(@Nullable LogQuery query, int limit, List<StoredLog> into)
-      throws InterruptedException {
-    if (query == null || into.size() >= limit) {
-      return false;
+  @Override
+  public Span span(LogFilter filter) throws InterruptedException {
+    schema.ensure();
+    return ask(LogQuery.span(filter), RowBinary::readSpan);
+  }
+
+  @Override
+  public List<Bucket> histogram(LogFilter filter, long widthNanos) throws InterruptedException {
+    long from = requireNonNull(filter.fromNanos(), "filter.fromNanos");
+    requireNonNull(filter.toNanos(), "filter.toNanos");
+    if (widthNanos < 1) {
+      throw new IllegalArgumentException("width is " + widthNanos + " ns, at least 1");
     }
-    var sql = query.sql(limit - into.size());
+    schema.ensure();
+    return ask(
+        LogQuery.histogram(filter, from, widthNanos),
+        in -> RowBinary.readBuckets(in, from, widthNanos));
+  }
+
+  private <T> T ask(LogQuery query, ClickHouseHttp.Body<T> body) throws InterruptedException {
     try {
       return http.query(
-          sql,
-          query.parameters(),
-          Map.of("max_memory_usage", QUERY_MEMORY, "use_uncompressed_cache", "0"),
-          settings.queryTimeout(),
-          in -> RowBinary.readLogs(in, into));
+          query.sql(), query.parameters(), QUERY_SETTINGS, settings.queryTimeout(), body);
     } catch (ClickHouseFailed e) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
       if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
         schema.doubt();
       }

@@ -1,14 +1,13 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.LogReader.Query;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
-import java.util.List;
+import dev.sluice.core.query.LogFilter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The SQL of a {@link Query}. No value is ever part of the text: all are parameters.
+ * The SQL of a {@link Query} and of what else is asked of logs. No value is ever part of the text:
+ * all are parameters.
  *
  * <p><em>Time.</em> {@code DateTime64(9)} reaches to 2262, but the table is partitioned by {@code
  * toDate}, which starts again at 1970 after 2149, and sorted by {@code toStartOfFiveMinutes}, which
@@ -32,143 +31,122 @@ final class LogQuery {
         toString(ServiceName), Body, TraceId, SpanId, Flags, EventName, LogAttributes,
         DroppedAttributesCount, ResourceAttributes, toString(ResourceSchemaUrl), ScopeName,
         toString(ScopeVersion), ScopeAttributes, toString(ScopeSchemaUrl)
-      FROM otel_logs
-      WHERE\s""";
+      """;
 
-  private final List<String> conditions = new ArrayList<>();
-  private final Map<String, String> parameters = new LinkedHashMap<>();
-  private String order = "Timestamp DESC, Id DESC";
-  private long first; // instants, inclusive
-  private long last;
+  private final Conditions where;
+  private final String select;
+  private final String rest;
 
-  private LogQuery(Query query) {
-    conditions.add("Tenant = {tenant:String}");
-    parameters.put("tenant", query.tenant());
-    if (query.service() != null) {
-      conditions.add("ServiceName = {service:String}");
-      parameters.put("service", query.service());
-    }
-    if (!query.severities().isEmpty()) {
-      conditions.add("has({severities:Array(UInt8)}, SeverityNumber)");
-      parameters.put("severities", query.severities().toString());
-    }
-    if (query.traceId() != null) {
-      conditions.add("TraceId = {trace:String}");
-      parameters.put("trace", query.traceId());
-    }
-    if (query.text() != null) {
-      words(query.text());
-    }
-    query.attributes().forEach(this::attribute);
-    after(query);
-  }
-
-  private void attribute(String key, String value) {
-    int i = parameters.size();
-    // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
-    // '' in a map of LowCardinality keys, though it may be there
-    conditions.add(
-        (key.isEmpty()
-                ? "mapExists((k, v) -> k = {key%1$d:String} AND v = {value%1$d:String}, LogAttributes)"
-                : "mapContains(LogAttributes, {key%1$d:String})"
-                    + " AND LogAttributes[{key%1$d:String}] = {value%1$d:String}")
-            .formatted(i));
-    parameters.put("key" + i, key);
-    parameters.put("value" + i, value);
+  private LogQuery(String select, Conditions where, String rest) {
+    this.select = select;
+    this.where = where;
+    this.rest = rest;
   }
 
   /** The part whose sort key is not in the order of time; null when the query excludes it. */
-  static @Nullable LogQuery late(Query query) {
-    return part(query, SORTED_END, Long.MAX_VALUE);
+  static @Nullable LogQuery late(Query query, int limit) {
+    return page(query, limit, SORTED_END, Long.MAX_VALUE, "Timestamp DESC, Id DESC");
   }
 
   /** All other instants; null when the query excludes them. */
-  static @Nullable LogQuery early(Query query) {
-    var early = part(query, 0, SORTED_END - 1);
-    if (early != null) {
-      early.order = "toStartOfFiveMinutes(Timestamp) DESC, Timestamp DESC, Id DESC";
-      early.boundKey();
-    }
-    return early;
+  static @Nullable LogQuery early(Query query, int limit) {
+    return page(
+        query,
+        limit,
+        0,
+        SORTED_END - 1,
+        "toStartOfFiveMinutes(Timestamp) DESC, Timestamp DESC, Id DESC");
   }
 
-  private static @Nullable LogQuery part(Query query, long first, long last) {
-    var part = new LogQuery(query);
-    part.first = Math.max(first, query.fromNanos() == null ? 0 : query.fromNanos());
-    part.last = last;
-    if (query.toNanos() != null) {
-      part.last = Math.min(part.last, Math.max(0, query.toNanos()) - 1);
-    }
-    if (query.after() != null) {
-      part.last = Math.min(part.last, query.after().timeNanos());
-    }
-    if (part.first > part.last) {
+  private static @Nullable LogQuery page(
+      Query query, int limit, long first, long last, String order) {
+    var after = query.after();
+    var where =
+        within(query.filter(), first, after == null ? last : Math.min(last, after.timeNanos()));
+    if (where == null) {
       return null;
     }
-    part.conditions.add("toUnixTimestamp64Nano(Timestamp) BETWEEN {first:Int64} AND {last:Int64}");
-    part.parameters.put("first", String.valueOf(part.first));
-    part.parameters.put("last", String.valueOf(part.last));
-    return part;
+    if (after != null) {
+      where.add(
+          """
+          (toUnixTimestamp64Nano(Timestamp) < %s OR Id < toFixedString(unhex(%s), 16))"""
+              .formatted(
+                  where.parameter("Int64", after.timeNanos()),
+                  where.parameter("String", after.id().toHex())));
+    }
+    return new LogQuery(
+        COLUMNS,
+        where,
+        "ORDER BY %s\nLIMIT %s\nFORMAT RowBinary"
+            .formatted(order, where.parameter("UInt32", limit)));
+  }
+
+  /** Count, first and last instant. */
+  static LogQuery span(LogFilter filter) {
+    var where = within(filter, 0, Long.MAX_VALUE);
+    return new LogQuery(
+        """
+        SELECT count(), min(toUnixTimestamp64Nano(Timestamp)), max(toUnixTimestamp64Nano(Timestamp))
+        """,
+        where == null ? Conditions.none() : where,
+        "FORMAT RowBinary");
+  }
+
+  /**
+   * Number of the bucket, severity number, count.
+   *
+   * @param filter bounded at both ends
+   */
+  static LogQuery histogram(LogFilter filter, long fromNanos, long widthNanos) {
+    var where = within(filter, 0, Long.MAX_VALUE);
+    var conditions = where == null ? Conditions.none() : where;
+    return new LogQuery(
+        """
+        SELECT intDiv(toUnixTimestamp64Nano(Timestamp) - %s, %s) AS bucket, SeverityNumber, count()
+        """
+            .formatted(
+                conditions.parameter("Int64", fromNanos),
+                conditions.parameter("Int64", widthNanos)),
+        conditions,
+        "GROUP BY bucket, SeverityNumber\nORDER BY bucket\nFORMAT RowBinary");
+  }
+
+  /** The filter's conditions for these instants; null when it excludes them all. */
+  private static @Nullable Conditions within(LogFilter filter, long earliest, long latest) {
+    var from = filter.fromNanos();
+    var to = filter.toNanos();
+    long first = from == null ? earliest : Math.max(earliest, from);
+    long last = to == null ? latest : Math.min(latest, Math.max(0, to) - 1);
+    if (first > last) {
+      return null;
+    }
+    var where = Conditions.of(filter);
+    where.add(
+        "toUnixTimestamp64Nano(Timestamp) BETWEEN %s AND %s"
+            .formatted(where.parameter("Int64", first), where.parameter("Int64", last)));
+    if (last < SORTED_END) {
+      boundKey(where, first, last);
+    }
+    return where;
   }
 
   /**
    * Bounds the sort key, which only helps to skip: a little wider than the instants, for any time
    * zone's idea of when five minutes begin.
    */
-  private void boundKey() {
-    conditions.add(
-        "toStartOfFiveMinutes(Timestamp)"
-            + " BETWEEN toDateTime({firstKey:UInt32}) AND toDateTime({lastKey:UInt32})");
-    parameters.put("firstKey", String.valueOf(Math.max(0, first / SECOND - 600)));
-    parameters.put("lastKey", String.valueOf(Math.min((1L << 32) - 1, last / SECOND + 300)));
+  private static void boundKey(Conditions where, long first, long last) {
+    where.add(
+        "toStartOfFiveMinutes(Timestamp) BETWEEN toDateTime(%s) AND toDateTime(%s)"
+            .formatted(
+                where.parameter("UInt32", Math.max(0, first / SECOND - 600)),
+                where.parameter("UInt32", Math.min((1L << 32) - 1, last / SECOND + 300))));
   }
 
-  private void after(Query query) {
-    var after = query.after();
-    if (after == null) {
-      return;
-    }
-    conditions.add(
-        """
-        (toUnixTimestamp64Nano(Timestamp) < {afterTime:Int64}
-          OR Id < toFixedString(unhex({afterId:String}), 16))""");
-    parameters.put("afterTime", String.valueOf(after.timeNanos()));
-    parameters.put("afterId", after.id().toHex());
-  }
-
-  /** Words as the index splits them: at every ASCII character that is neither letter nor digit. */
-  private void words(String text) {
-    var plain = new StringBuilder();
-    var international = new StringBuilder();
-    for (var word : Words.of(text)) {
-      (Words.isAscii(word) ? plain : international).append(word).append(' ');
-    }
-    if (plain.isEmpty() && international.isEmpty()) {
-      conditions.add("positionCaseInsensitiveUTF8(Body, {text:String}) > 0");
-      parameters.put("text", text);
-      return;
-    }
-    if (!plain.isEmpty()) {
-      conditions.add("hasAllTokens(lower(Body), {words:String})");
-      parameters.put("words", plain.toString());
-    }
-    if (!international.isEmpty()) {
-      // the index folds the case of ASCII only, so these are looked for without it
-      conditions.add("hasAllTokens(lowerUTF8(Body), {international:String}, 'splitByNonAlpha')");
-      parameters.put("international", international.toString());
-    }
-  }
-
-  String sql(int limit) {
-    parameters.put("limit", String.valueOf(limit));
-    return COLUMNS
-        + String.join("\n  AND ", conditions)
-        + "\nORDER BY "
-        + order
-        + "\nLIMIT {limit:UInt32}\nFORMAT RowBinary";
+  String sql() {
+    return select + "FROM otel_logs\nWHERE " + where.sql() + "\n" + rest;
   }
 
   Map<String, String> parameters() {
-    return parameters;
+    return where.parameters();
   }
 }

@@ -3,12 +3,17 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,6 +40,47 @@ final class RowBinary {
       }
     }
     return false;
+  }
+
+  static Span readSpan(InputStream in) throws IOException {
+    var row = new RowBinary(in);
+    return new Span(row.int64(), row.int64(), row.int64());
+  }
+
+  /** Rows of bucket, severity number and count, in the order of buckets. */
+  static List<Bucket> readBuckets(InputStream in, long fromNanos, long widthNanos)
+      throws IOException {
+    var rows = new RowBinary(in);
+    var buckets = new ArrayList<Bucket>();
+    long current = -1;
+    long count = 0;
+    var severities = new EnumMap<Severity, Long>(Severity.class);
+    while (!rows.atEnd()) {
+      long bucket = rows.int64();
+      if (bucket != current && count > 0) {
+        buckets.add(new Bucket(fromNanos + current * widthNanos, count, severities));
+        count = 0;
+        severities.clear();
+      }
+      current = bucket;
+      var severity = Severity.of(rows.in.readUnsignedByte());
+      long logs = rows.int64();
+      count += logs;
+      if (severity != null) {
+        severities.merge(severity, logs, Long::sum);
+      }
+    }
+    if (count > 0) {
+      buckets.add(new Bucket(fromNanos + current * widthNanos, count, severities));
+    }
+    return buckets;
+  }
+
+  private boolean atEnd() throws IOException {
+    in.mark(1);
+    boolean end = in.read() < 0;
+    in.reset();
+    return end;
   }
 
   private StoredLog log(int first) throws IOException {

@@ -25,7 +25,8 @@ final class Words {
     return words;
   }
 
-  private static boolean isPart(char c) {
+  /** Whether a word goes on with this character. */
+  static boolean isPart(char c) {
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   }
 

@@ -8,9 +8,9 @@ import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.Outcome;
 import dev.sluice.core.port.LogStore.Outcome.Stored;
+import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.LogBatches;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
@@ -39,12 +39,7 @@ final class ClickHouseVolumeTest {
     try (var store = new ClickHouseLogStore(Database.settings())) {
       assertThat(store.store("t", List.of(batch))).isEqualTo(new Stored());
 
-      var logs =
-          store
-              .read(
-                  new Query(
-                      "default", null, List.of(), null, null, null, null, Map.of(), 1000, null))
-              .logs();
+      var logs = store.read(new Query(LogFilter.of("default").build(), 1000, null)).logs();
       assertThat(logs).hasSize(records);
       for (int i = 0; i < records; i++) {
         int first = (records - 1 - i) * KEYS_PER_RECORD; // newest first

@@ -5,8 +5,9 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
 import java.time.Duration;
-import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
@@ -74,7 +75,7 @@ final class LogQueryTest {
 
   @Test
   void late_noLogAfter2106_readsNothing() {
-    var late = requireNonNull(LogQuery.late(query(null, null, null, null, null)));
+    var late = requireNonNull(LogQuery.late(query(null, null, null, null, null), 100));
 
     assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/3");
   }
@@ -85,19 +86,26 @@ final class LogQueryTest {
       @Nullable Long to,
       @Nullable String trace,
       @Nullable String text) {
-    return new Query("default", service, List.of(), from, to, trace, text, Map.of(), 100, null);
+    var filter =
+        LogFilter.of("default")
+            .service(service)
+            .from(from)
+            .to(to)
+            .traceId(trace)
+            .text(text == null ? null : TextQuery.parse(text));
+    return new Query(filter.build(), 100, null);
   }
 
   private static String explain(String options, Query query) {
-    return ask("EXPLAIN " + options + " ", requireNonNull(LogQuery.early(query)));
+    return ask("EXPLAIN " + options + " ", requireNonNull(LogQuery.early(query, 100)));
   }
 
   private static String pipeline(Query query) {
-    return ask("EXPLAIN PIPELINE ", requireNonNull(LogQuery.early(query)));
+    return ask("EXPLAIN PIPELINE ", requireNonNull(LogQuery.early(query, 100)));
   }
 
   private static String ask(String explain, LogQuery query) {
-    var sql = query.sql(100).replace("FORMAT RowBinary", "FORMAT TSVRaw");
+    var sql = query.sql().replace("FORMAT RowBinary", "FORMAT TSVRaw");
     try (var http = new ClickHouseHttp(Database.settings())) {
       return http.query(
           explain + sql,

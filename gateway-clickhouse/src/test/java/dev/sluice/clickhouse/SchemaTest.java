@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
@@ -134,9 +134,7 @@ final class SchemaTest {
       assertThat(store.store("t", LogBatches.some(1, 10))).isEqualTo(new Outcome.Stored());
       var old =
           store
-              .read(
-                  new Query(
-                      "default", "old", List.of(), null, null, null, null, Map.of(), 10, null))
+              .read(new Query(LogFilter.of("default").service("old").build(), 10, null))
               .logs()
               .getFirst();
 

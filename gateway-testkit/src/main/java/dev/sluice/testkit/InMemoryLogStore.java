@@ -1,10 +1,12 @@
 package dev.sluice.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.Severity;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueText;
 import dev.sluice.core.otlp.Attributes;
@@ -15,16 +17,18 @@ import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -85,9 +89,9 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized Page read(Query query) {
     var logs =
         rows.stream()
-            .filter(row -> row.tenant().equals(query.tenant()))
+            .filter(row -> LogFilters.matches(row.tenant(), row.log(), query.filter()))
             .map(Row::log)
-            .filter(log -> matches(log, query))
+            .filter(log -> isAfter(log, query.after()))
             .sorted(NEWEST_FIRST)
             .limit(query.limit() + 1L)
             .toList();
@@ -98,33 +102,45 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     return new Page(logs.subList(0, query.limit()), new Position(last.timeNanos(), last.id()));
   }
 
-  private static boolean matches(StoredLog log, Query query) {
-    var after = query.after();
-    return (query.service() == null || query.service().equals(log.service()))
-        && (query.severities().isEmpty() || query.severities().contains(log.severityNumber()))
-        && (query.fromNanos() == null || log.timeNanos() >= query.fromNanos())
-        && (query.toNanos() == null || log.timeNanos() < query.toNanos())
-        && (query.traceId() == null || query.traceId().equals(log.traceId()))
-        && (query.text() == null || speaksOf(log.body(), query.text()))
-        && log.attributes().entrySet().containsAll(query.attributes().entrySet())
-        && (after == null
-            || log.timeNanos() < after.timeNanos()
-            || (log.timeNanos() == after.timeNanos() && log.id().compareTo(after.id()) < 0));
+  private static boolean isAfter(StoredLog log, @Nullable Position after) {
+    return after == null
+        || log.timeNanos() < after.timeNanos()
+        || (log.timeNanos() == after.timeNanos() && log.id().compareTo(after.id()) < 0);
   }
 
-  private static boolean speaksOf(String body, String text) {
-    var words = words(text);
-    return words.isEmpty()
-        ? body.toLowerCase(Locale.ROOT).contains(text.toLowerCase(Locale.ROOT))
-        : words(body).containsAll(words);
+  @Override
+  public synchronized Span span(LogFilter filter) {
+    var times =
+        rows.stream()
+            .filter(row -> LogFilters.matches(row.tenant(), row.log(), filter))
+            .mapToLong(row -> row.log().timeNanos())
+            .summaryStatistics();
+    return times.getCount() == 0
+        ? new Span(0, 0, 0)
+        : new Span(times.getCount(), times.getMin(), times.getMax());
   }
 
-  private static Set<String> words(String text) {
-    var words =
-        new HashSet<>(
-            Arrays.asList(text.toLowerCase(Locale.ROOT).split("[\\x00-\\x7f&&[^a-z0-9]]+", -1)));
-    words.remove("");
-    return words;
+  @Override
+  public synchronized List<Bucket> histogram(LogFilter filter, long widthNanos) {
+    long from = requireNonNull(filter.fromNanos());
+    var buckets = new TreeMap<Long, List<StoredLog>>();
+    for (var row : rows) {
+      if (LogFilters.matches(row.tenant(), row.log(), filter)) {
+        long bucket = (row.log().timeNanos() - from) / widthNanos;
+        buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(row.log());
+      }
+    }
+    return buckets.entrySet().stream()
+        .map(
+            bucket ->
+                new Bucket(
+                    from + bucket.getKey() * widthNanos,
+                    bucket.getValue().size(),
+                    bucket.getValue().stream()
+                        .map(log -> Severity.of(log.severityNumber()))
+                        .filter(Objects::nonNull)
+                        .collect(Collectors.groupingBy(s -> s, Collectors.counting()))))
+        .toList();
   }
 
   /** Makes a row of each record. */

@@ -8,12 +8,19 @@ import com.google.protobuf.ByteString;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.AttributeCondition.Operator;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.ArrayValue;
@@ -496,8 +503,37 @@ public abstract class LogStoreContract {
     assertThat(found("№5")).containsExactly(2);
     assertThat(found("%")).containsExactly(3);
     assertThat(found(": ")).containsExactly(1);
-    assertThat(found("reset' OR 'x\\")).isEmpty();
+    assertThat(found("reset' or 'x\\")).isEmpty();
     assertThat(found("\t\n\\ reset")).containsExactly(0);
+  }
+
+  @Test
+  void read_byText_combinesWordsAndPhrases() throws Exception {
+    store(
+        of(
+            said(0, "connection refused by peer"),
+            said(1, "peer refused the connection"),
+            said(2, "timeout; connection refused"),
+            said(3, "disconnection refused: error (code=7)"),
+            said(4, "Größe überschritten, Fehler"),
+            said(5, "a \"quoted\\path\" here")));
+
+    assertThat(found("\"connection refused\"")).containsExactly(0, 2);
+    assertThat(found("\"CONNECTION Refused\" NOT timeout")).containsExactly(0);
+    assertThat(found("\"refused connection\"")).isEmpty();
+    assertThat(found("\"(code=7)\"")).containsExactly(3);
+    assertThat(found("\"code=\"")).containsExactly(3);
+    assertThat(found("\"error (code\"")).containsExactly(3);
+    assertThat(found("\".*\"")).isEmpty();
+    assertThat(found("\"größe ÜBERSCHRITTEN\"")).containsExactly(4);
+    assertThat(found("\"berschritten\"")).isEmpty();
+    assertThat(found("\"\\\"quoted\\\\path\\\"\"")).containsExactly(5);
+    assertThat(found("timeout OR fehler")).containsExactly(2, 4);
+    assertThat(found("refused AND (peer OR timeout)")).containsExactly(0, 1, 2);
+    assertThat(found("refused (the OR by)")).containsExactly(0, 1);
+    assertThat(found("NOT refused")).containsExactly(4, 5);
+    assertThat(found("refused NOT (peer OR timeout)")).containsExactly(3);
+    assertThat(found("peer connection OR path quoted")).containsExactly(0, 1, 5);
   }
 
   private List<Integer> found(String text) throws InterruptedException {
@@ -525,6 +561,110 @@ public abstract class LogStoreContract {
     assertThat(offsets(query().attributes(Map.of(odd, odd)))).containsExactly(3);
     assertThat(offsets(query().attributes(Map.of("", "nameless")))).containsExactly(4);
     assertThat(offsets(query().attributes(Map.of("a", "2")))).isEmpty();
+  }
+
+  @Test
+  void read_byConditionsOnAttributes_comparesAsAsked() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().addAttributes(pair("path", string("/api/v1"))).build(),
+            log(1).toBuilder().addAttributes(pair("path", string("/api/v2"))).build(),
+            log(2).toBuilder().addAttributes(pair("path", string(""))).build(),
+            log(3).toBuilder()
+                .addAttributes(pair("path", string("it's, a \\ \t\n[\"1\"]")))
+                .build(),
+            log(4).toBuilder().addAttributes(pair("", string("/api/v1"))).build(),
+            log(5)));
+
+    assertThat(offsets(query().attribute("path", Operator.EQUAL, "/api/v1"))).containsExactly(0);
+    assertThat(offsets(query().attribute("path", Operator.EQUAL, ""))).containsExactly(2);
+    assertThat(offsets(query().attribute("path", Operator.NOT_EQUAL, "/api/v1")))
+        .containsExactly(1, 2, 3, 4, 5);
+    assertThat(offsets(query().attribute("path", Operator.NOT_EQUAL, "")))
+        .containsExactly(0, 1, 3, 4, 5);
+    assertThat(offsets(query().attribute("path", Operator.PREFIX, "/api/"))).containsExactly(0, 1);
+    assertThat(offsets(query().attribute("path", Operator.PREFIX, "/api/%"))).isEmpty();
+    assertThat(offsets(query().attribute("path", Operator.EXISTS))).containsExactly(0, 1, 2, 3);
+    assertThat(offsets(query().attribute("path", Operator.IN, "/api/v2", "", "/nowhere")))
+        .containsExactly(1, 2);
+    assertThat(offsets(query().attribute("path", Operator.IN, "it's, a \\ \t\n[\"1\"]", "/api/v1")))
+        .containsExactly(0, 3);
+    assertThat(offsets(query().attribute("path", Operator.IN, "') OR 1 = 1 --"))).isEmpty();
+    assertThat(offsets(query().attribute("", Operator.EXISTS))).containsExactly(4);
+    assertThat(offsets(query().attribute("", Operator.PREFIX, "/api"))).containsExactly(4);
+    assertThat(offsets(query().attribute("", Operator.NOT_EQUAL, "/api/v1")))
+        .containsExactly(0, 1, 2, 3, 5);
+    assertThat(
+            offsets(
+                query()
+                    .attribute("path", Operator.PREFIX, "/")
+                    .attribute("path", Operator.NOT_EQUAL, "/api/v2")))
+        .containsExactly(0);
+  }
+
+  @Test
+  void read_byResource_findsItsRecords() throws Exception {
+    var pod = Resource.newBuilder().addAttributes(pair("k8s.pod.name", string("web-1"))).build();
+    store(LogBatches.of(request(pod, List.of(log(0)))), of(log(1)));
+
+    assertThat(offsets(query().resource("k8s.pod.name", Operator.PREFIX, "web-")))
+        .containsExactly(0);
+    assertThat(offsets(query().attribute("k8s.pod.name", Operator.EXISTS))).isEmpty();
+    assertThat(offsets(query().resource("k8s.pod.name", Operator.NOT_EQUAL, "web-1")))
+        .containsExactly(1);
+  }
+
+  @Test
+  void read_bySeverityAtLeast_findsItAndAbove() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_WARN).build(),
+            log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO4).build(),
+            log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_FATAL4).build(),
+            log(3)));
+
+    assertThat(offsets(query().minSeverity(13))).containsExactly(0, 2);
+    assertThat(offsets(query().minSeverity(0))).containsExactly(0, 1, 2, 3);
+  }
+
+  @Test
+  void read_bySpan_findsIt() throws Exception {
+    store(of(log(0).toBuilder().setSpanId(bytes("0123456789abcdef")).build(), log(1)));
+
+    assertThat(offsets(query().span("0123456789abcdef"))).containsExactly(0);
+  }
+
+  @Test
+  void span_someLogs_countsThemAndTellsFirstAndLast() throws Exception {
+    store(of(said(0, "a"), said(40, "a"), said(90, "b")));
+
+    assertThat(reader().span(query().build().filter())).isEqualTo(new Span(3, NOON - 90, NOON));
+    assertThat(reader().span(query().text("a").build().filter()))
+        .isEqualTo(new Span(2, NOON - 40, NOON));
+    assertThat(reader().span(query().text("none").build().filter())).isEqualTo(new Span(0, 0, 0));
+    assertThat(reader().span(query().from(NOON).to(NOON).build().filter()))
+        .isEqualTo(new Span(0, 0, 0));
+  }
+
+  @Test
+  void histogram_someLogs_countsThemByBucketAndLevel() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR).build(),
+            log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR4).build(),
+            log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO).build(),
+            log(10),
+            log(35).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_TRACE).build(),
+            log(200)));
+
+    var filter = query().from(NOON - 39).to(NOON + 1).build().filter();
+
+    assertThat(reader().histogram(filter, 10))
+        .containsExactly(
+            new Bucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
+            new Bucket(NOON - 19, 1, Map.of()),
+            new Bucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
+    assertThat(reader().histogram(query().from(0).to(5).build().filter(), 10)).isEmpty();
   }
 
   @Test
@@ -607,7 +747,10 @@ public abstract class LogStoreContract {
     private @Nullable Long to;
     private @Nullable String trace;
     private @Nullable String text;
-    private Map<String, String> attributes = Map.of();
+    private int minSeverity;
+    private @Nullable String span;
+    private final List<AttributeCondition> attributes = new ArrayList<>();
+    private final List<AttributeCondition> resource = new ArrayList<>();
     private int limit = 1000;
     private @Nullable Position after;
 
@@ -647,7 +790,27 @@ public abstract class LogStoreContract {
     }
 
     Asking attributes(Map<String, String> wanted) {
-      attributes = wanted;
+      wanted.forEach((key, value) -> attributes.add(AttributeCondition.equal(key, value)));
+      return this;
+    }
+
+    Asking attribute(String key, Operator operator, String... values) {
+      attributes.add(new AttributeCondition(key, operator, List.of(values)));
+      return this;
+    }
+
+    Asking resource(String key, Operator operator, String... values) {
+      resource.add(new AttributeCondition(key, operator, List.of(values)));
+      return this;
+    }
+
+    Asking minSeverity(int number) {
+      minSeverity = number;
+      return this;
+    }
+
+    Asking span(String id) {
+      span = id;
       return this;
     }
 
@@ -662,8 +825,19 @@ public abstract class LogStoreContract {
     }
 
     Query build() {
-      return new Query(
-          tenant, service, severities, from, to, trace, text, attributes, limit, after);
+      var filter =
+          LogFilter.of(tenant)
+              .service(service)
+              .severities(severities)
+              .minSeverity(minSeverity)
+              .from(from)
+              .to(to)
+              .traceId(trace)
+              .spanId(span)
+              .text(text == null ? null : TextQuery.parse(text));
+      attributes.forEach(filter::attribute);
+      resource.forEach(filter::resource);
+      return new Query(filter.build(), limit, after);
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
+import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.DeliveryHealth;
@@ -169,9 +170,14 @@ class Wiring {
 
   @Bean
   @Conditional(IngestRole.class)
-  OtlpLogsService otlpLogsService(
-      IngestLogs ingest, MemoryBudget budget, IngestProperties properties) {
-    return new OtlpLogsService(ingest, budget, properties.answerWithin());
+  GrpcIntake grpcIntake(IngestLogs ingest, MemoryBudget budget, IngestProperties properties) {
+    return new GrpcIntake(ingest, budget, properties.answerWithin());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpLogsService otlpLogsService(GrpcIntake intake) {
+    return new OtlpLogsService(intake);
   }
 
   /** Judging a request takes less than the hand-over to another thread would. */

@@ -1,12 +1,9 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.Ingested;
-import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpAnswer;
 import dev.sluice.core.ingest.OtlpPayload;
 import io.grpc.BindableService;
-import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
@@ -18,14 +15,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.time.Duration;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * OTLP over gRPC: {@code opentelemetry.proto.collector.logs.v1.LogsService/Export}.
@@ -37,15 +27,8 @@ import org.slf4j.LoggerFactory;
  * client is INVALID_ARGUMENT or RESOURCE_EXHAUSTED without it; never INTERNAL, on which they drop.
  */
 public final class OtlpLogsService implements BindableService {
-  private static final Logger LOG = LoggerFactory.getLogger(OtlpLogsService.class);
   private static final String ENTRANCE = "otlp-grpc";
   private static final String SERVICE = "opentelemetry.proto.collector.logs.v1.LogsService";
-  private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
-  private static final Duration OVER_BUDGET = Duration.ofSeconds(1);
-
-  private static final Metadata.Key<byte[]> STATUS_DETAILS =
-      Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
-
   private static final MethodDescriptor<Request, byte[]> EXPORT =
       MethodDescriptor.<Request, byte[]>newBuilder()
           .setType(MethodDescriptor.MethodType.UNARY)
@@ -54,17 +37,10 @@ public final class OtlpLogsService implements BindableService {
           .setResponseMarshaller(new Answers())
           .build();
 
-  private final IngestLogs ingest;
-  private final MemoryBudget budget;
-  private final Duration answerWithin;
+  private final GrpcIntake intake;
 
-  /**
-   * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
-   */
-  public OtlpLogsService(IngestLogs ingest, MemoryBudget budget, Duration answerWithin) {
-    this.ingest = ingest;
-    this.budget = budget;
-    this.answerWithin = answerWithin;
+  public OtlpLogsService(GrpcIntake intake) {
+    this.intake = intake;
   }
 
   @Override
@@ -83,33 +59,10 @@ public final class OtlpLogsService implements BindableService {
       answer.onError(unreadable.asException());
       return;
     }
-    byte[] bytes = request.bytes();
-    if (!budget.reserve(bytes.length)) {
-      answer.onError(unavailable(OVER_BUDGET));
-      return;
-    }
-    CompletableFuture<Ingested> ingested;
-    try {
-      ingested = ingest.accept(ENTRANCE, OtlpPayload.of(bytes)).toCompletableFuture();
-    } catch (RuntimeException e) {
-      budget.release(bytes.length);
-      answer.onError(unexpected(e));
-      return;
-    }
-    var _ = ingested.whenComplete((_, _) -> budget.release(bytes.length));
-    // a copy times out, not the original: what is on its way is counted when it arrives
     var _ =
-        ingested
-            .copy()
-            .orTimeout(answerWithin.toMillis(), TimeUnit.MILLISECONDS)
-            .whenComplete(
-                (result, failure) -> {
-                  if (failure != null) {
-                    answer.onError(unexpected(failure));
-                  } else {
-                    answer(result, answer);
-                  }
-                });
+        intake
+            .take(ENTRANCE, request.bytes(), OtlpPayload::of)
+            .thenAccept(result -> answer(result, answer));
   }
 
   private static void answer(Ingested ingested, StreamObserver<byte[]> answer) {
@@ -123,27 +76,8 @@ public final class OtlpLogsService implements BindableService {
               Status.INVALID_ARGUMENT.withDescription("malformed OTLP: " + reason).asException());
       case Ingested.TooLarge(var reason) ->
           answer.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
-      case Ingested.Busy(var retryAfter) -> answer.onError(unavailable(retryAfter));
+      case Ingested.Busy(var retryAfter) -> answer.onError(GrpcIntake.unavailable(retryAfter));
     }
-  }
-
-  private static Exception unexpected(Throwable failure) {
-    var cause =
-        failure instanceof CompletionException e && e.getCause() != null ? e.getCause() : failure;
-    if (!(cause instanceof TimeoutException)) {
-      LOG.warn("logs not taken", cause);
-    }
-    return unavailable(UNKNOWN_TROUBLE);
-  }
-
-  /** {@code google.rpc.Status} with a {@code RetryInfo}, as OTLP asks for. */
-  private static Exception unavailable(Duration retryAfter) {
-    var description = "logs cannot be made safe at the moment";
-    var trailers = new Metadata();
-    trailers.put(
-        STATUS_DETAILS,
-        OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), description, retryAfter));
-    return Status.UNAVAILABLE.withDescription(description).asException(trailers);
   }
 
   /** A message as it was on the wire, or what to answer because it could not be read. */

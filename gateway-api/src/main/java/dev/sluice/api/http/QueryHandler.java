@@ -2,7 +2,6 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.port.LogReader;
@@ -10,11 +9,12 @@ import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogReader.StoredLog;
-import java.nio.ByteBuffer;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Base64;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -98,17 +98,37 @@ final class QueryHandler {
             "unknown parameter; known are " + String.join(", ", PARAMETERS));
       }
     }
-    return new Query(
-        IngestLogs.DEFAULT_TENANT,
-        first(parameters, "service"),
-        severities(parameters.getOrDefault("severity", List.of())),
-        time(parameters, "from"),
-        time(parameters, "to"),
-        traceId(first(parameters, "trace_id")),
-        first(parameters, "text"),
-        attributes(parameters.getOrDefault("attributes", List.of())),
-        limit(first(parameters, "limit")),
-        position(first(parameters, "cursor")));
+    try {
+      return new Query(
+          filter(parameters),
+          limit(first(parameters, "limit")),
+          position(first(parameters, "cursor")));
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static LogFilter filter(MultiValueMap<String, String> parameters) {
+    var text = first(parameters, "text");
+    var filter =
+        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+            .service(first(parameters, "service"))
+            .severities(severities(parameters.getOrDefault("severity", List.of())))
+            .from(time(parameters, "from"))
+            .to(time(parameters, "to"))
+            .traceId(traceId(first(parameters, "trace_id")))
+            .text(text == null ? null : text(text));
+    attributes(parameters.getOrDefault("attributes", List.of()))
+        .forEach((key, value) -> filter.attribute(AttributeCondition.equal(key, value)));
+    return filter.build();
+  }
+
+  private static TextQuery text(String text) {
+    try {
+      return TextQuery.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("text has " + e.getMessage());
+    }
   }
 
   private static @Nullable String first(MultiValueMap<String, String> parameters, String name) {
@@ -203,23 +223,10 @@ final class QueryHandler {
       return null;
     }
     try {
-      var bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(cursor));
-      if (bytes.remaining() == Long.BYTES + LogId.BYTES) {
-        return new Position(bytes.getLong(), new LogId(bytes.getLong(), bytes.getLong()));
-      }
+      return Position.ofCursor(cursor);
     } catch (IllegalArgumentException _) {
-      // falls through to the answer
+      throw RequestRefused.malformed("cursor is none that was given out");
     }
-    throw RequestRefused.malformed("cursor is none that was given out");
-  }
-
-  private static String cursor(Position position) {
-    var bytes =
-        ByteBuffer.allocate(Long.BYTES + LogId.BYTES)
-            .putLong(position.timeNanos())
-            .putLong(position.id().high())
-            .putLong(position.id().low());
-    return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
   }
 
   private static void page(Page page, JsonGenerator json) {
@@ -229,7 +236,7 @@ final class QueryHandler {
     json.writeEndArray();
     var next = page.next();
     if (next != null) {
-      json.writeStringProperty("next_cursor", cursor(next));
+      json.writeStringProperty("next_cursor", next.toCursor());
     }
     json.writeEndObject();
   }

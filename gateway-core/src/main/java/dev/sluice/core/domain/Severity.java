@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The six levels of OpenTelemetry's log data model, each four severity numbers wide.
@@ -64,14 +65,18 @@ public enum Severity {
     return number == null ? OptionalInt.empty() : OptionalInt.of(number);
   }
 
+  /** The level of a severity number; null outside 1 to 24. */
+  public static @Nullable Severity of(int number) {
+    return number < 1 || number > 24 ? null : values()[(number - 1) / 4];
+  }
+
   /** Short name of a severity number, such as {@code INFO2}; empty text outside 1 to 24. */
   public static String textOf(int number) {
-    for (var level : values()) {
-      if (number >= level.lowest() && number <= level.highest()) {
-        int step = number - level.lowest();
-        return step == 0 ? level.name() : level.name() + (step + 1);
-      }
+    var level = of(number);
+    if (level == null) {
+      return "";
     }
-    return "";
+    int step = number - level.lowest();
+    return step == 0 ? level.name() : level.name() + (step + 1);
   }
 }

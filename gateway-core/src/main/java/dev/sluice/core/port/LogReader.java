@@ -1,44 +1,84 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.query.LogFilter;
+import java.nio.ByteBuffer;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Reads stored logs back. Safe for use by many threads. */
+/**
+ * Reads stored logs back. Safe for use by many threads; all methods block, and interrupting the
+ * thread ends the search in the store too.
+ */
 public interface LogReader {
 
-  /** One page, newest first; logs of one instant by identity. Blocking. */
+  /** One page, newest first; logs of one instant by identity. */
   Page read(Query query) throws InterruptedException;
 
+  /** How many logs there are, and from when to when. */
+  Span span(LogFilter filter) throws InterruptedException;
+
   /**
-   * What to read; a filter that is absent does not filter.
-   *
-   * @param tenant whose logs
-   * @param service exact name
-   * @param severities severity numbers, any of them; empty for all
-   * @param fromNanos earliest event time, nanoseconds since 1970, inclusive
-   * @param toNanos latest event time, exclusive
-   * @param traceId 32 lower-case hexadecimal digits
-   * @param text words that must all be in the body, in any case and order
-   * @param attributes attributes of the record that must have exactly these values
-   * @param limit logs at most, from 1
-   * @param after where the page before ended
+   * Counts over time: one bucket for each {@code widthNanos} from the filter's {@code fromNanos}
+   * until its {@code toNanos}, which must both be there; empty ones are left out.
    */
-  record Query(
-      String tenant,
-      @Nullable String service,
-      List<Integer> severities,
-      @Nullable Long fromNanos,
-      @Nullable Long toNanos,
-      @Nullable String traceId,
-      @Nullable String text,
-      Map<String, String> attributes,
-      int limit,
-      @Nullable Position after) {}
+  List<Bucket> histogram(LogFilter filter, long widthNanos) throws InterruptedException;
+
+  /**
+   * What to read.
+   *
+   * @param limit logs at most, from 1
+   * @param after where the page before ended; null for the newest page
+   */
+  record Query(LogFilter filter, int limit, @Nullable Position after) {}
+
+  /**
+   * @param count all logs
+   * @param firstNanos event time of the oldest; 0 when there is none
+   * @param lastNanos event time of the newest; 0 when there is none
+   */
+  record Span(long count, long firstNanos, long lastNanos) {}
+
+  /**
+   * @param startNanos first instant of the bucket
+   * @param count all logs in it
+   * @param severities of those, the ones that have a level
+   */
+  record Bucket(long startNanos, long count, Map<Severity, Long> severities) {
+    public Bucket {
+      severities = Map.copyOf(severities);
+    }
+  }
 
   /** A place between two logs in the order of reading. */
-  record Position(long timeNanos, LogId id) {}
+  record Position(long timeNanos, LogId id) {
+
+    /** The place as text, which says nothing to others and fits into a URL. */
+    public String toCursor() {
+      var bytes =
+          ByteBuffer.allocate(Long.BYTES + LogId.BYTES)
+              .putLong(timeNanos)
+              .putLong(id.high())
+              .putLong(id.low());
+      return Base64.getUrlEncoder().withoutPadding().encodeToString(bytes.array());
+    }
+
+    /**
+     * The reverse of {@link #toCursor}.
+     *
+     * @throws IllegalArgumentException when it is none that was given out
+     */
+    public static Position ofCursor(String cursor) {
+      var bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(cursor));
+      if (bytes.remaining() != Long.BYTES + LogId.BYTES) {
+        throw new IllegalArgumentException("a cursor has 32 characters");
+      }
+      return new Position(bytes.getLong(), new LogId(bytes.getLong(), bytes.getLong()));
+    }
+  }
 
   /**
    * @param logs newest first

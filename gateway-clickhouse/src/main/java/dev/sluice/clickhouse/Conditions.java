@@ -1,0 +1,168 @@
+package dev.sluice.clickhouse;
+
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Conditions on rows of {@code otel_logs}, with the parameters that hold their values. */
+final class Conditions {
+  /** What parts words, for RE2: every ASCII character that is neither letter nor digit. */
+  private static final String BETWEEN_WORDS = "[^a-zA-Z0-9\\x{80}-\\x{10FFFF}]";
+
+  private final List<String> all = new ArrayList<>();
+  private final Map<String, String> parameters = new LinkedHashMap<>();
+
+  private Conditions() {}
+
+  /** That no row fulfils. */
+  static Conditions none() {
+    var conditions = new Conditions();
+    conditions.add("0");
+    return conditions;
+  }
+
+  /** Everything the filter says, but for time. */
+  static Conditions of(LogFilter filter) {
+    var where = new Conditions();
+    where.add("Tenant = " + where.parameter("String", filter.tenant()));
+    if (filter.service() != null) {
+      where.add("ServiceName = " + where.parameter("String", filter.service()));
+    }
+    if (!filter.severities().isEmpty()) {
+      where.add(
+          "has(%s, SeverityNumber)"
+              .formatted(where.parameter("Array(UInt8)", filter.severities())));
+    }
+    if (filter.minSeverity() > 0) {
+      where.add("SeverityNumber >= " + where.parameter("UInt8", filter.minSeverity()));
+    }
+    if (filter.traceId() != null) {
+      where.add("TraceId = " + where.parameter("String", filter.traceId()));
+    }
+    if (filter.spanId() != null) {
+      where.add("SpanId = " + where.parameter("String", filter.spanId()));
+    }
+    if (filter.text() != null) {
+      where.add(where.text(filter.text()));
+    }
+    filter
+        .attributes()
+        .forEach(condition -> where.add(where.attribute("LogAttributes", condition)));
+    filter
+        .resource()
+        .forEach(condition -> where.add(where.attribute("ResourceAttributes", condition)));
+    return where;
+  }
+
+  void add(String condition) {
+    all.add(condition);
+  }
+
+  /** Takes the value as a parameter and returns what stands for it in the SQL. */
+  String parameter(String type, Object value) {
+    var name = "p" + parameters.size();
+    parameters.put(name, value.toString());
+    return "{" + name + ":" + type + "}";
+  }
+
+  private String attribute(String map, AttributeCondition condition) {
+    var key = parameter("String", condition.key());
+    var holds = value(condition);
+    boolean not = condition.operator() == AttributeCondition.Operator.NOT_EQUAL;
+    // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
+    // '' in a map of LowCardinality keys, though it may be there
+    var found =
+        condition.key().isEmpty()
+            ? "mapExists((k, v) -> k = %s%s, %s)".formatted(key, holds.formatted("v"), map)
+            : "mapContains(%s, %s)%s"
+                .formatted(map, key, holds.formatted("%s[%s]".formatted(map, key)));
+    return not ? "NOT (" + found + ")" : found;
+  }
+
+  /** What must also hold of the value, for which {@code %s} stands. */
+  private String value(AttributeCondition condition) {
+    var values = condition.values();
+    return switch (condition.operator()) {
+      case EQUAL, NOT_EQUAL -> " AND %s = " + parameter("String", values.getFirst());
+      case PREFIX -> " AND startsWith(%s, " + parameter("String", values.getFirst()) + ")";
+      case EXISTS -> "";
+      case IN ->
+          values.stream()
+              .map(value -> parameter("String", value))
+              .collect(Collectors.joining(", ", " AND %s IN (", ")"));
+    };
+  }
+
+  private String text(TextQuery query) {
+    return switch (query) {
+      case TextQuery.Words(var text) -> words(text);
+      case TextQuery.Phrase(var text) -> phrase(text);
+      case TextQuery.And(var all) -> joined(all, " AND ");
+      case TextQuery.Or(var any) -> joined(any, " OR ");
+      case TextQuery.Not(var that) -> "NOT (" + text(that) + ")";
+    };
+  }
+
+  private String joined(List<TextQuery> queries, String by) {
+    return queries.stream().map(this::text).collect(Collectors.joining(by, "(", ")"));
+  }
+
+  /** Words as the index splits them: at every ASCII character that is neither letter nor digit. */
+  private String words(String text) {
+    var plain = new StringBuilder();
+    var international = new StringBuilder();
+    for (var word : Words.of(text)) {
+      (Words.isAscii(word) ? plain : international).append(word).append(' ');
+    }
+    if (plain.isEmpty() && international.isEmpty()) {
+      return "positionCaseInsensitiveUTF8(Body, " + parameter("String", text) + ") > 0";
+    }
+    var conditions = new ArrayList<String>();
+    if (!plain.isEmpty()) {
+      conditions.add("hasAllTokens(lower(Body), %s)".formatted(parameter("String", plain)));
+    }
+    if (!international.isEmpty()) {
+      // the index folds the case of ASCII only, so these are looked for without it
+      conditions.add(
+          "hasAllTokens(lowerUTF8(Body), %s, 'splitByNonAlpha')"
+              .formatted(parameter("String", international)));
+    }
+    return "(" + String.join(" AND ", conditions) + ")";
+  }
+
+  /** Its words, for the index, and then the text itself between what parts words. */
+  private String phrase(String text) {
+    var words = Words.of(text);
+    var pattern = new StringBuilder("(?is)");
+    if (Words.isPart(text.charAt(0))) {
+      pattern.append("(?:^|").append(BETWEEN_WORDS).append(')');
+    }
+    text.codePoints().forEach(point -> appendLiteral(pattern, point));
+    if (Words.isPart(text.charAt(text.length() - 1))) {
+      pattern.append("(?:$|").append(BETWEEN_WORDS).append(')');
+    }
+    var exact = "match(Body, " + parameter("String", pattern) + ")";
+    return words.isEmpty() ? exact : "(" + words(text) + " AND " + exact + ")";
+  }
+
+  private static void appendLiteral(StringBuilder pattern, int point) {
+    if (point < 0x80 && !Words.isPart((char) point)) {
+      pattern.append("\\x{").append(Integer.toHexString(point)).append('}');
+    } else {
+      pattern.appendCodePoint(point);
+    }
+  }
+
+  String sql() {
+    return String.join("\n  AND ", all);
+  }
+
+  Map<String, String> parameters() {
+    return parameters;
+  }
+}

@@ -1,0 +1,55 @@
+package dev.sluice.core.query;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.List;
+
+/**
+ * What must hold of one attribute. Values are compared as the text they are stored as.
+ *
+ * @param key exact name
+ * @param operator what to compare
+ * @param values one for {@link Operator#EQUAL}, {@link Operator#NOT_EQUAL} and {@link
+ *     Operator#PREFIX}, none for {@link Operator#EXISTS}, 1 to {@value #MAX_VALUES} for {@link
+ *     Operator#IN}
+ */
+public record AttributeCondition(String key, Operator operator, List<String> values) {
+
+  /** More are no question but a table of their own. */
+  public static final int MAX_VALUES = 100;
+
+  /** How an attribute is compared. */
+  public enum Operator {
+    EQUAL,
+    /** Also holds where the key is absent. */
+    NOT_EQUAL,
+    PREFIX,
+    EXISTS,
+    IN
+  }
+
+  /**
+   * @throws IllegalArgumentException when the values do not fit the operator
+   */
+  public AttributeCondition {
+    requireNonNull(key, "key");
+    values = List.copyOf(values);
+    boolean fits =
+        switch (operator) {
+          case EQUAL, NOT_EQUAL, PREFIX -> values.size() == 1;
+          case EXISTS -> values.isEmpty();
+          case IN -> !values.isEmpty() && values.size() <= MAX_VALUES;
+        };
+    if (!fits) {
+      throw new IllegalArgumentException(values.size() + " values for " + operator);
+    }
+  }
+
+  int length() {
+    return key.length() + values.stream().mapToInt(String::length).sum();
+  }
+
+  public static AttributeCondition equal(String key, String value) {
+    return new AttributeCondition(key, Operator.EQUAL, List.of(value));
+  }
+}

@@ -1,0 +1,191 @@
+package dev.sluice.core.query;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which logs; what is absent does not filter, what is present must all hold.
+ *
+ * @param tenant whose logs
+ * @param service exact name
+ * @param severities severity numbers, any of them; empty for all
+ * @param minSeverity lowest severity number; 0 for all
+ * @param fromNanos earliest event time, nanoseconds since 1970, inclusive
+ * @param toNanos latest event time, exclusive
+ * @param traceId 32 lower-case hexadecimal digits
+ * @param spanId 16 lower-case hexadecimal digits
+ * @param text what the body must say
+ * @param attributes of the record
+ * @param resource attributes of the resource
+ */
+public record LogFilter(
+    String tenant,
+    @Nullable String service,
+    List<Integer> severities,
+    int minSeverity,
+    @Nullable Long fromNanos,
+    @Nullable Long toNanos,
+    @Nullable String traceId,
+    @Nullable String spanId,
+    @Nullable TextQuery text,
+    List<AttributeCondition> attributes,
+    List<AttributeCondition> resource) {
+
+  /** Conditions on attributes in one filter. */
+  public static final int MAX_CONDITIONS = 64;
+
+  /** Characters of their keys and values together: stores take a question in one piece. */
+  public static final int MAX_LENGTH = 64 * 1024;
+
+  /**
+   * @throws IllegalArgumentException when there are too many conditions or they are too long
+   */
+  // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+  public LogFilter(
+      String tenant,
+      @Nullable String service,
+      List<Integer> severities,
+      int minSeverity,
+      @Nullable Long fromNanos,
+      @Nullable Long toNanos,
+      @Nullable String traceId,
+      @Nullable String spanId,
+      @Nullable TextQuery text,
+      List<AttributeCondition> attributes,
+      List<AttributeCondition> resource) {
+    if (attributes.size() + resource.size() > MAX_CONDITIONS) {
+      throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
+    }
+    int length = text == null ? 0 : text.length();
+    for (var condition : attributes) {
+      length += condition.length();
+    }
+    for (var condition : resource) {
+      length += condition.length();
+    }
+    if (length > MAX_LENGTH) {
+      throw new IllegalArgumentException(
+          "text and attributes have more than %d characters".formatted(MAX_LENGTH));
+    }
+    this.tenant = tenant;
+    this.service = service;
+    this.severities = List.copyOf(severities);
+    this.minSeverity = minSeverity;
+    this.fromNanos = fromNanos;
+    this.toNanos = toNanos;
+    this.traceId = traceId;
+    this.spanId = spanId;
+    this.text = text;
+    this.attributes = List.copyOf(attributes);
+    this.resource = List.copyOf(resource);
+  }
+
+  /** All logs of a tenant, to begin with. */
+  public static Builder of(String tenant) {
+    return new Builder(tenant);
+  }
+
+  /** The same, but only logs of these instants. */
+  public LogFilter between(long fromNanos, long toNanos) {
+    return new LogFilter(
+        tenant,
+        service,
+        severities,
+        minSeverity,
+        fromNanos,
+        toNanos,
+        traceId,
+        spanId,
+        text,
+        attributes,
+        resource);
+  }
+
+  /** Adds one condition after the other; for one thread. */
+  public static final class Builder {
+    private final String tenant;
+    private @Nullable String service;
+    private List<Integer> severities = List.of();
+    private int minSeverity;
+    private @Nullable Long fromNanos;
+    private @Nullable Long toNanos;
+    private @Nullable String traceId;
+    private @Nullable String spanId;
+    private @Nullable TextQuery text;
+    private final List<AttributeCondition> attributes = new ArrayList<>();
+    private final List<AttributeCondition> resource = new ArrayList<>();
+
+    private Builder(String tenant) {
+      this.tenant = tenant;
+    }
+
+    public Builder service(@Nullable String name) {
+      service = name;
+      return this;
+    }
+
+    public Builder severities(List<Integer> numbers) {
+      severities = numbers;
+      return this;
+    }
+
+    public Builder minSeverity(int number) {
+      minSeverity = number;
+      return this;
+    }
+
+    public Builder from(@Nullable Long nanos) {
+      fromNanos = nanos;
+      return this;
+    }
+
+    public Builder to(@Nullable Long nanos) {
+      toNanos = nanos;
+      return this;
+    }
+
+    public Builder traceId(@Nullable String hex) {
+      traceId = hex;
+      return this;
+    }
+
+    public Builder spanId(@Nullable String hex) {
+      spanId = hex;
+      return this;
+    }
+
+    public Builder text(@Nullable TextQuery query) {
+      text = query;
+      return this;
+    }
+
+    public Builder attribute(AttributeCondition condition) {
+      attributes.add(condition);
+      return this;
+    }
+
+    public Builder resource(AttributeCondition condition) {
+      resource.add(condition);
+      return this;
+    }
+
+    /**
+     * @throws IllegalArgumentException when there are too many conditions or they are too long
+     */
+    public LogFilter build() {
+      return new LogFilter(
+          tenant,
+          service,
+          severities,
+          minSeverity,
+          fromNanos,
+          toNanos,
+          traceId,
+          spanId,
+          text,
+          attributes,
+          resource);
+    }
+  }
+}

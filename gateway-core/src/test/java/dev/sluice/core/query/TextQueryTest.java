@@ -1,0 +1,79 @@
+package dev.sluice.core.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.query.TextQuery.And;
+import dev.sluice.core.query.TextQuery.Not;
+import dev.sluice.core.query.TextQuery.Or;
+import dev.sluice.core.query.TextQuery.Phrase;
+import dev.sluice.core.query.TextQuery.Words;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class TextQueryTest {
+  private static final TextQuery A = new Words("a");
+  private static final TextQuery B = new Words("b");
+  private static final TextQuery C = new Words("c");
+
+  @Test
+  void parse_words_areOneTerm() {
+    assertThat(TextQuery.parse("a")).isEqualTo(A);
+    assertThat(TextQuery.parse(" connection  refused\t"))
+        .isEqualTo(new Words("connection refused"));
+  }
+
+  @Test
+  void parse_operators_bindAsUsual() {
+    assertThat(TextQuery.parse("a OR b AND c"))
+        .isEqualTo(new Or(List.of(A, new And(List.of(B, C)))));
+    assertThat(TextQuery.parse("(a OR b) AND c"))
+        .isEqualTo(new And(List.of(new Or(List.of(A, B)), C)));
+    assertThat(TextQuery.parse("NOT a OR b")).isEqualTo(new Or(List.of(new Not(A), B)));
+    assertThat(TextQuery.parse("a NOT b")).isEqualTo(new And(List.of(A, new Not(B))));
+    assertThat(TextQuery.parse("NOT NOT a")).isEqualTo(new Not(new Not(A)));
+    assertThat(TextQuery.parse("a (b)c")).isEqualTo(new And(List.of(A, B, C)));
+  }
+
+  @Test
+  void parse_wordsThatLookLikeOperators_areWords() {
+    assertThat(TextQuery.parse("a or b and not c")).isEqualTo(new Words("a or b and not c"));
+    assertThat(TextQuery.parse("ORDER NOTE ANDROID")).isEqualTo(new Words("ORDER NOTE ANDROID"));
+    assertThat(TextQuery.parse("\"OR\"")).isEqualTo(new Phrase("OR"));
+  }
+
+  @Test
+  void parse_phrase_keepsWhatIsInIt() {
+    assertThat(TextQuery.parse("\"a  (b) OR\"")).isEqualTo(new Phrase("a  (b) OR"));
+    assertThat(TextQuery.parse("\"say \\\"hi\\\" c:\\\\x \\n\""))
+        .isEqualTo(new Phrase("say \"hi\" c:\\x \\n"));
+    assertThat(TextQuery.parse("a \"b\" c")).isEqualTo(new And(List.of(A, new Phrase("b"), C)));
+  }
+
+  @Test
+  void parse_noQuery_saysWhatAndWhere() {
+    assertRefused("", "no word at character 1");
+    assertRefused("a OR", "no word at character 5");
+    assertRefused("OR a", "no word at character 1");
+    assertRefused("a AND OR b", "no word at character 7");
+    assertRefused("a NOT", "no word at character 6");
+    assertRefused("(a OR b", "no ) at character 8");
+    assertRefused("()", "no word at character 2");
+    assertRefused("a) b", "a ) too many at character 2");
+    assertRefused("a \"b", "a phrase that does not end at character 3");
+    assertRefused("\"\"", "an empty phrase at character 1");
+  }
+
+  @Test
+  void parse_hugeOrDeepQuery_isRefused() {
+    assertRefused("a OR ".repeat(64) + "a", "more than 64 terms at character 321");
+    assertRefused("(".repeat(100_000), "more than 64 terms at character 65");
+    assertRefused("NOT ".repeat(100_000), "more than 64 terms at character 257");
+  }
+
+  private static void assertRefused(String text, String message) {
+    assertThatThrownBy(() -> TextQuery.parse(text))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(message);
+  }
+}
