@@ -2,10 +2,13 @@ package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.grpc.GrpcIntake;
+import dev.sluice.api.grpc.InboundMemory;
+import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
+import dev.sluice.api.ops.GrpcHealth;
 import dev.sluice.api.ops.LedgerEndpoint;
 import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.api.ops.SpoolHealth;
@@ -18,26 +21,36 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Timer;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
+import io.grpc.BindableService;
+import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
 import java.time.InstantSource;
+import java.util.HashSet;
+import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.boot.grpc.server.health.StatusAggregator;
+import org.springframework.boot.grpc.server.health.StatusMapper;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
+import org.springframework.grpc.server.ServerBuilderCustomizer;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** Puts the halves together: which adapter stands behind which port. */
 @Configuration(proxyBeanMethods = false)
 class Wiring {
+  private static final int CALLS_PER_CONNECTION = 128;
+  private static final int FLOW_CONTROL_WINDOW = 1 << 20;
 
   @Bean
   InstantSource clock() {
@@ -178,6 +191,47 @@ class Wiring {
   @Conditional(IngestRole.class)
   OtlpLogsService otlpLogsService(GrpcIntake intake) {
     return new OtlpLogsService(intake);
+  }
+
+  @Bean
+  Semaphore grpcQueriesAtOnce() {
+    return new Semaphore(16);
+  }
+
+  @Bean
+  NativeLogsService nativeLogsService(
+      ObjectProvider<GrpcIntake> intake,
+      Limits limits,
+      ClickHouseLogStore store,
+      Semaphore grpcQueriesAtOnce) {
+    return new NativeLogsService(intake.getIfAvailable(), limits, store, grpcQueriesAtOnce);
+  }
+
+  /**
+   * What a connection may hold that the budget does not see is what waits in the flow control of
+   * its calls. A window that gRPC may not widen and a number of calls bound it; neither is felt by
+   * a client that means well.
+   */
+  @Bean
+  ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(MemoryBudget budget) {
+    return server ->
+        server
+            .addStreamTracerFactory(new InboundMemory(budget))
+            .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
+            .flowControlWindow(FLOW_CONTROL_WINDOW);
+  }
+
+  @Bean
+  GrpcHealth grpcHealth(
+      List<BindableService> services, StatusAggregator aggregator, StatusMapper mapper) {
+    var names = new HashSet<String>();
+    for (var service : services) {
+      var name = service.bindService().getServiceDescriptor().getName();
+      if (!name.startsWith("grpc.")) {
+        names.add(name);
+      }
+    }
+    return new GrpcHealth(names, aggregator, mapper);
   }
 
   /** Judging a request takes less than the hand-over to another thread would. */

@@ -24,8 +24,8 @@ import org.slf4j.LoggerFactory;
 public final class GrpcIntake {
   private static final Logger LOG = LoggerFactory.getLogger(GrpcIntake.class);
   private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
-  private static final Duration OVER_BUDGET = Duration.ofSeconds(1);
-  private static final String UNAVAILABLE = "logs cannot be made safe at the moment";
+  static final Duration OVER_BUDGET = Duration.ofSeconds(1);
+  static final String UNAVAILABLE = "logs cannot be made safe at the moment";
 
   private static final Metadata.Key<byte[]> STATUS_DETAILS =
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
@@ -44,23 +44,32 @@ public final class GrpcIntake {
   }
 
   /**
-   * Takes one complete message; never fails. What goes wrong and is not the client's mistake is
-   * {@link Ingested.Busy}.
+   * Takes one complete message of the current call; never fails. What goes wrong and is not the
+   * client's mistake is {@link Ingested.Busy}.
    *
    * @param decoder makes OTLP of the message; {@link Undecodable} when it cannot
    */
   CompletableFuture<Ingested> take(
-      String entrance, byte[] message, Function<byte[], OtlpPayload> decoder) {
-    long held = message.length;
-    if (!budget.reserve(held)) {
+      String entrance, RawMessage message, Function<byte[], OtlpPayload> decoder) {
+    long held = InboundMemory.takeOver();
+    var unusable = message.unusable();
+    if (unusable != null) {
+      budget.release(held);
+      if (!(unusable instanceof Ingested.Busy)) { // one that may come again is not to blame
+        ingest.unusable(entrance);
+      }
+      return CompletableFuture.completedFuture(unusable);
+    }
+    var bytes = message.bytes();
+    if (!holds(bytes.length, held)) {
       return CompletableFuture.completedFuture(new Ingested.Busy(OVER_BUDGET));
     }
+    held = bytes.length;
     CompletableFuture<Ingested> ingested;
     try {
-      var payload = decoder.apply(message);
-      if (payload.bytes() != message) {
-        if (!budget.reserve(payload.bytes().length)) {
-          budget.release(held);
+      var payload = decoder.apply(bytes);
+      if (payload.bytes() != bytes) {
+        if (!holds(held + payload.bytes().length, held)) {
           return CompletableFuture.completedFuture(new Ingested.Busy(OVER_BUDGET));
         }
         held += payload.bytes().length;
@@ -84,6 +93,18 @@ public final class GrpcIntake {
         .exceptionally(GrpcIntake::unexpected);
   }
 
+  /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */
+  private boolean holds(long now, long before) {
+    if (now > before && !budget.reserve(now - before)) {
+      budget.release(before);
+      return false;
+    }
+    if (now < before) {
+      budget.release(before - now);
+    }
+    return true;
+  }
+
   private static Ingested unexpected(Throwable failure) {
     if (!(failure instanceof TimeoutException)) {
       LOG.warn("logs not taken", failure);
@@ -93,10 +114,13 @@ public final class GrpcIntake {
 
   /** UNAVAILABLE with a {@code RetryInfo}, on which clients come again. */
   static StatusException unavailable(Duration retryAfter) {
+    return unavailable(UNAVAILABLE, retryAfter);
+  }
+
+  static StatusException unavailable(String message, Duration retryAfter) {
     var trailers = new Metadata();
     trailers.put(
-        STATUS_DETAILS,
-        OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), UNAVAILABLE, retryAfter));
-    return Status.UNAVAILABLE.withDescription(UNAVAILABLE).asException(trailers);
+        STATUS_DETAILS, OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), message, retryAfter));
+    return Status.UNAVAILABLE.withDescription(message).asException(trailers);
   }
 }

@@ -1,7 +1,9 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.decode.FlatLogs;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.NativeLogs;
+import dev.sluice.api.decode.NativeVerdicts;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.Ingested;
@@ -15,11 +17,10 @@ import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
-/** {@code POST /api/v1/logs}: a JSON object, an array of them, or one a line. */
+/** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
 final class NativeLogsHandler {
   static final String ACK = "sluice-ack";
   private static final String DURABLE = "durable";
-  private static final String OTLP_RESOURCE = "resource.attributes";
   private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
   private final Intake intake;
@@ -35,10 +36,12 @@ final class NativeLogsHandler {
             () -> {
               requireAck(request);
               var taken =
-                  isNdjson(request)
-                      ? intake.take(request, "http-ndjson", this::ndjson)
-                      : intake.take(request, "http-json", this::json);
-              return taken.flatMap(result -> answer(result, inNativeWords(result.rejected())));
+                  switch (format(request)) {
+                    case JSON -> intake.take(request, "http-json", this::json);
+                    case NDJSON -> intake.take(request, "http-ndjson", this::ndjson);
+                    case PROTOBUF -> intake.take(request, "http-protobuf", this::protobuf);
+                  };
+              return taken.flatMap(result -> answer(result, NativeVerdicts.of(result.rejected())));
             })
         .onErrorResume(RequestRefused.class, Problem::of);
   }
@@ -51,15 +54,27 @@ final class NativeLogsHandler {
     return NativeLogs.ofNdjson(body, limits);
   }
 
-  private static boolean isNdjson(ServerRequest request) {
+  private OtlpPayload protobuf(byte[] body) {
+    return FlatLogs.ofRequest(body, limits);
+  }
+
+  private enum Format {
+    JSON,
+    NDJSON,
+    PROTOBUF
+  }
+
+  private static Format format(ServerRequest request) {
     var type = mediaType(request);
     var name = type.getType() + "/" + type.getSubtype();
     return switch (name.toLowerCase(Locale.ROOT)) {
-      case "application/json" -> false;
-      case "application/x-ndjson", "application/ndjson", "application/jsonl" -> true;
+      case "application/json" -> Format.JSON;
+      case "application/x-ndjson", "application/ndjson", "application/jsonl" -> Format.NDJSON;
+      case "application/x-protobuf", "application/protobuf" -> Format.PROTOBUF;
       default ->
           throw RequestRefused.unsupported(
-              "content type is not one of application/json, application/x-ndjson");
+              "content type is not one of application/json, application/x-ndjson,"
+                  + " application/x-protobuf");
     };
   }
 
@@ -89,20 +104,6 @@ final class NativeLogsHandler {
     if (ack != null && !ack.equals(DURABLE) && !ack.equals("accepted")) {
       throw RequestRefused.malformed(ACK + " is not one of accepted, durable");
     }
-  }
-
-  /** The walker speaks OTLP, where a resource has attributes; here it is its attributes. */
-  private static List<Rejection> inNativeWords(List<Rejection> rejected) {
-    return rejected.stream()
-        .map(
-            verdict ->
-                verdict.field().startsWith(OTLP_RESOURCE)
-                    ? new Rejection(
-                        verdict.index(),
-                        "resource" + verdict.field().substring(OTLP_RESOURCE.length()),
-                        verdict.reason())
-                    : verdict)
-        .toList();
   }
 
   private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {

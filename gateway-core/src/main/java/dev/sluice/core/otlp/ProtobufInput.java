@@ -7,23 +7,26 @@ import java.nio.ByteOrder;
 /**
  * A cursor over protobuf's wire format. Every read checks its bounds against {@code end}, the end
  * of the message it is in, so that no nested length can reach outside its parent.
+ *
+ * <p>Public so that an entrance whose messages are protobuf reads them with the walker's own eyes:
+ * what passes there is never malformed here. For one thread at a time.
  */
-final class ProtobufInput {
-  static final int VARINT = 0;
-  static final int FIXED64 = 1;
-  static final int BYTES = 2;
-  static final int FIXED32 = 5;
+public final class ProtobufInput {
+  public static final int VARINT = 0;
+  public static final int FIXED64 = 1;
+  public static final int BYTES = 2;
+  public static final int FIXED32 = 5;
 
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final VarHandle INT =
       MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
-  byte[] bytes = {};
-  int position;
+  public byte[] bytes = {};
+  public int position;
 
   /** A field's number and wire type. */
-  int tag(int end) throws MalformedOtlp {
+  public int tag(int end) throws MalformedOtlp {
     int start = position;
     long tag = varint(end);
     if (tag >>> 3 == 0 || tag >>> 32 != 0) {
@@ -32,7 +35,7 @@ final class ProtobufInput {
     return (int) tag;
   }
 
-  long varint(int end) throws MalformedOtlp {
+  public long varint(int end) throws MalformedOtlp {
     int p = position;
     if (p < end) {
       byte first = bytes[p];
@@ -63,7 +66,7 @@ final class ProtobufInput {
   }
 
   /** Reads a length and returns where the content it announces ends; it begins at position. */
-  int contentEnd(int end) throws MalformedOtlp {
+  public int contentEnd(int end) throws MalformedOtlp {
     int start = position;
     long length = varint(end);
     if (length < 0 || length > end - position) {
@@ -72,14 +75,14 @@ final class ProtobufInput {
     return position + (int) length;
   }
 
-  long fixed64(int end) throws MalformedOtlp {
+  public long fixed64(int end) throws MalformedOtlp {
     need(8, end);
     long value = (long) LONG.get(bytes, position);
     position += 8;
     return value;
   }
 
-  int fixed32(int end) throws MalformedOtlp {
+  public int fixed32(int end) throws MalformedOtlp {
     need(4, end);
     int value = (int) INT.get(bytes, position);
     position += 4;
@@ -87,7 +90,7 @@ final class ProtobufInput {
   }
 
   /** Passes over the value of a field that is unknown, or known with another wire type. */
-  void skip(int tag, int end) throws MalformedOtlp {
+  public void skip(int tag, int end) throws MalformedOtlp {
     switch (tag & 7) {
       case VARINT -> varint(end);
       case FIXED64 -> {

@@ -1,0 +1,25 @@
+package dev.sluice.api.decode;
+
+import dev.sluice.core.domain.Rejection;
+import java.util.List;
+
+/** Verdicts in the words of native logs: the walker, who speaks OTLP, gives most of them. */
+public final class NativeVerdicts {
+  private static final String OTLP_RESOURCE = "resource.attributes";
+
+  private NativeVerdicts() {}
+
+  /** In OTLP a resource has attributes; in a native log it is its attributes. */
+  public static List<Rejection> of(List<Rejection> rejected) {
+    return rejected.stream()
+        .map(
+            verdict ->
+                verdict.field().startsWith(OTLP_RESOURCE)
+                    ? new Rejection(
+                        verdict.index(),
+                        "resource" + verdict.field().substring(OTLP_RESOURCE.length()),
+                        verdict.reason())
+                    : verdict)
+        .toList();
+  }
+}

@@ -1,0 +1,128 @@
+package dev.sluice.api.grpc;
+
+import dev.sluice.core.ingest.MemoryBudget;
+import io.grpc.Context;
+import io.grpc.Metadata;
+import io.grpc.ServerStreamTracer;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.Serial;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Counts the bytes of messages against the {@link MemoryBudget} while they come in, not only when
+ * they are complete: many clients that each send a large message slowly would otherwise hold
+ * whatever they like.
+ *
+ * <p>gRPC tells a tracer of the bytes as it takes them out of the connection's flow control. What
+ * it does not tell of is what waits there because nobody asked for a message yet: that is bounded
+ * by the flow control window of each call, and by how many calls a connection may have.
+ *
+ * <p>{@link GrpcIntake} takes over what a call holds together with its message, so that nothing
+ * counts twice; what nobody takes over is given back at the end of the call.
+ */
+public final class InboundMemory extends ServerStreamTracer.Factory {
+  private static final Context.Key<Held> HELD = Context.key("sluice-inbound-memory");
+
+  private final MemoryBudget budget;
+
+  public InboundMemory(MemoryBudget budget) {
+    this.budget = budget;
+  }
+
+  @Override
+  public ServerStreamTracer newServerStreamTracer(String fullMethodName, Metadata headers) {
+    return new Held(budget);
+  }
+
+  /**
+   * The current call has a message of this size in memory, whatever it was on the wire.
+   *
+   * @return false when the budget does not allow for what decompression made of it
+   */
+  static boolean complete(int bytes) {
+    var held = HELD.get();
+    return held == null || held.complete(bytes);
+  }
+
+  /** Leaves to the caller what the current call has reserved for messages that are complete. */
+  static long takeOver() {
+    var held = HELD.get();
+    return held == null ? 0 : held.takeOver();
+  }
+
+  /**
+   * Of one call. Bytes arrive on the connection's event loop, messages are taken wherever the
+   * server runs its calls.
+   */
+  private static final class Held extends ServerStreamTracer {
+    private final MemoryBudget budget;
+    private long arriving;
+    private final AtomicLong complete = new AtomicLong();
+    private volatile boolean closed;
+
+    private Held(MemoryBudget budget) {
+      this.budget = budget;
+    }
+
+    @Override
+    public Context filterContext(Context context) {
+      return context.withValue(HELD, this);
+    }
+
+    /** What it throws ends the call with that status. */
+    @Override
+    public void inboundWireSize(long bytes) {
+      if (!budget.reserve(bytes)) {
+        throw new OverBudget();
+      }
+      arriving += bytes;
+    }
+
+    @Override
+    public void inboundMessageRead(int seqNo, long wireSize, long uncompressedSize) {
+      complete.addAndGet(arriving);
+      arriving = 0;
+    }
+
+    private boolean complete(int bytes) {
+      long more = bytes - complete.get();
+      if (more > 0) {
+        if (!budget.reserve(more)) {
+          return false;
+        }
+        complete.addAndGet(more);
+        if (closed) {
+          budget.release(complete.getAndSet(0));
+        }
+      }
+      return true;
+    }
+
+    private long takeOver() {
+      return complete.getAndSet(0);
+    }
+
+    @Override
+    public void streamClosed(@Nullable Status status) {
+      closed = true;
+      budget.release(arriving + complete.getAndSet(0));
+      arriving = 0;
+    }
+  }
+
+  /** Without a stack, since it is an answer; gRPC logs it, which application.yaml turns off. */
+  private static final class OverBudget extends StatusRuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    OverBudget() {
+      super(Status.UNAVAILABLE.withDescription(GrpcIntake.UNAVAILABLE));
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+      return this;
+    }
+  }
+}

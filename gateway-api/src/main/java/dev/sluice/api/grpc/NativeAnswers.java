@@ -1,0 +1,72 @@
+package dev.sluice.api.grpc;
+
+import com.google.protobuf.Duration;
+import com.google.rpc.Code;
+import dev.sluice.api.decode.NativeVerdicts;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.proto.v1.Ack;
+import dev.sluice.proto.v1.IngestResponse;
+import dev.sluice.proto.v1.Refusal;
+import dev.sluice.proto.v1.Rejection;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/** What became of a message, in the words of {@code sluice.v1}. */
+final class NativeAnswers {
+  private NativeAnswers() {}
+
+  static IngestResponse accepted(Ingested.Accepted result) {
+    return IngestResponse.newBuilder()
+        .setAccepted(result.accepted())
+        .addAllRejected(rejected(result))
+        .setRejectedCount(result.rejectedCount())
+        .setAck(Ack.ACK_DURABLE)
+        .build();
+  }
+
+  /** No record was good, or there was none. */
+  static Refusal nothingGood(Ingested.Accepted result) {
+    return refusal(Code.INVALID_ARGUMENT, nothingGoodMessage(result))
+        .addAllRejected(rejected(result))
+        .build();
+  }
+
+  static Refusal malformed(String reason) {
+    return refusal(Code.INVALID_ARGUMENT, reason).build();
+  }
+
+  static Refusal tooLarge(String reason) {
+    return refusal(Code.RESOURCE_EXHAUSTED, reason).build();
+  }
+
+  static Refusal busy(java.time.Duration retryAfter) {
+    return refusal(Code.UNAVAILABLE, GrpcIntake.UNAVAILABLE)
+        .setRetryAfter(
+            Duration.newBuilder()
+                .setSeconds(retryAfter.toSeconds())
+                .setNanos(retryAfter.toNanosPart()))
+        .build();
+  }
+
+  static String nothingGoodMessage(Ingested.Accepted result) {
+    return result.rejectedCount() == 0
+        ? "no logs in the request"
+        : "all " + result.rejectedCount() + " logs were rejected";
+  }
+
+  private static Refusal.Builder refusal(Code code, String message) {
+    return Refusal.newBuilder().setCode(code.getNumber()).setMessage(message);
+  }
+
+  private static List<Rejection> rejected(Ingested.Accepted result) {
+    return NativeVerdicts.of(result.rejected()).stream()
+        .map(
+            verdict ->
+                Rejection.newBuilder()
+                    .setIndex(verdict.index())
+                    .setField(verdict.field())
+                    .setReason(verdict.reason())
+                    .build())
+        .collect(Collectors.toUnmodifiableList());
+  }
+}

@@ -1,0 +1,120 @@
+package dev.sluice.api.grpc;
+
+import dev.sluice.api.decode.FlatLogs;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.proto.v1.IngestResponse;
+import dev.sluice.proto.v1.IngestStreamResponse;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.QueryResponse;
+import io.grpc.BindableService;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.Semaphore;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Native logs over gRPC: {@code sluice.v1.LogService}. Messages with logs stay bytes; for answers
+ * and questions, which are small, the generated classes will do.
+ *
+ * <p>What passes is UNAVAILABLE with RetryInfo; a mistake of the client is INVALID_ARGUMENT with a
+ * BadRequest, or RESOURCE_EXHAUSTED; never INTERNAL.
+ */
+public final class NativeLogsService implements BindableService {
+  static final String ENTRANCE = "grpc";
+
+  private static final MethodDescriptor<RawMessage, IngestResponse> INGEST =
+      raw(LogServiceGrpc.getIngestMethod());
+  private static final MethodDescriptor<RawMessage, IngestStreamResponse> INGEST_STREAM =
+      raw(LogServiceGrpc.getIngestStreamMethod());
+  private static final MethodDescriptor<RawMessage, QueryResponse> QUERY =
+      raw(LogServiceGrpc.getQueryMethod());
+
+  private final @Nullable GrpcIntake intake;
+  private final Limits limits;
+  private final NativeQueries queries;
+
+  /**
+   * @param intake the way in; null when this process does not take logs, the methods for which are
+   *     UNIMPLEMENTED then
+   * @param queriesAtOnce a permit for each query that may be under way
+   */
+  public NativeLogsService(
+      @Nullable GrpcIntake intake, Limits limits, LogReader reader, Semaphore queriesAtOnce) {
+    this.intake = intake;
+    this.limits = limits;
+    this.queries = new NativeQueries(reader, queriesAtOnce);
+  }
+
+  private static <A> MethodDescriptor<RawMessage, A> raw(MethodDescriptor<?, A> generated) {
+    return generated.toBuilder(RawMessage.MARSHALLER, generated.getResponseMarshaller()).build();
+  }
+
+  @Override
+  public ServerServiceDefinition bindService() {
+    var generated = LogServiceGrpc.getServiceDescriptor();
+    var descriptor =
+        ServiceDescriptor.newBuilder(generated.getName())
+            .setSchemaDescriptor(generated.getSchemaDescriptor())
+            .addMethod(QUERY);
+    var way = intake;
+    if (way == null) {
+      return ServerServiceDefinition.builder(descriptor.build())
+          .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
+          .build();
+    }
+    return ServerServiceDefinition.builder(
+            descriptor.addMethod(INGEST).addMethod(INGEST_STREAM).build())
+        .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
+        .addMethod(
+            INGEST,
+            AckLevel.granted(
+                ServerCalls.asyncUnaryCall((message, answer) -> ingest(way, message, answer))))
+        .addMethod(
+            INGEST_STREAM,
+            AckLevel.granted(
+                ServerCalls.asyncBidiStreamingCall(
+                    answers ->
+                        IngestStream.open(
+                            way,
+                            limits,
+                            (ServerCallStreamObserver<IngestStreamResponse>) answers))))
+        .build();
+  }
+
+  private void ingest(GrpcIntake way, RawMessage message, StreamObserver<IngestResponse> answer) {
+    if (answer instanceof ServerCallStreamObserver<IngestResponse> call) {
+      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
+    }
+    var _ =
+        way.take(ENTRANCE, message, bytes -> FlatLogs.ofRequest(bytes, limits))
+            .thenAccept(result -> answer(result, answer));
+  }
+
+  private static void answer(Ingested ingested, StreamObserver<IngestResponse> answer) {
+    if (ingested instanceof Ingested.Accepted accepted && accepted.accepted() > 0) {
+      answer.onNext(NativeAnswers.accepted(accepted));
+      answer.onCompleted();
+    } else {
+      answer.onError(failure(ingested));
+    }
+  }
+
+  /** What says that nothing was taken. */
+  static StatusException failure(Ingested ingested) {
+    return switch (ingested) {
+      case Ingested.Accepted accepted -> Refused.records(accepted);
+      case Ingested.Malformed(var reason) -> Refused.malformed(reason);
+      case Ingested.TooLarge(var reason) ->
+          Status.RESOURCE_EXHAUSTED.withDescription(reason).asException();
+      case Ingested.Busy(var retryAfter) -> GrpcIntake.unavailable(retryAfter);
+    };
+  }
+}

@@ -1,0 +1,68 @@
+package dev.sluice.api.grpc;
+
+import dev.sluice.core.ingest.Ingested;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message as it was on the wire, or what to answer because it could not be read. Generated
+ * classes would build a tree of every log only for it to be walked once and thrown away.
+ */
+record RawMessage(byte[] bytes, @Nullable Ingested unusable) {
+  private static final byte[] NOTHING = {};
+
+  static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new Messages();
+  static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
+
+  /**
+   * Never throws: what a marshaller throws reaches the client as UNKNOWN, whoever's fault it was.
+   */
+  private static final class Messages implements MethodDescriptor.Marshaller<RawMessage> {
+    @Override
+    public InputStream stream(RawMessage value) {
+      return new ByteArrayInputStream(value.bytes());
+    }
+
+    @Override
+    public RawMessage parse(InputStream stream) {
+      try {
+        var bytes = stream.readAllBytes();
+        return InboundMemory.complete(bytes.length)
+            ? new RawMessage(bytes, null)
+            : new RawMessage(NOTHING, new Ingested.Busy(GrpcIntake.OVER_BUDGET));
+      } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
+        return new RawMessage(NOTHING, new Ingested.TooLarge(description(e.getStatus())));
+      } catch (IOException _) {
+        return new RawMessage(NOTHING, new Ingested.Malformed("message cannot be decompressed"));
+      }
+    }
+
+    private static String description(Status status) {
+      var description = status.getDescription();
+      return description == null ? "message is too large" : description;
+    }
+  }
+
+  /** Bytes that are a message already. */
+  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+    @Override
+    public InputStream stream(byte[] value) {
+      return new ByteArrayInputStream(value);
+    }
+
+    @Override
+    public byte[] parse(InputStream stream) {
+      try {
+        return stream.readAllBytes();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
+  }
+}

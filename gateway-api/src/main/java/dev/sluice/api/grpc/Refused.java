@@ -1,0 +1,65 @@
+package dev.sluice.api.grpc;
+
+import com.google.protobuf.Any;
+import com.google.rpc.BadRequest;
+import com.google.rpc.BadRequest.FieldViolation;
+import dev.sluice.api.decode.NativeVerdicts;
+import dev.sluice.core.ingest.Ingested;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.protobuf.StatusProto;
+
+/** INVALID_ARGUMENT, with a {@code google.rpc.BadRequest} that names what was wrong. */
+final class Refused {
+  private static final int MOST_VIOLATIONS = 50;
+
+  /** Of all violations: clients take 8 KiB of trailers, in which these are base64. */
+  private static final int MOST_BYTES = 5 * 1024;
+
+  private Refused() {}
+
+  static StatusException malformed(String reason) {
+    return Status.INVALID_ARGUMENT.withDescription(reason).asException();
+  }
+
+  static StatusException field(String field, String reason) {
+    return status(
+        field + " " + reason, BadRequest.newBuilder().addFieldViolations(violation(field, reason)));
+  }
+
+  /** No record was good, or there was none. */
+  static StatusException records(Ingested.Accepted result) {
+    var message = NativeAnswers.nothingGoodMessage(result);
+    if (result.rejectedCount() == 0) {
+      return malformed(message);
+    }
+    var details = BadRequest.newBuilder();
+    int bytes = 0;
+    for (var verdict : NativeVerdicts.of(result.rejected())) {
+      var violation =
+          violation("logs[" + verdict.index() + "]." + verdict.field(), verdict.reason());
+      bytes += violation.build().getSerializedSize();
+      if (details.getFieldViolationsCount() == MOST_VIOLATIONS || bytes > MOST_BYTES) {
+        break;
+      }
+      details.addFieldViolations(violation);
+    }
+    int told = details.getFieldViolationsCount();
+    return status(
+        told < result.rejectedCount() ? message + "; the first " + told + " are told" : message,
+        details);
+  }
+
+  private static FieldViolation.Builder violation(String field, String reason) {
+    return FieldViolation.newBuilder().setField(field).setDescription(reason);
+  }
+
+  private static StatusException status(String message, BadRequest.Builder details) {
+    return StatusProto.toStatusException(
+        com.google.rpc.Status.newBuilder()
+            .setCode(Status.Code.INVALID_ARGUMENT.value())
+            .setMessage(message)
+            .addDetails(Any.pack(details.build()))
+            .build());
+  }
+}
