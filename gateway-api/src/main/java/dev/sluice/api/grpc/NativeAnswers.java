@@ -19,7 +19,7 @@ final class NativeAnswers {
     return IngestResponse.newBuilder()
         .setAccepted(result.accepted())
         .addAllRejected(rejected(result))
-        .setRejectedCount(result.rejectedCount())
+        .setRejectedTotal(result.rejectedCount())
         .setAck(Ack.ACK_DURABLE)
         .build();
   }
