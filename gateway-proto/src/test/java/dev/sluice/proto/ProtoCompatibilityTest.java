@@ -1,0 +1,186 @@
+package dev.sluice.proto;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.DescriptorProtos.DescriptorProto;
+import com.google.protobuf.DescriptorProtos.FieldDescriptorProto;
+import com.google.protobuf.DescriptorProtos.FileDescriptorProto;
+import com.google.protobuf.Descriptors.DescriptorValidationException;
+import com.google.protobuf.Descriptors.FileDescriptor;
+import dev.sluice.proto.logs.IngestLogsRequest;
+import dev.sluice.proto.logs.LogEntry;
+import dev.sluice.proto.v1.IngestRequest;
+import dev.sluice.proto.v1.LogRecord;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Consumer;
+import org.junit.jupiter.api.Test;
+
+/**
+ * The contract is what {@code contract.txt} says: what is in there stays, what is added is put
+ * there on purpose.
+ *
+ * <pre>mvn -pl gateway-proto test -Dsluice.contract.write=true</pre>
+ */
+class ProtoCompatibilityTest {
+  private static final Path SOURCES = Path.of("src/main/protobuf");
+  private static final Path RELEASED = Path.of("src/test/resources/dev/sluice/proto/contract.txt");
+  private static final FileDescriptor LOGS = LogRecord.getDescriptor().getFile();
+  private static final FileDescriptor SERVICE = IngestRequest.getDescriptor().getFile();
+  private static final List<FileDescriptor> FILES =
+      List.of(
+          LOGS,
+          SERVICE,
+          LogEntry.getDescriptor().getFile(),
+          IngestLogsRequest.getDescriptor().getFile());
+
+  @Test
+  void contract_whatWasReleased_stillHolds() throws IOException {
+    var now = Contract.of(FILES);
+    var released = Contract.read(Files.readAllLines(RELEASED));
+
+    assertThat(released.brokenBy(now))
+        .as(
+            "clients in the field rely on these: give them back, and let what is new have a number"
+                + " and a name of its own; a field that is not needed any more stays, or becomes"
+                + " reserved in a new version of the package")
+        .isEmpty();
+    if (Boolean.getBoolean("sluice.contract.write")) {
+      Files.write(RELEASED, now.lines());
+      return;
+    }
+    assertThat(released.extendedBy(now))
+        .as("new in the contract, to be kept from now on: run with -Dsluice.contract.write=true")
+        .isEmpty();
+  }
+
+  @Test
+  void contract_everyFile_isHeld() throws IOException {
+    try (var files = Files.walk(SOURCES)) {
+      assertThat(FILES.stream().map(FileDescriptor::getFullName))
+          .containsExactlyInAnyOrderElementsOf(
+              files
+                  .filter(file -> file.toString().endsWith(".proto"))
+                  .map(file -> SOURCES.relativize(file).toString())
+                  .toList());
+    }
+  }
+
+  @Test
+  void brokenBy_fieldRemoved_isTold() {
+    assertThat(broken(LOGS, file -> message(file, "LogRecord").removeField(0)))
+        .containsExactly("sluice.v1.LogRecord field 001 is gone; it was fixed64 time_unix_nano");
+  }
+
+  @Test
+  void brokenBy_fieldRenumbered_isTold() {
+    assertThat(broken(LOGS, file -> field(file, "LogRecord", "event_name").setNumber(20)))
+        .containsExactly("sluice.v1.LogRecord field 012 is gone; it was string event_name");
+  }
+
+  @Test
+  void brokenBy_fieldRenamed_isTold() {
+    assertThat(broken(LOGS, file -> field(file, "LogRecord", "host").setName("machine")))
+        .containsExactly("sluice.v1.LogRecord field 017 is string machine; it was string host");
+  }
+
+  @Test
+  void brokenBy_otherType_isTold() {
+    assertThat(
+            broken(
+                LOGS,
+                file ->
+                    field(file, "LogRecord", "flags")
+                        .setType(FieldDescriptorProto.Type.TYPE_UINT32)))
+        .containsExactly("sluice.v1.LogRecord field 008 is uint32 flags; it was fixed32 flags");
+  }
+
+  @Test
+  void brokenBy_otherLabel_isTold() {
+    assertThat(
+            broken(
+                LOGS,
+                file ->
+                    field(file, "LogRecord", "host")
+                        .setLabel(FieldDescriptorProto.Label.LABEL_REPEATED)))
+        .containsExactly(
+            "sluice.v1.LogRecord field 017 is repeated string host; it was string host");
+  }
+
+  @Test
+  void brokenBy_reservationGivenUp_isTold() {
+    assertThat(broken(LOGS, file -> message(file, "LogRecord").removeReservedRange(0)))
+        .containsExactly("sluice.v1.LogRecord field 004 is gone; it was reserved");
+  }
+
+  @Test
+  void brokenBy_enumValueRenamed_isTold() {
+    assertThat(
+            broken(
+                SERVICE, file -> file.getEnumTypeBuilder(0).getValueBuilder(2).setName("ACK_SAFE")))
+        .containsExactly("sluice.v1.Ack value 002 is ACK_SAFE; it was ACK_DURABLE");
+  }
+
+  @Test
+  void brokenBy_rpcWithoutStream_isTold() {
+    assertThat(
+            broken(
+                SERVICE,
+                file -> file.getServiceBuilder(0).getMethodBuilder(1).setServerStreaming(false)))
+        .containsExactly(
+            "sluice.v1.LogService rpc IngestStream is (stream sluice.v1.IngestStreamRequest)"
+                + " returns (sluice.v1.IngestStreamResponse); it was (stream"
+                + " sluice.v1.IngestStreamRequest) returns (stream"
+                + " sluice.v1.IngestStreamResponse)");
+  }
+
+  @Test
+  void extendedBy_newField_isToldAndBreaksNothing() {
+    var added =
+        FieldDescriptorProto.newBuilder()
+            .setName("tenant")
+            .setNumber(21)
+            .setType(FieldDescriptorProto.Type.TYPE_STRING)
+            .setLabel(FieldDescriptorProto.Label.LABEL_OPTIONAL);
+    var later = Contract.of(List.of(altered(LOGS, f -> message(f, "LogRecord").addField(added))));
+    var before = Contract.of(List.of(LOGS));
+
+    assertThat(before.brokenBy(later)).isEmpty();
+    assertThat(before.extendedBy(later))
+        .containsExactly("sluice.v1.LogRecord field 021: string tenant");
+  }
+
+  private static List<String> broken(
+      FileDescriptor file, Consumer<FileDescriptorProto.Builder> by) {
+    return Contract.of(List.of(file)).brokenBy(Contract.of(List.of(altered(file, by))));
+  }
+
+  private static FileDescriptor altered(
+      FileDescriptor file, Consumer<FileDescriptorProto.Builder> by) {
+    var proto = file.toProto().toBuilder();
+    by.accept(proto);
+    try {
+      return FileDescriptor.buildFrom(
+          proto.build(), file.getDependencies().toArray(FileDescriptor[]::new));
+    } catch (DescriptorValidationException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static DescriptorProto.Builder message(FileDescriptorProto.Builder file, String name) {
+    return file.getMessageTypeBuilderList().stream()
+        .filter(message -> message.getName().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static FieldDescriptorProto.Builder field(
+      FileDescriptorProto.Builder file, String message, String name) {
+    return message(file, message).getFieldBuilderList().stream()
+        .filter(field -> field.getName().equals(name))
+        .findFirst()
+        .orElseThrow();
+  }
+}
