@@ -1,0 +1,406 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.api.grpc.GrpcIntake;
+import dev.sluice.api.grpc.InboundMemory;
+import dev.sluice.api.grpc.NativeLogsService;
+import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Spool;
+import dev.sluice.proto.v1.IngestRequest;
+import dev.sluice.proto.v1.IngestResponse;
+import dev.sluice.proto.v1.IngestStreamRequest;
+import dev.sluice.proto.v1.IngestStreamResponse;
+import dev.sluice.proto.v1.LogRecord;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.Value;
+import dev.sluice.testkit.InMemoryLogStore;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Semaphore;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What gRPC holds in memory for clients that send without end, do not read, or go away, with a
+ * spool that answers when the test lets it.
+ */
+@Timeout(60)
+class GrpcMemoryTest {
+  private static final int BUDGET = 1 << 20;
+  private static final int WINDOW = 4;
+
+  private final HandSpool spool = new HandSpool();
+  private final MemoryBudget budget = new MemoryBudget(BUDGET);
+  private final IngestLogs ingest =
+      new IngestLogs(
+          spool,
+          Limits.DEFAULT,
+          new IngestLogs.Coalescing(1, 1, Duration.ZERO),
+          InstantSource.system(),
+          (_, task) -> task.run(),
+          new MicrometerMeters(new SimpleMeterRegistry()));
+  private Server server;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws IOException {
+    server =
+        NettyServerBuilder.forPort(0)
+            .executor(Runnable::run)
+            .maxInboundMessageSize(64 << 20)
+            .flowControlWindow(1 << 20)
+            .addStreamTracerFactory(new InboundMemory(budget))
+            .addService(
+                new NativeLogsService(
+                    new GrpcIntake(ingest, budget, Duration.ofMinutes(1)),
+                    Limits.DEFAULT,
+                    new InMemoryLogStore(),
+                    new Semaphore(1)))
+            .build()
+            .start();
+    channel =
+        NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
+            .usePlaintext()
+            .flowControlWindow(1 << 16)
+            .build();
+  }
+
+  @AfterEach
+  void stop() {
+    channel.shutdownNow();
+    server.shutdownNow();
+  }
+
+  @Test
+  void message_unfinished_countsWhileItArrivesAndIsGivenBackWhenTheClientGoes() throws IOException {
+    try (var client = new Http2Socket(server.getPort())) {
+      client.begin("sluice.v1.LogService/Ingest", 60_000_000, 10_000);
+
+      await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
+    }
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void message_largerThanWhatIsLeft_isUnavailableBeforeItIsComplete() {
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.ingest(request("x".repeat(8 << 20))));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(failure.getStatus().getDescription())
+        .isEqualTo("logs cannot be made safe at the moment");
+    await().until(() -> budget.used() == 0);
+    assertThat(spool.appends()).isZero();
+    spool.answerAtOnce();
+    assertThat(logs.ingest(request("small")).getAccepted()).isEqualTo(1);
+  }
+
+  @Test
+  void message_completeButCallIsNot_staysCounted() {
+    var request = request("x".repeat(100_000));
+    var call = call();
+    call.sendMessage(request);
+    call.request(1);
+
+    await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(request.getSerializedSize()));
+
+    call.cancel("gone", null);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void message_compressed_countsAsWhatBecomesOfIt() {
+    var request = request("x".repeat(500_000));
+    var packed =
+        channel.newCall(
+            LogServiceGrpc.getIngestMethod(), CallOptions.DEFAULT.withCompression("gzip"));
+    packed.start(new ClientCall.Listener<>() {}, new Metadata());
+    packed.sendMessage(request);
+    packed.request(1);
+
+    await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(request.getSerializedSize()));
+
+    packed.cancel("gone", null);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void message_compressedMoreThanTheBudget_isUnavailable() {
+    var logs = LogServiceGrpc.newBlockingStub(channel).withCompression("gzip");
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.ingest(request("x".repeat(2 * BUDGET))));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void message_inHand_countsOnceAsMessageAndOnceAsOtlp() {
+    var request = request("x".repeat(100_000));
+    var answer = LogServiceGrpc.newFutureStub(channel).ingest(request);
+
+    await().until(() -> spool.appends() == 1);
+
+    assertThat(budget.used())
+        .isBetween(2L * request.getSerializedSize(), 5L * request.getSerializedSize() / 2);
+    spool.answerAtOnce();
+    await().until(answer::isDone);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void stream_spoolDoesNotAnswer_noMoreThanTheWindowIsTakenThenAllInOrder() {
+    var client = new StreamClient(Long.MAX_VALUE);
+    for (int i = 1; i <= 20; i++) {
+      client.call.sendMessage(message(i, "b"));
+    }
+    client.call.halfClose();
+
+    await().during(Duration.ofMillis(200)).until(() -> taken() == WINDOW);
+    spool.answerAtOnce();
+
+    await().until(() -> client.status != null);
+    assertThat(client.status.isOk()).isTrue();
+    assertThat(client.answers)
+        .extracting(IngestStreamResponse::getSequence)
+        .containsExactlyElementsOf(LongStream.rangeClosed(1, 20).boxed().toList());
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void stream_spoolAnswersInAnyOrder_answersComeInOrderOfMessages() {
+    var client = new StreamClient(Long.MAX_VALUE);
+    for (int i = 1; i <= 3; i++) {
+      client.call.sendMessage(message(i, "b"));
+    }
+    await().until(() -> spool.appends() == 3);
+
+    spool.answer(2);
+    spool.answer(1);
+    await().during(Duration.ofMillis(100)).until(client.answers::isEmpty);
+    spool.answer(0);
+
+    await().until(() -> client.answers.size() == 3);
+    assertThat(client.answers)
+        .extracting(IngestStreamResponse::getSequence)
+        .containsExactly(1L, 2L, 3L);
+  }
+
+  @Test
+  void stream_clientReadsNoAnswers_isSlowedToAStop() {
+    spool.answerAtOnce();
+    var client = new StreamClient(0);
+    // answers of some kilobytes each, so that few of them are more than the client takes
+    var message =
+        IngestStreamRequest.newBuilder()
+            .addAllLogs(
+                IntStream.range(0, 201)
+                    .mapToObj(i -> log("b").toBuilder().setSeverityNumber(i == 0 ? 0 : 99).build())
+                    .toList())
+            .build();
+    int sent = 0;
+    while (sent < 100_000 && client.readyWithin(Duration.ofSeconds(2))) {
+      client.call.sendMessage(message);
+      sent++;
+    }
+
+    assertThat(sent).as("sent until nothing more was taken").isBetween(200, 99_999);
+    assertThat(taken()).as("messages taken").isLessThan(100);
+    assertThat(budget.used()).isLessThan(BUDGET);
+    client.call.cancel("gone", null);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void stream_clientGoesAwayWithMessagesInHand_nothingIsLeftBehind() {
+    var client = new StreamClient(Long.MAX_VALUE);
+    for (int i = 1; i <= 20; i++) {
+      client.call.sendMessage(message(i, "x".repeat(1000)));
+    }
+    await().until(() -> spool.appends() == WINDOW);
+
+    client.call.cancel("gone", null);
+    await().until(() -> budget.used() < 20_000);
+    spool.answerAtOnce();
+
+    await().until(() -> budget.used() == 0);
+    assertThat(taken()).isEqualTo(WINDOW);
+  }
+
+  @Test
+  void stream_messageOfWhichNothingCanBeUsed_isRefusedAndTheStreamGoesOn() {
+    spool.answerAtOnce();
+    var client = new StreamClient(Long.MAX_VALUE);
+    client.call.sendMessage(IngestStreamRequest.newBuilder().setSequence(1).build());
+    client.call.sendMessage(
+        IngestStreamRequest.newBuilder()
+            .setSequence(2)
+            .addLogs(log("b").toBuilder().setTraceId(ByteString.copyFrom(new byte[3])))
+            .build());
+    client.call.sendMessage(message(3, "good"));
+    client.call.halfClose();
+
+    await().until(() -> client.status != null);
+    assertThat(client.status.isOk()).isTrue();
+    assertThat(client.answers).hasSize(3);
+    assertThat(client.answers.get(0).getRefused().getCode()).isEqualTo(3);
+    assertThat(client.answers.get(0).getRefused().getMessage()).isEqualTo("no logs in the request");
+    assertThat(client.answers.get(1).getRefused().getRejected(0).getField()).isEqualTo("trace_id");
+    assertThat(client.answers.get(2).getAccepted().getAccepted()).isEqualTo(1);
+  }
+
+  @Test
+  void stream_spoolBusy_isRefusedWithATimeAndTheStreamGoesOn() {
+    spool.busyAtOnce();
+    var client = new StreamClient(Long.MAX_VALUE);
+    client.call.sendMessage(message(7, "b"));
+
+    await().until(() -> client.answers.size() == 1);
+
+    var refused = client.answers.getFirst();
+    assertThat(refused.getSequence()).isEqualTo(7);
+    assertThat(refused.getRefused().getCode()).isEqualTo(14);
+    assertThat(refused.getRefused().getRetryAfter().getSeconds()).isEqualTo(3);
+    assertThat(client.status).isNull();
+  }
+
+  private int taken() {
+    return spool.appends();
+  }
+
+  private ClientCall<IngestRequest, IngestResponse> call() {
+    var call = channel.newCall(LogServiceGrpc.getIngestMethod(), CallOptions.DEFAULT);
+    call.start(new ClientCall.Listener<>() {}, new Metadata());
+    return call;
+  }
+
+  private static LogRecord log(String body) {
+    return LogRecord.newBuilder().setBody(Value.newBuilder().setStringValue(body)).build();
+  }
+
+  private static IngestRequest request(String body) {
+    return IngestRequest.newBuilder().addLogs(log(body)).build();
+  }
+
+  private static IngestStreamRequest message(long sequence, String body) {
+    return IngestStreamRequest.newBuilder().setSequence(sequence).addLogs(log(body)).build();
+  }
+
+  /** One call of IngestStream that takes so many answers. */
+  private final class StreamClient extends ClientCall.Listener<IngestStreamResponse> {
+    private final ClientCall<IngestStreamRequest, IngestStreamResponse> call =
+        channel.newCall(LogServiceGrpc.getIngestStreamMethod(), CallOptions.DEFAULT);
+    private final List<IngestStreamResponse> answers = new CopyOnWriteArrayList<>();
+    private volatile Status status;
+
+    private StreamClient(long answers) {
+      call.start(this, new Metadata());
+      if (answers > 0) {
+        call.request(Integer.MAX_VALUE);
+      }
+    }
+
+    private boolean readyWithin(Duration time) {
+      long end = System.nanoTime() + time.toNanos();
+      while (!call.isReady() && System.nanoTime() < end) {
+        Thread.onSpinWait();
+      }
+      return call.isReady();
+    }
+
+    @Override
+    public void onMessage(IngestStreamResponse answer) {
+      answers.add(answer);
+    }
+
+    @Override
+    public void onClose(Status status, Metadata trailers) {
+      this.status = status;
+    }
+  }
+
+  /** Answers each append when the test says so. */
+  private static final class HandSpool implements Spool {
+    private final List<CompletableFuture<Appended>> appended = new ArrayList<>();
+    private Appended always;
+
+    @Override
+    public synchronized CompletionStage<Appended> append(LogBatch batch) {
+      var answer = new CompletableFuture<Appended>();
+      appended.add(answer);
+      if (always != null) {
+        answer.complete(always);
+      }
+      return answer;
+    }
+
+    synchronized int appends() {
+      return appended.size();
+    }
+
+    void answer(int append) {
+      appended.get(append).complete(new Appended.Accepted());
+    }
+
+    void answerAtOnce() {
+      always(new Appended.Accepted());
+    }
+
+    void busyAtOnce() {
+      always(new Appended.Busy(Duration.ofSeconds(3), "full"));
+    }
+
+    private void always(Appended answer) {
+      List<CompletableFuture<Appended>> before;
+      synchronized (this) {
+        always = answer;
+        before = List.copyOf(appended);
+      }
+      before.forEach(append -> append.complete(answer));
+    }
+
+    @Override
+    public Optional<String> unavailable() {
+      return Optional.empty();
+    }
+
+    @Override
+    public Tally tally() {
+      return new Tally(0, 0);
+    }
+  }
+}
