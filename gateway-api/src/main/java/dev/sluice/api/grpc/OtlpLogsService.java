@@ -6,15 +6,19 @@ import dev.sluice.core.ingest.OtlpPayload;
 import io.grpc.BindableService;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
+import io.grpc.protobuf.ProtoFileDescriptorSupplier;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceProto;
 
 /**
  * OTLP over gRPC: {@code opentelemetry.proto.collector.logs.v1.LogsService/Export}.
  *
- * <p>Messages stay bytes: the walker reads them as they are.
+ * <p>Messages stay bytes: the walker reads them as they are. The generated classes only tell
+ * reflection what they look like.
  *
  * <p>What passes is UNAVAILABLE with RetryInfo, which clients honour and retry; a mistake of the
  * client is INVALID_ARGUMENT or RESOURCE_EXHAUSTED without it; never INTERNAL, on which they drop.
@@ -38,7 +42,12 @@ public final class OtlpLogsService implements BindableService {
 
   @Override
   public ServerServiceDefinition bindService() {
-    return ServerServiceDefinition.builder(SERVICE)
+    var descriptor =
+        ServiceDescriptor.newBuilder(SERVICE)
+            .setSchemaDescriptor((ProtoFileDescriptorSupplier) LogsServiceProto::getDescriptor)
+            .addMethod(EXPORT)
+            .build();
+    return ServerServiceDefinition.builder(descriptor)
         .addMethod(EXPORT, AckLevel.granted(ServerCalls.asyncUnaryCall(this::export)))
         .build();
   }

@@ -1,0 +1,160 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.google.rpc.RetryInfo;
+import dev.sluice.api.grpc.NativeLogsService;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.proto.v1.IngestRequest;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.QueryRequest;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What becomes of a query that takes too long, with a store that never answers by itself. */
+@Timeout(60)
+class NativeQueryTest {
+  private final EndlessReader reader = new EndlessReader();
+  private final Semaphore permits = new Semaphore(1);
+  private Server server;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws IOException {
+    server =
+        NettyServerBuilder.forPort(0)
+            .executor(Runnable::run)
+            .addService(new NativeLogsService(null, Limits.DEFAULT, reader, permits))
+            .build()
+            .start();
+    channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", server.getPort()).usePlaintext().build();
+  }
+
+  @AfterEach
+  void stop() {
+    channel.shutdownNow();
+    server.shutdownNow();
+  }
+
+  @Test
+  void query_clientCancels_endsInTheStore() {
+    var answer = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
+    await().until(() -> reader.asked.getCount() == 0);
+
+    answer.cancel(true);
+
+    await().until(() -> reader.interrupted.getCount() == 0);
+    await().until(() -> permits.availablePermits() == 1);
+  }
+
+  @Test
+  void query_deadlinePasses_endsInTheStore() {
+    var logs =
+        LogServiceGrpc.newBlockingStub(channel).withDeadlineAfter(200, TimeUnit.MILLISECONDS);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.query(QueryRequest.getDefaultInstance()));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+    await().until(() -> reader.interrupted.getCount() == 0);
+    await().until(() -> permits.availablePermits() == 1);
+  }
+
+  @Test
+  void query_moreAtOnceThanPermitted_isUnavailableWithRetryInfo() throws Exception {
+    var first = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
+    await().until(() -> reader.asked.getCount() == 0);
+
+    assertUnavailable();
+
+    first.cancel(true);
+  }
+
+  @Test
+  void query_storeFails_isUnavailableWithRetryInfo() throws Exception {
+    reader.failing = true;
+
+    assertUnavailable();
+
+    assertThat(permits.availablePermits()).isEqualTo(1);
+  }
+
+  private void assertUnavailable() throws Exception {
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.query(QueryRequest.getDefaultInstance()));
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(failure.getStatus().getDescription()).isEqualTo("logs cannot be read at the moment");
+    assertThat(
+            StatusProto.fromThrowable(failure)
+                .getDetails(0)
+                .unpack(RetryInfo.class)
+                .getRetryDelay()
+                .getSeconds())
+        .isPositive();
+  }
+
+  @Test
+  void ingest_processWithoutTheRole_isUnimplemented() {
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.ingest(IngestRequest.getDefaultInstance()));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
+  }
+
+  /** Searches until it is interrupted. */
+  private static final class EndlessReader implements LogReader {
+    private final CountDownLatch asked = new CountDownLatch(1);
+    private final CountDownLatch interrupted = new CountDownLatch(1);
+    private volatile boolean failing;
+
+    @Override
+    public Page read(Query query) throws InterruptedException {
+      if (failing) {
+        throw new IllegalStateException("away");
+      }
+      asked.countDown();
+      try {
+        new CountDownLatch(1).await();
+        throw new AssertionError();
+      } catch (InterruptedException e) {
+        interrupted.countDown();
+        throw e;
+      }
+    }
+
+    @Override
+    public Span span(LogFilter filter) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public List<Bucket> histogram(LogFilter filter, long widthNanos) {
+      throw new UnsupportedOperationException();
+    }
+  }
+}
