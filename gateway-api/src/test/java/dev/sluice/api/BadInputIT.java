@@ -65,7 +65,7 @@ class BadInputIT {
     assertThat(response.statusCode()).isEqualTo(status);
     assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
     var problem = Gateway.json(response);
-    assertThat(problem.get("type").asString()).isEqualTo("about:blank");
+    assertThat(problem.get("type").asString()).startsWith("/api/problems/");
     assertThat(problem.get("title").asString()).isNotBlank();
     assertThat(problem.get("status").asInt()).isEqualTo(status);
     assertThat(problem.get("detail").asString()).contains(detail);

@@ -16,6 +16,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Timer;
+import dev.sluice.core.read.BoundedReader;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
 import io.micrometer.core.instrument.Gauge;
@@ -109,6 +110,11 @@ class Wiring {
   }
 
   @Bean
+  BoundedReader reader(ClickHouseLogStore store, ClickHouseProperties properties) {
+    return new BoundedReader(store, properties.maxQueries());
+  }
+
+  @Bean
   MicrometerMeters meters(MeterRegistry registry) {
     return new MicrometerMeters(registry);
   }
@@ -147,11 +153,12 @@ class Wiring {
   @Bean
   RouterFunction<ServerResponse> routes(
       ObjectProvider<IngestLogs> ingest,
-      ClickHouseLogStore store,
+      BoundedReader reader,
       Limits limits,
       MemoryBudget budget,
       IngestProperties properties) {
-    return LogsRoutes.of(ingest.getIfAvailable(), store, limits, budget, properties.answerWithin());
+    return LogsRoutes.of(
+        ingest.getIfAvailable(), reader, limits, budget, properties.answerWithin());
   }
 
   @Bean

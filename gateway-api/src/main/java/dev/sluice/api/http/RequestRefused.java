@@ -9,39 +9,47 @@ import org.springframework.http.HttpStatus;
 final class RequestRefused extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
-  private final HttpStatus status;
+  private final ProblemType type;
   private final transient @Nullable Duration retryAfter;
 
-  private RequestRefused(HttpStatus status, String detail, @Nullable Duration retryAfter) {
+  private RequestRefused(ProblemType type, String detail, @Nullable Duration retryAfter) {
     super(detail, null, false, false); // an answer, not a fault of ours: no stack
-    this.status = status;
+    this.type = type;
     this.retryAfter = retryAfter;
   }
 
   static RequestRefused malformed(String detail) {
-    return new RequestRefused(HttpStatus.BAD_REQUEST, detail, null);
+    return new RequestRefused(ProblemType.MALFORMED, detail, null);
   }
 
   static RequestRefused unsupported(String detail) {
-    return new RequestRefused(HttpStatus.UNSUPPORTED_MEDIA_TYPE, detail, null);
+    return new RequestRefused(ProblemType.UNSUPPORTED, detail, null);
   }
 
   static RequestRefused tooLarge(String detail) {
-    return new RequestRefused(HttpStatus.CONTENT_TOO_LARGE, detail, null);
+    return new RequestRefused(ProblemType.TOO_LARGE, detail, null);
   }
 
   static RequestRefused busy(Duration retryAfter) {
     return new RequestRefused(
-        HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be made safe at the moment", retryAfter);
+        ProblemType.NOT_SAFE, "logs cannot be made safe at the moment", retryAfter);
   }
 
   static RequestRefused unreadable(Duration retryAfter) {
     return new RequestRefused(
-        HttpStatus.SERVICE_UNAVAILABLE, "logs cannot be read at the moment", retryAfter);
+        ProblemType.NOT_READABLE, "logs cannot be read at the moment", retryAfter);
+  }
+
+  static RequestRefused tooCostly(String detail) {
+    return new RequestRefused(ProblemType.TOO_COSTLY, detail, null);
+  }
+
+  ProblemType type() {
+    return type;
   }
 
   HttpStatus status() {
-    return status;
+    return type.status();
   }
 
   String detail() {
