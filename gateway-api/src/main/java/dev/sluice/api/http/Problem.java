@@ -16,15 +16,20 @@ final class Problem {
   private Problem() {}
 
   static Mono<ServerResponse> of(HttpStatus status, String detail) {
-    return of(status, detail, null, List.of());
+    return of(status, detail, List.of());
   }
 
   static Mono<ServerResponse> of(RequestRefused refused) {
-    return of(refused.status(), refused.detail(), refused.retryAfter(), List.of());
+    return ServerResponse.status(refused.status())
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .headers(refused::headers)
+        .bodyValue(body(refused.status(), refused.detail(), refused.retryAfter(), List.of()));
   }
 
   static Mono<ServerResponse> of(HttpStatus status, String detail, List<Rejection> rejected) {
-    return of(status, detail, null, rejected);
+    return ServerResponse.status(status)
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .bodyValue(body(status, detail, null, rejected));
   }
 
   static Mono<ServerResponse> methodNotAllowed(String allow) {
@@ -32,15 +37,6 @@ final class Problem {
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
         .bodyValue(body(HttpStatus.METHOD_NOT_ALLOWED, "allowed here: " + allow, null, List.of()));
-  }
-
-  private static Mono<ServerResponse> of(
-      HttpStatus status, String detail, @Nullable Duration retryAfter, List<Rejection> rejected) {
-    var response = ServerResponse.status(status).contentType(MediaType.APPLICATION_PROBLEM_JSON);
-    if (retryAfter != null) {
-      response.header(HttpHeaders.RETRY_AFTER, seconds(retryAfter));
-    }
-    return response.bodyValue(body(status, detail, retryAfter, rejected));
   }
 
   private static byte[] body(
