@@ -2,6 +2,7 @@ package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
@@ -17,6 +18,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Timer;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
+import io.grpc.DecompressorRegistry;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -178,6 +180,11 @@ class Wiring {
   @Bean
   GrpcServerExecutorProvider grpcExecutor() {
     return () -> Runnable::run;
+  }
+
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return Unpacking.registry();
   }
 
   @Bean
