@@ -27,6 +27,7 @@ import java.net.UnknownHostException;
 import java.time.InstantSource;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.annotation.Bean;
@@ -162,9 +163,9 @@ class Wiring {
       Limits limits,
       MemoryBudget budget,
       IngestProperties properties,
-      Environment environment) {
+      BeanFactory beans) {
     return new OtlpHttpPort(
-        environment.getProperty("server.address"),
+        beans,
         properties.otlpHttpPort(),
         LogsRoutes.otlp(ingest, limits, budget, properties.answerWithin()));
   }
