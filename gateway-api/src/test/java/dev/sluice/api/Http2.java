@@ -3,6 +3,7 @@ package dev.sluice.api;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.netty.bootstrap.Bootstrap;
+import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -17,6 +18,7 @@ import io.netty.handler.codec.http2.DefaultHttp2HeadersFrame;
 import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
 import io.netty.handler.codec.http2.Http2DataFrame;
 import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2FrameCodec;
 import io.netty.handler.codec.http2.Http2FrameCodecBuilder;
 import io.netty.handler.codec.http2.Http2Headers;
 import io.netty.handler.codec.http2.Http2HeadersFrame;
@@ -36,10 +38,10 @@ final class Http2 implements AutoCloseable {
 
   private final MultiThreadIoEventLoopGroup loop =
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
+  private final Http2FrameCodec codec = Http2FrameCodecBuilder.forClient().build();
   private final Channel connection;
 
   Http2(int port) throws InterruptedException {
-    var codec = Http2FrameCodecBuilder.forClient().build();
     connection =
         new Bootstrap()
             .group(loop)
@@ -75,6 +77,15 @@ final class Http2 implements AutoCloseable {
             .set("content-type", type);
     stream.channel.writeAndFlush(new DefaultHttp2HeadersFrame(headers)).sync();
     return stream;
+  }
+
+  boolean isOpen() {
+    return connection.isActive();
+  }
+
+  /** As the other side has it, once it has said so. */
+  int maxStreams() {
+    return codec.connection().local().maxActiveStreams();
   }
 
   @Override
@@ -123,7 +134,7 @@ final class Http2 implements AutoCloseable {
         headers = frame.headers();
         complete(frame.isEndStream());
       } else if (message instanceof Http2DataFrame frame) {
-        body.writeBytes(io.netty.buffer.ByteBufUtil.getBytes(frame.content()));
+        body.writeBytes(ByteBufUtil.getBytes(frame.content()));
         complete(frame.isEndStream());
       }
       ReferenceCountUtil.release(message);

@@ -121,4 +121,28 @@ class StreamsIT {
       assertThat(next.answer().status()).isEqualTo(202);
     }
   }
+
+  @Test
+  void connect_manyStreams_areAHundredAtMost() throws Exception {
+    for (int port : new int[] {gateway.httpPort(), gateway.otlpPort()}) {
+      try (var connection = new Http2(port)) {
+        await().until(() -> connection.maxStreams() == 100);
+      }
+    }
+  }
+
+  /** To open and to reset costs a client nothing. */
+  @Test
+  void post_floodOfResets_closesTheConnectionAndHoldsNothing() throws Exception {
+    try (var connection = new Http2(gateway.httpPort())) {
+      for (int i = 0; i < 1000 && connection.isOpen(); i++) {
+        var _ = catchThrowable(() -> connection.post("/api/v1/logs", JSON).cancel());
+      }
+
+      await().until(() -> !connection.isOpen());
+    }
+    await().until(() -> gateway.inFlight() == 0);
+    assertThat(gateway.postLogs(new String(log(Gateway.service("flood")), UTF_8)).statusCode())
+        .isEqualTo(202);
+  }
 }
