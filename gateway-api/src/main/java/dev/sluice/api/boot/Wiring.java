@@ -3,6 +3,7 @@ package dev.sluice.api.boot;
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
@@ -19,6 +20,7 @@ import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
+import io.grpc.DecompressorRegistry;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -27,6 +29,7 @@ import java.net.UnknownHostException;
 import java.time.InstantSource;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.context.annotation.Bean;
@@ -168,9 +171,9 @@ class Wiring {
       Limits limits,
       MemoryBudget budget,
       IngestProperties properties,
-      Environment environment) {
+      BeanFactory beans) {
     return new OtlpHttpPort(
-        environment.getProperty("server.address"),
+        beans,
         properties.otlpHttpPort(),
         LogsRoutes.otlp(ingest, limits, budget, properties.answerWithin()));
   }
@@ -191,6 +194,11 @@ class Wiring {
   @Bean
   GrpcServerExecutorProvider grpcExecutor() {
     return () -> Runnable::run;
+  }
+
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return Unpacking.registry();
   }
 
   @Bean

@@ -19,15 +19,20 @@ final class Problem {
   private Problem() {}
 
   static Mono<ServerResponse> of(ProblemType type, String detail) {
-    return of(type, detail, null, List.of());
+    return of(type, detail, List.of());
   }
 
   static Mono<ServerResponse> of(RequestRefused refused) {
-    return of(refused.type(), refused.detail(), refused.retryAfter(), List.of());
+    return ServerResponse.status(refused.status())
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .headers(refused::headers)
+        .bodyValue(body(refused.type(), refused.detail(), refused.retryAfter(), List.of()));
   }
 
   static Mono<ServerResponse> of(ProblemType type, String detail, List<Rejection> rejected) {
-    return of(type, detail, null, rejected);
+    return ServerResponse.status(type.status())
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .bodyValue(body(type, detail, null, rejected));
   }
 
   static Mono<ServerResponse> methodNotAllowed(String allow) {
@@ -36,16 +41,6 @@ final class Problem {
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
         .bodyValue(body(type, "allowed here: " + allow, null, List.of()));
-  }
-
-  private static Mono<ServerResponse> of(
-      ProblemType type, String detail, @Nullable Duration retryAfter, List<Rejection> rejected) {
-    var response =
-        ServerResponse.status(type.status()).contentType(MediaType.APPLICATION_PROBLEM_JSON);
-    if (retryAfter != null) {
-      response.header(HttpHeaders.RETRY_AFTER, seconds(retryAfter));
-    }
-    return response.bodyValue(body(type, detail, retryAfter, rejected));
   }
 
   private static byte[] body(

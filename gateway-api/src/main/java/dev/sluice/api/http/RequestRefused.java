@@ -3,6 +3,7 @@ package dev.sluice.api.http;
 import java.io.Serial;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 
 /** A request that gets an answer other than success; each protocol says it in its own words. */
@@ -11,11 +12,21 @@ final class RequestRefused extends RuntimeException {
 
   private final ProblemType type;
   private final transient @Nullable Duration retryAfter;
+  private final transient @Nullable String acceptEncoding;
 
   private RequestRefused(ProblemType type, String detail, @Nullable Duration retryAfter) {
+    this(type, detail, retryAfter, null);
+  }
+
+  private RequestRefused(
+      ProblemType type,
+      String detail,
+      @Nullable Duration retryAfter,
+      @Nullable String acceptEncoding) {
     super(detail, null, false, false); // an answer, not a fault of ours: no stack
     this.type = type;
     this.retryAfter = retryAfter;
+    this.acceptEncoding = acceptEncoding;
   }
 
   static RequestRefused malformed(String detail) {
@@ -24,6 +35,11 @@ final class RequestRefused extends RuntimeException {
 
   static RequestRefused unsupported(String detail) {
     return new RequestRefused(ProblemType.UNSUPPORTED, detail, null);
+  }
+
+  /** Unlike an unknown content type it is answered with those that are known. */
+  static RequestRefused unknownEncoding(String detail) {
+    return new RequestRefused(ProblemType.UNSUPPORTED, detail, null, ContentEncoding.KNOWN);
   }
 
   static RequestRefused tooLarge(String detail) {
@@ -54,6 +70,16 @@ final class RequestRefused extends RuntimeException {
 
   String detail() {
     return String.valueOf(getMessage());
+  }
+
+  /** What its answer says beside status and body. */
+  void headers(HttpHeaders headers) {
+    if (retryAfter != null) {
+      headers.set(HttpHeaders.RETRY_AFTER, Problem.seconds(retryAfter));
+    }
+    if (acceptEncoding != null) {
+      headers.set(HttpHeaders.ACCEPT_ENCODING, acceptEncoding);
+    }
   }
 
   /** When trying again is worth it; null when it never is. */
