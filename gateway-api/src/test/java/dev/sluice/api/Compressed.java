@@ -9,6 +9,8 @@ import java.util.Arrays;
 import java.util.zip.Deflater;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPOutputStream;
+import org.xerial.snappy.Snappy;
+import org.xerial.snappy.SnappyFramedOutputStream;
 
 /** Bodies as clients compress them. */
 public final class Compressed {
@@ -36,6 +38,36 @@ public final class Compressed {
     return compress(
         body,
         out -> new DeflaterOutputStream(out, new Deflater(Deflater.DEFAULT_COMPRESSION, true)));
+  }
+
+  /** One block. */
+  public static byte[] snappy(byte[] body) {
+    try {
+      return Snappy.compress(body);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** In the framing format, as the OpenTelemetry Collector sends it. */
+  public static byte[] snappyFramed(byte[] body) {
+    return compress(body, SnappyFramedOutputStream::new);
+  }
+
+  public static byte[] snappyFramedBomb(int megabytes) {
+    return repeat(megabytes, SnappyFramedOutputStream::new);
+  }
+
+  /** As a client says it by its name in a Content-Encoding header. */
+  public static byte[] as(String encoding, byte[] body) {
+    return switch (encoding) {
+      case "gzip", "x-gzip" -> gzip(body);
+      case "zstd" -> zstd(body);
+      case "deflate" -> deflate(body);
+      case "snappy" -> snappy(body);
+      case "x-snappy-framed" -> snappyFramed(body);
+      default -> body;
+    };
   }
 
   /** So many bytes of blanks. */

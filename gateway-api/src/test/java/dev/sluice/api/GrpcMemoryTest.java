@@ -41,7 +41,6 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Semaphore;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
@@ -83,8 +82,7 @@ class GrpcMemoryTest {
                 new NativeLogsService(
                     new GrpcIntake(ingest, budget, Duration.ofMinutes(1)),
                     Limits.DEFAULT,
-                    new InMemoryLogStore(),
-                    new Semaphore(1)))
+                    new InMemoryLogStore()))
             .build()
             .start();
     channel =

@@ -9,6 +9,7 @@ import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.BoundedReader;
 import dev.sluice.proto.v1.IngestRequest;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
@@ -22,7 +23,6 @@ import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -33,7 +33,6 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class NativeQueryTest {
   private final EndlessReader reader = new EndlessReader();
-  private final Semaphore permits = new Semaphore(1);
   private Server server;
   private ManagedChannel channel;
 
@@ -42,7 +41,7 @@ class NativeQueryTest {
     server =
         NettyServerBuilder.forPort(0)
             .executor(Runnable::run)
-            .addService(new NativeLogsService(null, Limits.DEFAULT, reader, permits))
+            .addService(new NativeLogsService(null, Limits.DEFAULT, new BoundedReader(reader, 1)))
             .build()
             .start();
     channel =
@@ -63,7 +62,7 @@ class NativeQueryTest {
     answer.cancel(true);
 
     await().until(() -> reader.interrupted.getCount() == 0);
-    await().until(() -> permits.availablePermits() == 1);
+    assertNextIsAsked();
   }
 
   @Test
@@ -77,7 +76,7 @@ class NativeQueryTest {
 
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
     await().until(() -> reader.interrupted.getCount() == 0);
-    await().until(() -> permits.availablePermits() == 1);
+    assertNextIsAsked();
   }
 
   @Test
@@ -85,7 +84,7 @@ class NativeQueryTest {
     var first = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
     await().until(() -> reader.asked.getCount() == 0);
 
-    assertUnavailable();
+    assertUnavailable(1);
 
     first.cancel(true);
   }
@@ -94,12 +93,17 @@ class NativeQueryTest {
   void query_storeFails_isUnavailableWithRetryInfo() throws Exception {
     reader.failing = true;
 
-    assertUnavailable();
-
-    assertThat(permits.availablePermits()).isEqualTo(1);
+    assertUnavailable(5);
+    assertUnavailable(5);
   }
 
-  private void assertUnavailable() throws Exception {
+  /** That the permit of the one before is free again: the store is asked, and fails. */
+  private void assertNextIsAsked() {
+    reader.failing = true;
+    await().untilAsserted(() -> assertUnavailable(5));
+  }
+
+  private void assertUnavailable(int retryAfter) throws Exception {
     var logs = LogServiceGrpc.newBlockingStub(channel);
     var failure =
         catchThrowableOfType(
@@ -112,7 +116,20 @@ class NativeQueryTest {
                 .unpack(RetryInfo.class)
                 .getRetryDelay()
                 .getSeconds())
-        .isPositive();
+        .isEqualTo(retryAfter);
+  }
+
+  @Test
+  void query_tooCostly_isResourceExhaustedWithoutRetryInfo() {
+    reader.costly = true;
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.query(QueryRequest.getDefaultInstance()));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(StatusProto.fromThrowable(failure).getDetailsList()).isEmpty();
   }
 
   @Test
@@ -131,9 +148,13 @@ class NativeQueryTest {
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch interrupted = new CountDownLatch(1);
     private volatile boolean failing;
+    private volatile boolean costly;
 
     @Override
     public Page read(Query query) throws InterruptedException {
+      if (costly) {
+        throw new TooCostly("too much", new IllegalStateException());
+      }
       if (failing) {
         throw new IllegalStateException("away");
       }
@@ -153,7 +174,7 @@ class NativeQueryTest {
     }
 
     @Override
-    public List<Bucket> histogram(LogFilter filter, long widthNanos) {
+    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
       throw new UnsupportedOperationException();
     }
   }

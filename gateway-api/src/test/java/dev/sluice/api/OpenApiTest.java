@@ -3,9 +3,12 @@ package dev.sluice.api;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
+import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
@@ -94,7 +97,8 @@ class OpenApiTest {
     assertThat(routes.found)
         .contains("POST /v1/logs", "POST /api/v1/logs", "GET /api/v1/logs")
         .isNotEmpty();
-    routes.found.removeIf(route -> route.matches("GET (/|/api/docs|/api/openapi.yaml)"));
+    routes.found.removeIf(
+        route -> route.matches("GET (/|/api/docs|/api/openapi.yaml|/api/problems/.*)"));
     assertThat(routes.found).isEqualTo(described());
   }
 
@@ -115,6 +119,29 @@ class OpenApiTest {
     assertThat(map(properties.get("event_name")).get("description").toString())
         .contains(limits.maxNameBytes() + " bytes");
     assertThat(text).contains(limits.maxRequestBytes() + " bytes", limits.maxRecords() + " logs");
+  }
+
+  /** Each kind of problem is named in the document and in the page for people, and has its page. */
+  @Test
+  void problems_everyKind_isDocumentedWhereItsUriLeads() throws IOException {
+    var routes = new Routes();
+    gateway.bean(RouterFunction.class).accept(routes);
+    var kinds =
+        routes.found.stream()
+            .filter(route -> route.startsWith("GET /api/problems/"))
+            .map(route -> route.substring("GET ".length()))
+            .toList();
+    var words = Files.readString(Path.of("../docs/api.md"));
+    var problem = map(map(map(document.get("components")).get("schemas")).get("Problem"));
+
+    assertThat(kinds).hasSizeGreaterThan(5);
+    assertThat(map(map(problem.get("properties")).get("type")).get("enum")).isEqualTo(kinds);
+    for (var kind : kinds) {
+      assertThat(words).contains("`" + kind + "`");
+      var page = gateway.get(gateway.http(kind));
+      assertThat(page.statusCode()).as(kind).isEqualTo(200);
+      assertThat(page.body()).contains("Example:\n{", "\"type\":\"" + kind + "\"");
+    }
   }
 
   @Test

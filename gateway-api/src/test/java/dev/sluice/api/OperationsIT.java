@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.proto.v1.LogServiceGrpc;
 import io.grpc.ManagedChannelBuilder;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
 import java.time.Duration;
@@ -18,7 +19,14 @@ import tools.jackson.databind.JsonNode;
 /** What an operator sees on the management port. */
 class OperationsIT {
   private static final List<String> ENTRANCES =
-      List.of("http-json", "http-ndjson", "otlp-http-protobuf", "otlp-http-json", "otlp-grpc");
+      List.of(
+          "http-json",
+          "http-ndjson",
+          "http-protobuf",
+          "grpc",
+          "otlp-http-protobuf",
+          "otlp-http-json",
+          "otlp-grpc");
 
   private final Gateway gateway = Gateway.shared();
 
@@ -83,7 +91,9 @@ class OperationsIT {
     sendOneGoodAndOneBad(service);
     gateway.awaitStored(service, ENTRANCES.size());
 
-    await().atMost(Duration.ofSeconds(10)).until(() -> delivered(meters(), before) >= 5);
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> delivered(meters(), before) >= ENTRANCES.size());
     var after = meters();
     for (var entrance : ENTRANCES) {
       assertThat(grown(after, before, records(entrance, "received"))).isEqualTo(2);
@@ -138,6 +148,11 @@ class OperationsIT {
         Otlp.request(
             service, Otlp.log("b"), Otlp.log("b").toBuilder().setSeverityNumberValue(99).build());
     gateway.post(gateway.otlp("/v1/logs"), "application/x-protobuf", request.toByteArray());
+    var flat =
+        NativeLog.request(
+            NativeLog.log(service, "b"),
+            NativeLog.log(service, "b").toBuilder().setSeverityNumber(99).build());
+    gateway.post(gateway.http("/api/v1/logs"), "application/x-protobuf", flat.toByteArray());
     gateway.post(
         gateway.otlp("/v1/logs"),
         "application/json",
@@ -151,6 +166,7 @@ class OperationsIT {
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
     try {
       var _ = LogsServiceGrpc.newBlockingStub(channel).export(request);
+      var _ = LogServiceGrpc.newBlockingStub(channel).ingest(flat);
     } finally {
       channel.shutdownNow();
     }

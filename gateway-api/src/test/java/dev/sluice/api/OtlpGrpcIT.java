@@ -22,8 +22,11 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** OTLP over gRPC with the client that everybody's is made of. */
 class OtlpGrpcIT {
@@ -61,6 +64,56 @@ class OtlpGrpcIT {
     var _ = logs.withCompression("gzip").export(Otlp.request(service, "packed"));
 
     gateway.awaitStored(service, 1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"zstd", "snappy"})
+  void export_asTheCollectorCompresses_isStored(String encoding) {
+    var service = Gateway.service("grpc-" + encoding);
+    compressors.register(new Untouched(encoding));
+    var request = Otlp.request(service, "packed".repeat(20_000)).toByteArray();
+
+    var _ =
+        ClientCalls.blockingUnaryCall(
+            channel,
+            method(LogsServiceGrpc.getExportMethod().getFullMethodName()),
+            CallOptions.DEFAULT.withCompression(encoding),
+            packed(encoding, request));
+
+    gateway.awaitStored(service, 1);
+  }
+
+  /** gRPC knows snappy by its frames alone. */
+  private static byte[] packed(String encoding, byte[] bytes) {
+    return encoding.equals("zstd") ? Compressed.zstd(bytes) : Compressed.snappyFramed(bytes);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"zstd", "snappy"})
+  void export_bomb_isResourceExhaustedWithoutRetryInfo(String encoding) {
+    compressors.register(new Untouched(encoding));
+
+    var failure =
+        failure(
+            packed(encoding, new byte[LIMIT + 1]), CallOptions.DEFAULT.withCompression(encoding));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(StatusProto.fromThrowable(failure).getDetailsList()).isEmpty();
+    assertStillServing();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"zstd", "snappy"})
+  void export_tornOff_isInvalidArgument(String encoding) {
+    compressors.register(new Untouched(encoding));
+    var whole = packed(encoding, Otlp.request("torn", "x".repeat(100)).toByteArray());
+
+    var torn = Arrays.copyOf(whole, whole.length - 1);
+    var status = refused(torn, CallOptions.DEFAULT.withCompression(encoding));
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(status.getDescription()).contains("decompress");
+    assertStillServing();
   }
 
   @Test

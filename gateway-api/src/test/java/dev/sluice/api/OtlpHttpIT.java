@@ -94,19 +94,23 @@ class OtlpHttpIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"gzip", "zstd", "deflate", "identity"})
+  @ValueSource(strings = {"gzip", "zstd", "snappy", "x-snappy-framed", "deflate", "identity"})
   void post_compressed_isStored(String encoding) {
     var service = Gateway.service("otlp-" + encoding);
     var body = Otlp.request(service, "packed").toByteArray();
-    var packed =
-        switch (encoding) {
-          case "gzip" -> Compressed.gzip(body);
-          case "zstd" -> Compressed.zstd(body);
-          case "deflate" -> Compressed.deflate(body);
-          default -> body;
-        };
 
-    var response = post(packed, "Content-Encoding", encoding);
+    var response = post(Compressed.as(encoding, body), "Content-Encoding", encoding);
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    gateway.awaitStored(service, 1);
+  }
+
+  @Test
+  void post_framedSnappyCalledSnappy_isStored() {
+    var service = Gateway.service("otlp-collector");
+    var body = Otlp.request(service, "as the Collector packs it").toByteArray();
+
+    var response = post(Compressed.snappyFramed(body), "Content-Encoding", "snappy");
 
     assertThat(response.statusCode()).isEqualTo(200);
     gateway.awaitStored(service, 1);

@@ -1,7 +1,6 @@
 package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.Objects.requireNonNull;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogReader;
@@ -42,6 +41,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           "2",
           "use_uncompressed_cache",
           "0");
+
+  private static final int TIMEOUT_EXCEEDED = 159;
+  private static final int MEMORY_LIMIT_EXCEEDED = 241;
 
   private final ClickHouseSettings settings;
   private final ClickHouseHttp http;
@@ -161,16 +163,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   @Override
-  public List<Bucket> histogram(LogFilter filter, long widthNanos) throws InterruptedException {
-    long from = requireNonNull(filter.fromNanos(), "filter.fromNanos");
-    requireNonNull(filter.toNanos(), "filter.toNanos");
+  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
     if (widthNanos < 1) {
       throw new IllegalArgumentException("width is " + widthNanos + " ns, at least 1");
     }
     schema.ensure();
     return ask(
-        LogQuery.histogram(filter, from, widthNanos),
-        in -> RowBinary.readBuckets(in, from, widthNanos));
+        LogQuery.histogram(filter, originNanos, widthNanos),
+        in -> RowBinary.readBuckets(in, originNanos, widthNanos));
   }
 
   private <T> T ask(LogQuery query, ClickHouseHttp.Body<T> body) throws InterruptedException {
@@ -184,7 +185,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
         schema.doubt();
       }
-      throw e;
+      throw switch (e.code()) {
+        case TIMEOUT_EXCEEDED -> new TooCostly("more time than a query may take", e);
+        case MEMORY_LIMIT_EXCEEDED -> new TooCostly("more memory than a query may take", e);
+        default -> e;
+      };
     }
   }
 

@@ -92,12 +92,8 @@ final class LogQuery {
         "FORMAT RowBinary");
   }
 
-  /**
-   * Number of the bucket, severity number, count.
-   *
-   * @param filter bounded at both ends
-   */
-  static LogQuery histogram(LogFilter filter, long fromNanos, long widthNanos) {
+  /** Number of the bucket, severity number, count. */
+  static LogQuery histogram(LogFilter filter, long originNanos, long widthNanos) {
     var where = within(filter, 0, Long.MAX_VALUE);
     var conditions = where == null ? Conditions.none() : where;
     return new LogQuery(
@@ -105,7 +101,7 @@ final class LogQuery {
         SELECT intDiv(toUnixTimestamp64Nano(Timestamp) - %s, %s) AS bucket, SeverityNumber, count()
         """
             .formatted(
-                conditions.parameter("Int64", fromNanos),
+                conditions.parameter("Int64", originNanos),
                 conditions.parameter("Int64", widthNanos)),
         conditions,
         "GROUP BY bucket, SeverityNumber\nORDER BY bucket\nFORMAT RowBinary");

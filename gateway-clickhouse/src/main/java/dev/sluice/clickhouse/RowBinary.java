@@ -48,7 +48,7 @@ final class RowBinary {
   }
 
   /** Rows of bucket, severity number and count, in the order of buckets. */
-  static List<Bucket> readBuckets(InputStream in, long fromNanos, long widthNanos)
+  static List<Bucket> readBuckets(InputStream in, long originNanos, long widthNanos)
       throws IOException {
     var rows = new RowBinary(in);
     var buckets = new ArrayList<Bucket>();
@@ -58,7 +58,7 @@ final class RowBinary {
     while (!rows.atEnd()) {
       long bucket = rows.int64();
       if (bucket != current && count > 0) {
-        buckets.add(new Bucket(fromNanos + current * widthNanos, count, severities));
+        buckets.add(new Bucket(originNanos + current * widthNanos, count, severities));
         count = 0;
         severities.clear();
       }
@@ -71,7 +71,7 @@ final class RowBinary {
       }
     }
     if (count > 0) {
-      buckets.add(new Bucket(fromNanos + current * widthNanos, count, severities));
+      buckets.add(new Bucket(originNanos + current * widthNanos, count, severities));
     }
     return buckets;
   }

@@ -1,7 +1,6 @@
 package dev.sluice.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.Objects.requireNonNull;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -121,12 +120,11 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized List<Bucket> histogram(LogFilter filter, long widthNanos) {
-    long from = requireNonNull(filter.fromNanos());
+  public synchronized List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
     var buckets = new TreeMap<Long, List<StoredLog>>();
     for (var row : rows) {
       if (LogFilters.matches(row.tenant(), row.log(), filter)) {
-        long bucket = (row.log().timeNanos() - from) / widthNanos;
+        long bucket = (row.log().timeNanos() - originNanos) / widthNanos;
         buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(row.log());
       }
     }
@@ -134,7 +132,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         .map(
             bucket ->
                 new Bucket(
-                    from + bucket.getKey() * widthNanos,
+                    originNanos + bucket.getKey() * widthNanos,
                     bucket.getValue().size(),
                     bucket.getValue().stream()
                         .map(log -> Severity.of(log.severityNumber()))

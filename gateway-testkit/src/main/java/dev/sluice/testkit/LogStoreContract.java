@@ -659,12 +659,12 @@ public abstract class LogStoreContract {
 
     var filter = query().from(NOON - 39).to(NOON + 1).build().filter();
 
-    assertThat(reader().histogram(filter, 10))
+    assertThat(reader().histogram(filter, NOON - 39, 10))
         .containsExactly(
             new Bucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
             new Bucket(NOON - 19, 1, Map.of()),
             new Bucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
-    assertThat(reader().histogram(query().from(0).to(5).build().filter(), 10)).isEmpty();
+    assertThat(reader().histogram(query().from(0).to(5).build().filter(), 0, 10)).isEmpty();
   }
 
   @Test

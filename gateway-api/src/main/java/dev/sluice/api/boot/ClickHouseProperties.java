@@ -19,6 +19,8 @@ import org.springframework.util.unit.DataSize;
  *     collector} for all that the OpenTelemetry Collector's table has
  * @param insertTimeout how long an insert may take before its outcome counts as unknown
  * @param queryTimeout how long a query for logs may take
+ * @param maxQueries queries for logs under way at once, from all protocols together; others are
+ *     told to come again
  * @param maxInsert size of the columns of one insert; a larger batch becomes several
  */
 @ConfigurationProperties("sluice.clickhouse")
@@ -30,11 +32,13 @@ record ClickHouseProperties(
     @DefaultValue("body") Indexes indexes,
     @DefaultValue("60s") Duration insertTimeout,
     @DefaultValue("30s") Duration queryTimeout,
+    @DefaultValue("8") int maxQueries,
     @DefaultValue("256MB") DataSize maxInsert) {
 
   ClickHouseProperties {
     Setting.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
     Setting.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
+    Setting.requirePositive("sluice.clickhouse.max-queries", maxQueries);
   }
 
   /** Without the password. */

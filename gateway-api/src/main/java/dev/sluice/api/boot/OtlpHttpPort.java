@@ -1,34 +1,39 @@
 package dev.sluice.api.boot;
 
-import io.netty.channel.group.DefaultChannelGroup;
-import io.netty.util.concurrent.GlobalEventExecutor;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.boot.reactor.netty.NettyReactiveWebServerFactory;
+import org.springframework.boot.reactor.netty.NettyServerCustomizer;
+import org.springframework.boot.web.server.PortInUseException;
+import org.springframework.boot.web.server.Shutdown;
+import org.springframework.boot.web.server.WebServer;
 import org.springframework.boot.web.server.WebServerException;
+import org.springframework.boot.web.server.WebServerFactoryCustomizerBeanPostProcessor;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.http.client.ReactorResourceFactory;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
-import reactor.netty.ChannelBindException;
-import reactor.netty.DisposableServer;
-import reactor.netty.http.server.HttpServer;
 
-/** OTLP over HTTP on a port of its own, where OpenTelemetry SDKs look for it. */
+/**
+ * OTLP over HTTP on a port of its own, where OpenTelemetry SDKs look for it. But for the port it is
+ * made as the first one is, of the same {@code server.*} settings: one address, one certificate.
+ */
 final class OtlpHttpPort implements SmartLifecycle {
   private static final Duration GRACE = Duration.ofSeconds(10);
 
-  private final @Nullable String address;
+  private final BeanFactory beans;
   private final int port;
   private final RouterFunction<ServerResponse> routes;
-  private volatile @Nullable DisposableServer server;
+  private volatile @Nullable WebServer server;
 
   /**
-   * @param address to listen on; null for all
+   * @param beans where those who configure the first port are found
    * @param port 0 for any free one, -1 for none
    */
-  OtlpHttpPort(@Nullable String address, int port, RouterFunction<ServerResponse> routes) {
-    this.address = address;
+  OtlpHttpPort(BeanFactory beans, int port, RouterFunction<ServerResponse> routes) {
+    this.beans = beans;
     this.port = port;
     this.routes = routes;
   }
@@ -38,28 +43,39 @@ final class OtlpHttpPort implements SmartLifecycle {
     if (port < 0) {
       return;
     }
-    // with a group of its channels the server lets requests in hand end before it is gone
-    var http =
-        HttpServer.create()
-            .port(port)
-            .channelGroup(new DefaultChannelGroup(GlobalEventExecutor.INSTANCE));
-    if (address != null) {
-      http = http.host(address);
-    }
+    var starting = configured().getWebServer(RouterFunctions.toHttpHandler(routes));
     try {
-      server =
-          http.handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes)))
-              .bindNow();
-    } catch (ChannelBindException e) {
+      starting.start();
+    } catch (PortInUseException e) {
+      // its cause alone, or Boot would explain the port and not the setting
       throw new WebServerException(
-          "port " + port + " is taken; set sluice.ingest.otlp-http-port", e);
+          "port " + port + " is taken; set sluice.ingest.otlp-http-port", e.getCause());
     }
+    server = starting;
+  }
+
+  /** By hand: a second factory among the beans would leave Boot without the first server. */
+  private NettyReactiveWebServerFactory configured() {
+    var factory = new NettyReactiveWebServerFactory();
+    factory.setResourceFactory(beans.getBean(ReactorResourceFactory.class));
+    beans
+        .getBeanProvider(NettyServerCustomizer.class)
+        .orderedStream()
+        .forEach(factory::addServerCustomizers);
+    var settings = new WebServerFactoryCustomizerBeanPostProcessor();
+    settings.setBeanFactory(beans);
+    settings.postProcessBeforeInitialization(factory, "otlpHttpPort");
+    factory.setPort(port);
+    factory.setCompression(null); // all answers here are short
+    factory.setShutdown(Shutdown.IMMEDIATE); // which lets requests in hand end, for a while
+    factory.setLifecycleTimeout(GRACE);
+    return factory;
   }
 
   /** The bound port; -1 while there is none. */
   int port() {
     var running = server;
-    return running == null ? -1 : running.port();
+    return running == null ? -1 : running.getPort();
   }
 
   @Override
@@ -67,7 +83,7 @@ final class OtlpHttpPort implements SmartLifecycle {
     var running = server;
     server = null;
     if (running != null) {
-      running.disposeNow(GRACE);
+      running.stop();
     }
   }
 

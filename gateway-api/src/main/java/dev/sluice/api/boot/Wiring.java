@@ -5,6 +5,7 @@ import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.InboundMemory;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
@@ -19,9 +20,11 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Timer;
+import dev.sluice.core.read.BoundedReader;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
 import io.grpc.BindableService;
+import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -32,8 +35,8 @@ import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
 import org.springframework.boot.grpc.server.health.StatusAggregator;
@@ -122,6 +125,11 @@ class Wiring {
   }
 
   @Bean
+  BoundedReader reader(ClickHouseLogStore store, ClickHouseProperties properties) {
+    return new BoundedReader(store, properties.maxQueries());
+  }
+
+  @Bean
   MicrometerMeters meters(MeterRegistry registry) {
     return new MicrometerMeters(registry);
   }
@@ -160,11 +168,12 @@ class Wiring {
   @Bean
   RouterFunction<ServerResponse> routes(
       ObjectProvider<IngestLogs> ingest,
-      ClickHouseLogStore store,
+      BoundedReader reader,
       Limits limits,
       MemoryBudget budget,
       IngestProperties properties) {
-    return LogsRoutes.of(ingest.getIfAvailable(), store, limits, budget, properties.answerWithin());
+    return LogsRoutes.of(
+        ingest.getIfAvailable(), reader, limits, budget, properties.answerWithin());
   }
 
   @Bean
@@ -174,9 +183,9 @@ class Wiring {
       Limits limits,
       MemoryBudget budget,
       IngestProperties properties,
-      Environment environment) {
+      BeanFactory beans) {
     return new OtlpHttpPort(
-        environment.getProperty("server.address"),
+        beans,
         properties.otlpHttpPort(),
         LogsRoutes.otlp(ingest, limits, budget, properties.answerWithin()));
   }
@@ -194,17 +203,9 @@ class Wiring {
   }
 
   @Bean
-  Semaphore grpcQueriesAtOnce() {
-    return new Semaphore(16);
-  }
-
-  @Bean
   NativeLogsService nativeLogsService(
-      ObjectProvider<GrpcIntake> intake,
-      Limits limits,
-      ClickHouseLogStore store,
-      Semaphore grpcQueriesAtOnce) {
-    return new NativeLogsService(intake.getIfAvailable(), limits, store, grpcQueriesAtOnce);
+      ObjectProvider<GrpcIntake> intake, Limits limits, BoundedReader reader) {
+    return new NativeLogsService(intake.getIfAvailable(), limits, reader);
   }
 
   /**
@@ -238,6 +239,11 @@ class Wiring {
   @Bean
   GrpcServerExecutorProvider grpcExecutor() {
     return () -> Runnable::run;
+  }
+
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return Unpacking.registry();
   }
 
   @Bean

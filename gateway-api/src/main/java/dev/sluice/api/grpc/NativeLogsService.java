@@ -17,7 +17,6 @@ import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
-import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -44,13 +43,12 @@ public final class NativeLogsService implements BindableService {
   /**
    * @param intake the way in; null when this process does not take logs, the methods for which are
    *     UNIMPLEMENTED then
-   * @param queriesAtOnce a permit for each query that may be under way
+   * @param reader the way back
    */
-  public NativeLogsService(
-      @Nullable GrpcIntake intake, Limits limits, LogReader reader, Semaphore queriesAtOnce) {
+  public NativeLogsService(@Nullable GrpcIntake intake, Limits limits, LogReader reader) {
     this.intake = intake;
     this.limits = limits;
-    this.queries = new NativeQueries(reader, queriesAtOnce);
+    this.queries = new NativeQueries(reader);
   }
 
   private static <A> MethodDescriptor<RawMessage, A> raw(MethodDescriptor<?, A> generated) {

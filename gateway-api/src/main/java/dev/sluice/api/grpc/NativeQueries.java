@@ -10,10 +10,12 @@ import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
+import dev.sluice.core.read.BoundedReader;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.QueryRequest;
 import dev.sluice.proto.v1.QueryResponse;
 import dev.sluice.proto.v1.StoredLog;
+import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.io.Serial;
@@ -21,7 +23,6 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
-import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,11 +43,9 @@ final class NativeQueries {
   private static final HexFormat HEX = HexFormat.of();
 
   private final LogReader reader;
-  private final Semaphore atOnce;
 
-  NativeQueries(LogReader reader, Semaphore atOnce) {
+  NativeQueries(LogReader reader) {
     this.reader = reader;
-    this.atOnce = atOnce;
   }
 
   void answer(RawMessage message, StreamObserver<QueryResponse> answer) {
@@ -65,10 +64,6 @@ final class NativeQueries {
       answer.onError(Refused.malformed("malformed protobuf"));
       return;
     }
-    if (!atOnce.tryAcquire()) {
-      answer.onError(GrpcIntake.unavailable(UNREADABLE, BUSY));
-      return;
-    }
     var reading = Thread.ofVirtual().name("sluice-query").unstarted(() -> read(query, answer));
     if (answer instanceof ServerCallStreamObserver<QueryResponse> call) {
       call.setOnCancelHandler(reading::interrupt); // which ends the search in the store, too
@@ -82,13 +77,16 @@ final class NativeQueries {
       answer.onCompleted();
     } catch (InterruptedException _) {
       // the client is gone, or its deadline: there is nobody to tell
+    } catch (LogReader.TooCostly e) {
+      answer.onError(
+          Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
+    } catch (BoundedReader.Busy _) {
+      answer.onError(GrpcIntake.unavailable(UNREADABLE, BUSY));
     } catch (RuntimeException e) {
       if (!Thread.currentThread().isInterrupted()) {
         LOG.warn("query failed: {}", e.toString());
       }
       answer.onError(GrpcIntake.unavailable(UNREADABLE, AFTER_FAILURE));
-    } finally {
-      atOnce.release();
     }
   }
 

@@ -1,12 +1,14 @@
 package dev.sluice.api.http;
 
-import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
+import dev.sluice.api.compression.SnappyBlock;
+import dev.sluice.api.compression.SnappyFrames;
+import dev.sluice.api.compression.Zstd;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /** The compressions a request body may have. */
 enum ContentEncoding {
@@ -32,32 +34,58 @@ enum ContentEncoding {
   ZSTD {
     @Override
     InputStream open(byte[] body) throws IOException {
-      // a frame may ask for a window of 2 GiB; 8 MiB is what RFC 9659 lets a sender use
-      return new ZstdInputStreamNoFinalizer(new ByteArrayInputStream(body)).setLongMax(23);
+      return Zstd.open(new ByteArrayInputStream(body));
+    }
+  },
+  /** One block, or frames as the OpenTelemetry Collector sends them by the same name. */
+  SNAPPY {
+    @Override
+    InputStream open(byte[] body) {
+      return SnappyFrames.of(body);
+    }
+
+    @Override
+    byte[] decode(byte[] body, int limit, Reservation reservation) {
+      return body.length == 0 || SnappyFrames.begin(body)
+          ? super.decode(body, limit, reservation)
+          : block(body, limit, reservation);
     }
   };
+
+  /** For an Accept-Encoding header. */
+  static final String KNOWN = "gzip, zstd, snappy, x-snappy-framed, deflate, identity";
 
   private static final int BUFFER = 8192;
 
   abstract InputStream open(byte[] body) throws IOException;
 
   /**
-   * By the value of a Content-Encoding header; absent means none.
+   * By the values of Content-Encoding headers, of which each may be a list: none means none.
    *
-   * @throws RequestRefused when it is unknown
+   * @throws RequestRefused when it is unknown, or one upon the other
    */
-  static ContentEncoding of(@Nullable String header) {
-    if (header == null) {
-      return IDENTITY;
+  static ContentEncoding of(List<String> headers) {
+    var found = IDENTITY;
+    for (var header : headers) {
+      for (var name : header.split(",", -1)) {
+        var next = named(name.strip().toLowerCase(Locale.ROOT));
+        if (next != IDENTITY && found != IDENTITY) {
+          throw RequestRefused.unknownEncoding("content encodings are more than one");
+        }
+        found = next == IDENTITY ? found : next;
+      }
     }
-    return switch (header.strip().toLowerCase(Locale.ROOT)) {
+    return found;
+  }
+
+  private static ContentEncoding named(String name) {
+    return switch (name) {
       case "", "identity" -> IDENTITY;
       case "gzip", "x-gzip" -> GZIP;
       case "deflate" -> DEFLATE;
       case "zstd" -> ZSTD;
-      default ->
-          throw RequestRefused.unsupported(
-              "content encoding is not one of gzip, zstd, deflate, identity");
+      case "snappy", "x-snappy-framed" -> SNAPPY;
+      default -> throw RequestRefused.unknownEncoding("content encoding is not one of " + KNOWN);
     };
   }
 
@@ -89,11 +117,32 @@ enum ContentEncoding {
         }
       }
     } catch (IOException e) {
-      throw RequestRefused.malformed(
-          "body is not valid " + name().toLowerCase(Locale.ROOT) + " after " + size + " bytes");
+      throw malformed(size);
     }
     reservation.remove(body.length);
     return bytes.length == size ? bytes : Arrays.copyOf(bytes, size);
+  }
+
+  private RequestRefused malformed(int size) {
+    return RequestRefused.malformed(
+        "body is not valid " + name().toLowerCase(Locale.ROOT) + " after " + size + " bytes");
+  }
+
+  /** All of it or nothing: a block says beforehand how long it is. */
+  private static byte[] block(byte[] body, int limit, Reservation reservation) {
+    try {
+      int length = SnappyBlock.length(body, 0, body.length);
+      if (length > limit) {
+        throw RequestBody.tooLarge(limit);
+      }
+      reservation.add(length);
+      byte[] bytes = new byte[length];
+      SnappyBlock.unpack(body, 0, body.length, bytes);
+      reservation.remove(body.length);
+      return bytes;
+    } catch (IOException e) {
+      throw SNAPPY.malformed(0);
+    }
   }
 
   /** Room for one byte over the limit is enough to know that it is over. */

@@ -1,10 +1,16 @@
 package dev.sluice.api.http;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelDuplexHandler;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.socket.DuplexChannel;
+import io.netty.handler.codec.http2.DefaultHttp2ResetFrame;
+import io.netty.handler.codec.http2.Http2DataFrame;
+import io.netty.handler.codec.http2.Http2Error;
+import io.netty.handler.codec.http2.Http2StreamChannel;
 import io.netty.util.ReferenceCountUtil;
 import io.netty.util.concurrent.Future;
 import java.time.Duration;
@@ -28,6 +34,12 @@ import reactor.netty.http.server.HttpServerRequest;
  * bytes arrive is to reset it, and a reset throws away what the client has not read yet. So, after
  * the answer, our half of the connection is closed and what still comes is read and thrown away, up
  * to a bound, until the client closes its half: what other servers call a lingering close.
+ *
+ * <p>In HTTP/2 a long rest ends its stream and not the connection, which others share. What still
+ * comes on the stream is thrown away up to the same bound, so that the connection's window does not
+ * run full; and the stream is reset only after it, without an error. To reset it at once would be
+ * answered by frames that are under way already, each of them an error that Netty counts until it
+ * closes the connection.
  */
 final class EarlyAnswer {
   private static final String BODY = EarlyAnswer.class.getName();
@@ -64,18 +76,21 @@ final class EarlyAnswer {
           .timeout(PATIENCE, Mono.just(response))
           .onErrorReturn(response);
     }
-    request.exchange().getResponse().getHeaders().setConnection("close");
     var http = request.exchange().getRequest();
     if (ServerHttpRequestDecorator.getNativeRequest(http) instanceof HttpServerRequest netty) {
-      netty.withConnection(
-          connection -> {
-            var pipeline = connection.channel().pipeline();
-            if (pipeline.get(LINGER) == null) {
-              pipeline.addFirst(LINGER, new Lingering());
-            }
-          });
+      netty.withConnection(connection -> linger(connection.channel(), request));
     }
     return Mono.just(response);
+  }
+
+  private static void linger(Channel channel, ServerRequest request) {
+    boolean stream = channel instanceof Http2StreamChannel;
+    if (!stream) {
+      request.exchange().getResponse().getHeaders().setConnection("close");
+    }
+    if (channel.pipeline().get(LINGER) == null) {
+      channel.pipeline().addFirst(LINGER, stream ? new LingeringStream() : new Lingering());
+    }
   }
 
   private static long rest(ServerRequest request) {
@@ -128,6 +143,43 @@ final class EarlyAnswer {
       }
       if (closed != null) {
         closed.trySuccess();
+      }
+      context.fireChannelInactive();
+    }
+  }
+
+  /** The same for a stream; what comes after its answer is already thrown away by reactor-netty. */
+  private static final class LingeringStream extends ChannelInboundHandlerAdapter {
+    private @Nullable Future<?> end;
+    private long dropped;
+
+    @Override
+    public void handlerAdded(ChannelHandlerContext context) {
+      end =
+          context
+              .executor()
+              .schedule(() -> giveUp(context), PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    private static void giveUp(ChannelHandlerContext context) {
+      var _ = context.writeAndFlush(new DefaultHttp2ResetFrame(Http2Error.NO_ERROR));
+      var _ = context.close();
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object message) {
+      long before = dropped;
+      dropped += message instanceof Http2DataFrame data ? data.initialFlowControlledBytes() : 0;
+      context.fireChannelRead(message);
+      if (before <= MOST_BYTES && dropped > MOST_BYTES) {
+        giveUp(context);
+      }
+    }
+
+    @Override
+    public void channelInactive(ChannelHandlerContext context) {
+      if (end != null) {
+        end.cancel(false);
       }
       context.fireChannelInactive();
     }

@@ -10,9 +10,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.springframework.http.server.reactive.ServerHttpResponse;
+import org.springframework.http.server.reactive.ServerHttpResponseDecorator;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
 import reactor.netty.channel.AbortedException;
+import reactor.netty.http.server.HttpServerResponse;
 
 /** What every HTTP entrance does: read, decode, hand in, and give the memory back. */
 final class Intake {
@@ -37,6 +40,7 @@ final class Intake {
    */
   Mono<Ingested.Accepted> take(
       ServerRequest request, String entrance, Function<byte[], OtlpPayload> decoder) {
+    answerPlainly(request.exchange().getResponse());
     return Mono.using(
             () -> new Reservation(budget),
             reservation ->
@@ -46,6 +50,14 @@ final class Intake {
             Reservation::close)
         .map(Intake::accepted)
         .onErrorMap(Intake::refusal);
+  }
+
+  /** Compression is for readers; here it would cost more than the few bytes it saves. */
+  private static void answerPlainly(ServerHttpResponse response) {
+    if (ServerHttpResponseDecorator.getNativeResponse(response)
+        instanceof HttpServerResponse netty) {
+      netty.compression(false);
+    }
   }
 
   private Mono<Ingested> handIn(

@@ -11,7 +11,6 @@ import java.util.Arrays;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpMethod;
-import org.springframework.http.HttpStatus;
 import org.springframework.web.reactive.function.server.HandlerFunction;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.RouterFunctions;
@@ -35,7 +34,9 @@ public final class LogsRoutes {
       MemoryBudget budget,
       Duration answerWithin) {
     var routes = RouterFunctions.route();
-    var queries = new QueryHandler(reader);
+    var reads = new Reads();
+    var queries = new QueryHandler(reader, reads);
+    var histograms = new HistogramHandler(reader, reads);
     if (ingest != null) {
       var intake = new Intake(ingest, new RequestBody(limits), budget, answerWithin);
       var natively = new NativeLogsHandler(intake, limits);
@@ -46,6 +47,9 @@ public final class LogsRoutes {
     return routes
         .GET("/api/v1/logs", queries::get)
         .route(path("/api/v1/logs"), only(HttpMethod.GET, HttpMethod.POST))
+        .GET("/api/v1/logs/histogram", histograms::get)
+        .route(path("/api/v1/logs/histogram"), only(HttpMethod.GET))
+        .add(Problem.pages())
         .add(new ApiDescription(limits).routes())
         .route(path("/**"), LogsRoutes::notFound)
         .filter(EarlyAnswer::filter)
@@ -70,6 +74,6 @@ public final class LogsRoutes {
   }
 
   private static Mono<ServerResponse> notFound(ServerRequest unused) {
-    return Problem.of(HttpStatus.NOT_FOUND, "nothing is here");
+    return Problem.of(ProblemType.NOT_FOUND, "nothing is here");
   }
 }

@@ -109,7 +109,7 @@ final class NativeLogsHandler {
   private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
     if (result.accepted() == 0) {
       return Problem.of(
-          HttpStatus.BAD_REQUEST,
+          ProblemType.NOTHING_ACCEPTED,
           result.rejectedCount() == 0
               ? "no logs in the request"
               : "all " + result.rejectedCount() + " logs were rejected",

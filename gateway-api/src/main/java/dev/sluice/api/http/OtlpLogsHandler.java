@@ -8,7 +8,6 @@ import dev.sluice.core.ingest.OtlpAnswer;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.util.Locale;
 import java.util.function.Function;
-import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -83,11 +82,8 @@ final class OtlpLogsHandler {
   private static Mono<ServerResponse> error(RequestRefused refused, boolean json) {
     var response =
         ServerResponse.status(refused.status())
-            .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF);
-    var retryAfter = refused.retryAfter();
-    if (retryAfter != null) {
-      response.header(HttpHeaders.RETRY_AFTER, Problem.seconds(retryAfter));
-    }
+            .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF)
+            .headers(refused::headers);
     int code = rpcCode(refused.status());
     if (json) {
       return response.bodyValue(
@@ -99,7 +95,7 @@ final class OtlpLogsHandler {
                 out.writeEndObject();
               }));
     }
-    return response.bodyValue(OtlpAnswer.status(code, refused.detail(), retryAfter));
+    return response.bodyValue(OtlpAnswer.status(code, refused.detail(), refused.retryAfter()));
   }
 
   /** Numbers of google.rpc.Code. */

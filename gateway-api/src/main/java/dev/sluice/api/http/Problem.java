@@ -2,12 +2,14 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.core.domain.Rejection;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
-import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
@@ -16,42 +18,39 @@ import tools.jackson.core.JsonGenerator;
 final class Problem {
   private Problem() {}
 
-  static Mono<ServerResponse> of(HttpStatus status, String detail) {
-    return of(status, detail, null, List.of());
+  static Mono<ServerResponse> of(ProblemType type, String detail) {
+    return of(type, detail, List.of());
   }
 
   static Mono<ServerResponse> of(RequestRefused refused) {
-    return of(refused.status(), refused.detail(), refused.retryAfter(), List.of());
+    return ServerResponse.status(refused.status())
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .headers(refused::headers)
+        .bodyValue(body(refused.type(), refused.detail(), refused.retryAfter(), List.of()));
   }
 
-  static Mono<ServerResponse> of(HttpStatus status, String detail, List<Rejection> rejected) {
-    return of(status, detail, null, rejected);
+  static Mono<ServerResponse> of(ProblemType type, String detail, List<Rejection> rejected) {
+    return ServerResponse.status(type.status())
+        .contentType(MediaType.APPLICATION_PROBLEM_JSON)
+        .bodyValue(body(type, detail, null, rejected));
   }
 
   static Mono<ServerResponse> methodNotAllowed(String allow) {
-    return ServerResponse.status(HttpStatus.METHOD_NOT_ALLOWED)
+    var type = ProblemType.METHOD_NOT_ALLOWED;
+    return ServerResponse.status(type.status())
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
-        .bodyValue(body(HttpStatus.METHOD_NOT_ALLOWED, "allowed here: " + allow, null, List.of()));
-  }
-
-  private static Mono<ServerResponse> of(
-      HttpStatus status, String detail, @Nullable Duration retryAfter, List<Rejection> rejected) {
-    var response = ServerResponse.status(status).contentType(MediaType.APPLICATION_PROBLEM_JSON);
-    if (retryAfter != null) {
-      response.header(HttpHeaders.RETRY_AFTER, seconds(retryAfter));
-    }
-    return response.bodyValue(body(status, detail, retryAfter, rejected));
+        .bodyValue(body(type, "allowed here: " + allow, null, List.of()));
   }
 
   private static byte[] body(
-      HttpStatus status, String detail, @Nullable Duration retryAfter, List<Rejection> rejected) {
+      ProblemType type, String detail, @Nullable Duration retryAfter, List<Rejection> rejected) {
     return Json.write(
         json -> {
           json.writeStartObject();
-          json.writeStringProperty("type", "about:blank");
-          json.writeStringProperty("title", status.getReasonPhrase());
-          json.writeNumberProperty("status", status.value());
+          json.writeStringProperty("type", type.uri());
+          json.writeStringProperty("title", type.title());
+          json.writeNumberProperty("status", type.status().value());
           json.writeStringProperty("detail", detail);
           if (retryAfter != null) {
             json.writeNumberProperty("retryAfterMs", retryAfter.toMillis());
@@ -61,6 +60,27 @@ final class Problem {
           }
           json.writeEndObject();
         });
+  }
+
+  /** A page for each kind, where its URI leads. */
+  static RouterFunction<ServerResponse> pages() {
+    var routes = RouterFunctions.route();
+    for (var type : ProblemType.values()) {
+      var text =
+          "%s (status %d)\n\n%s\n\nExample:\n%s\n"
+              .formatted(
+                  type.title(),
+                  type.status().value(),
+                  type.meaning(),
+                  new String(body(type, type.example(), null, List.of()), StandardCharsets.UTF_8));
+      routes.GET(
+          type.uri(),
+          _ ->
+              ServerResponse.ok()
+                  .contentType(new MediaType(MediaType.TEXT_PLAIN, StandardCharsets.UTF_8))
+                  .bodyValue(text));
+    }
+    return routes.build();
   }
 
   /** Whole seconds, rounded up, at least one. */

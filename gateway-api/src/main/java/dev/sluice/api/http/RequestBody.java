@@ -33,7 +33,7 @@ final class RequestBody {
 
   /** The decompressed body; empty when the client sent none. */
   Mono<byte[]> read(ServerRequest request, Reservation reservation) {
-    var encoding = ContentEncoding.of(request.headers().firstHeader(HttpHeaders.CONTENT_ENCODING));
+    var encoding = ContentEncoding.of(request.headers().header(HttpHeaders.CONTENT_ENCODING));
     int limit = limits.maxRequestBytes();
     long announced = request.headers().contentLength().orElse(-1);
     if (announced > limit) {

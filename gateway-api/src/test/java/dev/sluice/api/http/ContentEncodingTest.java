@@ -5,18 +5,23 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
+import com.sun.management.ThreadMXBean;
 import dev.sluice.api.Compressed;
 import dev.sluice.core.ingest.MemoryBudget;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.EnumSource.Mode;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.http.HttpStatus;
 
@@ -45,6 +50,7 @@ class ContentEncodingTest {
       case GZIP -> Compressed.gzip(body);
       case DEFLATE -> Compressed.deflate(body);
       case ZSTD -> Compressed.zstd(body);
+      case SNAPPY -> Compressed.snappy(body);
     };
   }
 
@@ -67,18 +73,28 @@ class ContentEncodingTest {
     "x-gzip, GZIP",
     "deflate, DEFLATE",
     "zstd, ZSTD",
+    "snappy, SNAPPY",
+    "x-snappy-framed, SNAPPY",
+    "'gzip, identity', GZIP",
+    "'identity,zstd', ZSTD",
     "identity, IDENTITY",
     "'', IDENTITY",
-    ", IDENTITY",
   })
   void of_knownName_isThatEncoding(String header, ContentEncoding expected) {
-    assertThat(ContentEncoding.of(header)).isEqualTo(expected);
+    assertThat(ContentEncoding.of(List.of(header))).isEqualTo(expected);
+  }
+
+  @Test
+  void of_noHeader_isIdentity() {
+    assertThat(ContentEncoding.of(List.of())).isEqualTo(ContentEncoding.IDENTITY);
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"br", "snappy", "gzip, gzip", "gzip;q=1", "compress"})
-  void of_unknownName_isUnsupported(String header) {
-    assertThatThrownBy(() -> ContentEncoding.of(header))
+  @ValueSource(strings = {"br", "gzip, gzip", "gzip, zstd", "gzip;q=1", "compress"})
+  void of_unknownNameOrMoreThanOne_isUnsupported(String header) {
+    assertThatThrownBy(() -> ContentEncoding.of(List.of(header.split(", "))))
+        .isInstanceOf(RequestRefused.class);
+    assertThatThrownBy(() -> ContentEncoding.of(List.of(header)))
         .isInstanceOfSatisfying(
             RequestRefused.class,
             refused -> assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
@@ -222,6 +238,115 @@ class ContentEncodingTest {
     }
 
     assertRefused(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, HttpStatus.BAD_REQUEST);
+  }
+
+  @Test
+  void decode_snappyInFrames_isWhatWasEncoded() {
+    for (int size : new int[] {0, 1, 65_535, 65_536, 65_537, 200_000}) {
+      assertThat(decode(ContentEncoding.SNAPPY, Compressed.snappyFramed(random(size)), LIMIT))
+          .isEqualTo(random(size));
+      assertThat(decode(ContentEncoding.SNAPPY, Compressed.snappyFramed(new byte[size]), LIMIT))
+          .hasSize(size);
+    }
+    assertRefused(
+        ContentEncoding.SNAPPY,
+        Compressed.snappyFramed(new byte[LIMIT + 1]),
+        LIMIT,
+        HttpStatus.CONTENT_TOO_LARGE);
+  }
+
+  /** The format has no end mark: nothing is missed when it is torn off between two chunks. */
+  @Test
+  void decode_snappyFramesTornOffWithinAChunk_isMalformed() {
+    var whole = Compressed.snappyFramed("one log or another, ".repeat(20).getBytes(UTF_8));
+
+    for (int length = 1; length < whole.length; length++) {
+      var torn = Arrays.copyOf(whole, length);
+      if (length == IDENTIFIER.length) {
+        assertThat(decode(ContentEncoding.SNAPPY, torn, LIMIT)).isEmpty();
+      } else {
+        assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, torn, LIMIT))
+            .isInstanceOf(RequestRefused.class)
+            .hasMessageContaining("not valid snappy");
+      }
+    }
+  }
+
+  private static final byte[] IDENTIFIER = {
+    (byte) 0xFF, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y',
+  };
+
+  private static byte[] chunk(int type, int length, byte... data) {
+    var head = new byte[] {(byte) type, (byte) length, (byte) (length >> 8), (byte) (length >> 16)};
+    return joined(head, data);
+  }
+
+  @Test
+  void decode_snappyPaddingAndSecondIdentifier_arePassedOver() {
+    var one = Compressed.snappyFramed("one ".getBytes(UTF_8));
+    var two = Compressed.snappyFramed("two".getBytes(UTF_8));
+
+    assertThat(
+            decode(
+                ContentEncoding.SNAPPY,
+                joined(one, chunk(0xFE, 3, new byte[3]), chunk(0x80, 0), two),
+                LIMIT))
+        .isEqualTo("one two".getBytes(UTF_8));
+  }
+
+  static Stream<byte[]> badChunks() {
+    return Stream.of(
+        chunk(0x02, 0), // of a kind that must be understood
+        chunk(0xFF, 6, "sNaPpy".getBytes(UTF_8)),
+        chunk(0xFF, 5, "sNaPp".getBytes(UTF_8)),
+        chunk(0x80, 0xFFFFFF), // 16 MiB announced, none there
+        chunk(0x00, 0xFFFFFF),
+        chunk(0x01, 3, new byte[3]), // no room for its checksum
+        chunk(0x00, 4, new byte[4]),
+        chunk(
+            0x00, 9, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) -1, (byte) -1, (byte) -1,
+            (byte) -1, (byte) 7), // 2 GiB announced
+        chunk(0x01, 5, new byte[5])); // wrong checksum
+  }
+
+  @ParameterizedTest
+  @MethodSource("badChunks")
+  void decode_badSnappyChunk_isMalformedAtItsPlaceAndCostsNothing(byte[] bad) {
+    var body = joined(Compressed.snappyFramed("four".getBytes(UTF_8)), bad);
+    var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
+        .isInstanceOf(RequestRefused.class);
+
+    long before = heap.getCurrentThreadAllocatedBytes();
+    assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
+        .hasMessageEndingWith("not valid snappy after 4 bytes");
+    assertThat(heap.getCurrentThreadAllocatedBytes() - before).isLessThan(1 << 20);
+  }
+
+  @Test
+  void decode_snappyBlockThatAnnouncesMoreThanItCanHold_isMalformedAndCostsNothing() {
+    var lie = joined(new byte[] {(byte) 0xFF, (byte) 0xFF, 63}, new byte[100]); // 1 MiB - 1
+    var larger = joined(new byte[] {-1, -1, -1, -1, 15}, new byte[100]); // 4 GiB - 1
+    var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    for (var body : List.of(lie, larger)) {
+      long before = heap.getCurrentThreadAllocatedBytes();
+      assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
+          .hasMessageContaining("not valid snappy");
+      assertThat(heap.getCurrentThreadAllocatedBytes() - before).isLessThan(1 << 18);
+    }
+  }
+
+  @Test
+  void decode_snappyBlockOverTheLimit_isTooLargeBeforeItCostsAnything() {
+    var body = Compressed.snappy(new byte[64 << 20]);
+    reservation.add(body.length);
+    var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
+    long before = heap.getCurrentThreadAllocatedBytes();
+    assertThatThrownBy(() -> ContentEncoding.SNAPPY.decode(body, LIMIT, reservation))
+        .hasMessageContaining("larger than the limit");
+    assertThat(heap.getCurrentThreadAllocatedBytes() - before).isLessThan(1 << 18);
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.sluice.core.port;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.query.LogFilter;
+import java.io.Serial;
 import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.List;
@@ -11,9 +12,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads stored logs back. Safe for use by many threads; all methods block, and interrupting the
- * thread ends the search in the store too.
+ * thread ends the search in the store too. What takes more time or memory than a query may is
+ * {@link TooCostly}; any other exception means that the store cannot answer at the moment.
  */
 public interface LogReader {
+
+  /** The query needs more than queries are given; a narrower one may do. */
+  final class TooCostly extends RuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    /**
+     * @param what the limit that was met
+     */
+    public TooCostly(String what, Throwable cause) {
+      super(what, cause);
+    }
+  }
 
   /** One page, newest first; logs of one instant by identity. */
   Page read(Query query) throws InterruptedException;
@@ -22,10 +36,13 @@ public interface LogReader {
   Span span(LogFilter filter) throws InterruptedException;
 
   /**
-   * Counts over time: one bucket for each {@code widthNanos} from the filter's {@code fromNanos}
-   * until its {@code toNanos}, which must both be there; empty ones are left out.
+   * Counts over time, in the order of time; empty buckets are left out.
+   *
+   * @param originNanos where the first bucket begins; not after the filter's {@code fromNanos}
+   * @param widthNanos of each bucket, at least 1
    */
-  List<Bucket> histogram(LogFilter filter, long widthNanos) throws InterruptedException;
+  List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException;
 
   /**
    * What to read.

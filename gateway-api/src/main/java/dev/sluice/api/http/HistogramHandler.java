@@ -1,0 +1,162 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.query.LogFilter;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * {@code GET /api/v1/logs/histogram}: how many logs, over time and by level. Takes the filters of a
+ * query; buckets begin at whole multiples of their width since 1970, so that the same buckets come
+ * back whenever one asks.
+ */
+final class HistogramHandler {
+  private static final int DEFAULT_BUCKETS = 60;
+  private static final int MAX_BUCKETS = 1000;
+  private static final Pattern INTERVAL = Pattern.compile("([1-9][0-9]{0,8})(ms|s|m|h|d)");
+
+  /** Widths that a person can read off an axis, in nanoseconds. */
+  private static final long[] WIDTHS =
+      Map.of(
+              TimeUnit.MILLISECONDS, List.of(1, 2, 5, 10, 20, 50, 100, 200, 500),
+              TimeUnit.SECONDS, List.of(1, 2, 5, 10, 15, 30),
+              TimeUnit.MINUTES, List.of(1, 2, 5, 10, 15, 30),
+              TimeUnit.HOURS, List.of(1, 2, 3, 6, 12),
+              TimeUnit.DAYS, List.of(1, 2, 7, 14, 30, 90, 365, 3650))
+          .entrySet()
+          .stream()
+          .flatMap(unit -> unit.getValue().stream().map(unit.getKey()::toNanos))
+          .mapToLong(Long::longValue)
+          .sorted()
+          .toArray();
+
+  private final LogReader reader;
+  private final Reads reads;
+
+  HistogramHandler(LogReader reader, Reads reads) {
+    this.reader = reader;
+    this.reads = reads;
+  }
+
+  /**
+   * @param fromNanos begin of the first bucket, nanoseconds since 1970
+   * @param toNanos end of the last one
+   * @param widthNanos width of each
+   * @param buckets those that are not empty
+   */
+  private record Histogram(long fromNanos, long toNanos, long widthNanos, List<Bucket> buckets) {}
+
+  Mono<ServerResponse> get(ServerRequest request) {
+    return Mono.defer(() -> answer(request)).onErrorResume(Reads::problem);
+  }
+
+  private Mono<ServerResponse> answer(ServerRequest request) {
+    var parameters = new QueryParameters(request.queryParams(), "interval", "buckets");
+    var filter = parameters.filter();
+    var interval = interval(parameters.first("interval"));
+    int buckets = parameters.number("buckets", DEFAULT_BUCKETS, MAX_BUCKETS);
+    if (interval != null && parameters.first("buckets") != null) {
+      throw RequestRefused.malformed("interval and buckets are both given");
+    }
+    return reads
+        .ask(() -> count(filter, interval, buckets))
+        .flatMap(
+            histogram ->
+                ServerResponse.ok()
+                    .contentType(MediaType.APPLICATION_JSON)
+                    .bodyValue(Json.write(json -> write(histogram, json))));
+  }
+
+  /** A number and a unit; null when there is none. */
+  private static @Nullable Long interval(@Nullable String text) {
+    if (text == null) {
+      return null;
+    }
+    var parts = INTERVAL.matcher(text);
+    if (!parts.matches()) {
+      throw RequestRefused.malformed("interval is not a number and one of ms, s, m, h, d");
+    }
+    var unit =
+        switch (parts.group(2)) {
+          case "ms" -> TimeUnit.MILLISECONDS;
+          case "s" -> TimeUnit.SECONDS;
+          case "m" -> TimeUnit.MINUTES;
+          case "h" -> TimeUnit.HOURS;
+          default -> TimeUnit.DAYS;
+        };
+    return unit.toNanos(Long.parseLong(parts.group(1)));
+  }
+
+  /** Where the query leaves the time open, the logs themselves bound it. */
+  private Histogram count(LogFilter filter, @Nullable Long interval, int buckets)
+      throws InterruptedException {
+    var from = filter.fromNanos();
+    var to = filter.toNanos();
+    if (from == null || to == null) {
+      var span = reader.span(filter);
+      if (span.count() == 0) {
+        return new Histogram(0, 0, interval == null ? WIDTHS[0] : interval, List.of());
+      }
+      from = from == null ? (Long) span.firstNanos() : from;
+      to = to == null ? (Long) (Math.min(span.lastNanos(), Long.MAX_VALUE - 1) + 1) : to;
+    }
+    if (from >= to) {
+      return new Histogram(0, 0, interval == null ? WIDTHS[0] : interval, List.of());
+    }
+    long width = interval == null ? width(from, to, buckets) : interval;
+    long first = from / width;
+    long last = (to - 1) / width;
+    if (last - first >= MAX_BUCKETS) {
+      throw RequestRefused.malformed("interval makes more than " + MAX_BUCKETS + " buckets");
+    }
+    long begin = first * width;
+    long end = last + 1 > Long.MAX_VALUE / width ? Long.MAX_VALUE : (last + 1) * width;
+    return new Histogram(
+        begin, end, width, reader.histogram(filter.between(from, to), begin, width));
+  }
+
+  /** The smallest of the widths that needs no more buckets. */
+  private static long width(long from, long to, int buckets) {
+    for (long width : WIDTHS) {
+      if ((to - 1) / width - from / width < buckets) {
+        return width;
+      }
+    }
+    return Long.MAX_VALUE;
+  }
+
+  private static void write(Histogram histogram, JsonGenerator json) {
+    json.writeStartObject();
+    json.writeNumberProperty("total", histogram.buckets().stream().mapToLong(Bucket::count).sum());
+    json.writeNumberProperty("interval_ms", TimeUnit.NANOSECONDS.toMillis(histogram.widthNanos()));
+    if (histogram.toNanos() > 0) {
+      json.writeStringProperty("from", Timestamps.format(histogram.fromNanos()));
+      json.writeStringProperty("to", Timestamps.format(histogram.toNanos()));
+    }
+    json.writeArrayPropertyStart("buckets");
+    for (var bucket : histogram.buckets()) {
+      json.writeStartObject();
+      json.writeStringProperty("timestamp", Timestamps.format(bucket.startNanos()));
+      json.writeNumberProperty("count", bucket.count());
+      json.writeObjectPropertyStart("severities");
+      new TreeMap<>(bucket.severities())
+          .forEach((severity, count) -> json.writeNumberProperty(severity.name(), count));
+      json.writeEndObject();
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+}

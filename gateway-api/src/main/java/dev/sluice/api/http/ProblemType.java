@@ -1,0 +1,90 @@
+package dev.sluice.api.http;
+
+import java.util.Locale;
+import org.springframework.http.HttpStatus;
+
+/**
+ * The kinds of problem details, RFC 9457. A kind's URI is its page: {@code /api/problems/} and its
+ * name.
+ */
+enum ProblemType {
+  MALFORMED(
+      HttpStatus.BAD_REQUEST,
+      "The request cannot be read: no JSON, NDJSON or protobuf of the kind it says it is, or a"
+          + " parameter that is unknown or has no valid value. `detail` says where. Sending it again"
+          + " unchanged is in vain.",
+      "malformed JSON at line 1, column 9: Unexpected end-of-input"),
+  NOTHING_ACCEPTED(
+      HttpStatus.BAD_REQUEST,
+      "There was no log in the request, or none of them can ever be stored; `rejected` has the"
+          + " verdicts.",
+      "all 1 logs were rejected"),
+  NOT_FOUND(HttpStatus.NOT_FOUND, "There is nothing at this path.", "nothing is here"),
+  METHOD_NOT_ALLOWED(
+      HttpStatus.METHOD_NOT_ALLOWED,
+      "The path is right, the method is not; the header `Allow` names those that are.",
+      "allowed here: GET, POST"),
+  TOO_LARGE(
+      HttpStatus.CONTENT_TOO_LARGE,
+      "The request is over a limit of whole requests: its size on the wire or unpacked, its number"
+          + " of logs, or its size when each log carries its resource. Nothing was taken. Smaller"
+          + " requests with the same logs may do.",
+      "body is larger than the limit of 67108864 bytes"),
+  UNSUPPORTED(
+      HttpStatus.UNSUPPORTED_MEDIA_TYPE,
+      "The content type or the content encoding is not one that is understood; `detail` names those"
+          + " that are.",
+      "content type is missing"),
+  TOO_COSTLY(
+      HttpStatus.UNPROCESSABLE_CONTENT,
+      "The query needs more time or memory than a query is given. A shorter span of time or more"
+          + " conditions may do.",
+      "more time than a query may take"),
+  NOT_SAFE(
+      HttpStatus.SERVICE_UNAVAILABLE,
+      "The logs could not be made safe: the spool is away or full, or too much is in flight. Nothing"
+          + " is known to be taken. Send the same request again after `Retry-After` seconds.",
+      "logs cannot be made safe at the moment"),
+  NOT_READABLE(
+      HttpStatus.SERVICE_UNAVAILABLE,
+      "Stored logs cannot be read: the database is away, or too many queries are under way. Ask"
+          + " again after `Retry-After` seconds.",
+      "logs cannot be read at the moment");
+
+  private final HttpStatus status;
+  private final String meaning;
+  private final String example;
+
+  ProblemType(HttpStatus status, String meaning, String example) {
+    this.status = status;
+    this.meaning = meaning;
+    this.example = example;
+  }
+
+  HttpStatus status() {
+    return status;
+  }
+
+  /** When it happens and what to do, for a person. */
+  String meaning() {
+    return meaning;
+  }
+
+  /** A {@code detail} it may have. */
+  String example() {
+    return example;
+  }
+
+  /** The last part of the URI. */
+  String slug() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  String uri() {
+    return "/api/problems/" + slug();
+  }
+
+  String title() {
+    return name().charAt(0) + name().substring(1).toLowerCase(Locale.ROOT).replace('_', ' ');
+  }
+}

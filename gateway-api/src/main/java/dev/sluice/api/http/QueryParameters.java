@@ -1,0 +1,211 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.JsonStrings;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.port.LogReader.Position;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.AttributeCondition.Operator;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.MultiValueMap;
+
+/**
+ * What a query string asks for. Whatever cannot be read is a {@link RequestRefused} that names the
+ * parameter; one that is unknown too, since to ignore a misspelt filter is to answer another
+ * question.
+ */
+final class QueryParameters {
+  private static final List<String> FILTERS =
+      List.of(
+          "service",
+          "severity",
+          "min_severity",
+          "from",
+          "to",
+          "trace_id",
+          "span_id",
+          "text",
+          "attributes",
+          "resource");
+
+  /** A key, which has none of the operators in it, then one of them and the rest. */
+  private static final Pattern CONDITION =
+      Pattern.compile("(?s)(?<key>.*?)(?<operator>!=|\\^=|=| in (?=\\[))(?<value>.*)");
+
+  private final MultiValueMap<String, String> parameters;
+
+  /**
+   * @param others parameters that are known besides those of the filter
+   */
+  QueryParameters(MultiValueMap<String, String> parameters, String... others) {
+    this.parameters = parameters;
+    Set<String> known = new TreeSet<>(FILTERS);
+    known.addAll(Arrays.asList(others));
+    for (var name : parameters.keySet()) {
+      if (!known.contains(name)) {
+        throw RequestRefused.malformed("unknown parameter; known are " + String.join(", ", known));
+      }
+    }
+  }
+
+  LogFilter filter() {
+    var minSeverity = first("min_severity");
+    var filter =
+        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+            .service(first("service"))
+            .severities(severities(all("severity")))
+            .minSeverity(minSeverity == null ? 0 : severity("min_severity", minSeverity))
+            .from(time("from"))
+            .to(time("to"))
+            .traceId(hex("trace_id", 32))
+            .spanId(hex("span_id", 16))
+            .text(text());
+    all("attributes").forEach(text -> filter.attribute(condition("attributes", text)));
+    all("resource").forEach(text -> filter.resource(condition("resource", text)));
+    try {
+      return filter.build();
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private List<String> all(String name) {
+    return parameters.getOrDefault(name, List.of());
+  }
+
+  /** The only value; null when there is none or it is empty. */
+  @Nullable String first(String name) {
+    var values = all(name);
+    if (values.isEmpty()) {
+      return null;
+    }
+    if (values.size() > 1) {
+      throw RequestRefused.malformed(name + " is given more than once");
+    }
+    var value = values.getFirst();
+    return value == null || value.isEmpty() ? null : value;
+  }
+
+  /** A whole number within bounds. */
+  int number(String name, int otherwise, int max) {
+    var value = first(name);
+    if (value == null) {
+      return otherwise;
+    }
+    try {
+      int number = Integer.parseInt(value);
+      if (number >= 1 && number <= max) {
+        return number;
+      }
+    } catch (NumberFormatException _) {
+      // falls through to the answer
+    }
+    throw RequestRefused.malformed(name + " is not a number from 1 to " + max);
+  }
+
+  @Nullable Position cursor() {
+    var cursor = first("cursor");
+    try {
+      return cursor == null ? null : Position.ofCursor(cursor);
+    } catch (IllegalArgumentException _) {
+      throw RequestRefused.malformed("cursor is none that was given out");
+    }
+  }
+
+  private @Nullable TextQuery text() {
+    var text = first("text");
+    try {
+      return text == null ? null : TextQuery.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("text has " + e.getMessage());
+    }
+  }
+
+  private static int severity(String parameter, String name) {
+    return Severity.numberOf(name)
+        .orElseThrow(
+            () ->
+                RequestRefused.malformed(
+                    parameter + " is not one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"));
+  }
+
+  /** A level stands for its four numbers, {@code INFO2} and the like for one. */
+  private static List<Integer> severities(List<String> values) {
+    var numbers = new ArrayList<Integer>();
+    for (var value : values) {
+      for (var name : value.split(",", -1)) {
+        int lowest = severity("severity", name);
+        boolean level =
+            Arrays.stream(Severity.values())
+                .anyMatch(l -> l.name().equals(name.strip().toUpperCase(Locale.ROOT)));
+        for (int i = 0; i < (level ? 4 : 1); i++) {
+          numbers.add(lowest + i);
+        }
+      }
+    }
+    return numbers;
+  }
+
+  private @Nullable Long time(String name) {
+    var value = first(name);
+    if (value == null) {
+      return null;
+    }
+    try {
+      return Timestamps.ofText(value);
+    } catch (Timestamps.Unusable e) {
+      throw RequestRefused.malformed(name + " " + e.reason());
+    }
+  }
+
+  private @Nullable String hex(String name, int digits) {
+    var value = first(name);
+    if (value == null) {
+      return null;
+    }
+    if (!value.matches("[0-9a-fA-F]{" + digits + "}")) {
+      throw RequestRefused.malformed(name + " is not " + digits + " hexadecimal digits");
+    }
+    return value.toLowerCase(Locale.ROOT);
+  }
+
+  /**
+   * {@code key=value}, {@code key!=value}, {@code key^=prefix}, {@code key in ["a","b"]} or {@code
+   * key}.
+   */
+  private static AttributeCondition condition(String parameter, String text) {
+    var parts = CONDITION.matcher(text);
+    boolean operator = parts.matches();
+    var key = operator ? parts.group("key") : text;
+    try {
+      if (key.isEmpty()) {
+        throw new IllegalArgumentException("no key");
+      }
+      if (!operator) {
+        return new AttributeCondition(key, Operator.EXISTS, List.of());
+      }
+      var value = parts.group("value");
+      return switch (parts.group("operator")) {
+        case "=" -> new AttributeCondition(key, Operator.EQUAL, List.of(value));
+        case "!=" -> new AttributeCondition(key, Operator.NOT_EQUAL, List.of(value));
+        case "^=" -> new AttributeCondition(key, Operator.PREFIX, List.of(value));
+        default -> new AttributeCondition(key, Operator.IN, JsonStrings.parse(value));
+      };
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed(
+          parameter
+              + " is not key, key=value, key!=value, key^=prefix or key in [\"a\",\"b\"]: "
+              + e.getMessage());
+    }
+  }
+}

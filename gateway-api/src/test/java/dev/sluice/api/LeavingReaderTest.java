@@ -1,0 +1,221 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import java.io.IOException;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import reactor.netty.DisposableServer;
+import reactor.netty.http.server.HttpServer;
+
+/** Clients that ask and do not stay, or do not take what they asked for. */
+@Timeout(60)
+class LeavingReaderTest {
+
+  private final StoredLogs store = new StoredLogs();
+  private final DisposableServer http =
+      HttpServer.create()
+          .host("127.0.0.1")
+          .port(0)
+          .handle(
+              new ReactorHttpHandlerAdapter(
+                  RouterFunctions.toHttpHandler(
+                      LogsRoutes.of(
+                          null,
+                          store,
+                          Limits.DEFAULT,
+                          new MemoryBudget(1 << 20),
+                          Duration.ofSeconds(10)))))
+          .bindNow();
+
+  @AfterEach
+  void stop() {
+    http.disposeNow();
+  }
+
+  private Socket ask(String path, String accept) throws IOException {
+    var socket = new Socket("127.0.0.1", http.port());
+    socket.setSoTimeout(20_000);
+    socket
+        .getOutputStream()
+        .write(
+            "GET %s HTTP/1.1\r\nHost: x\r\nAccept: %s\r\n\r\n"
+                .formatted(path, accept)
+                .getBytes(US_ASCII));
+    return socket;
+  }
+
+  @Test
+  void get_clientLeaves_interruptsTheQuery() throws Exception {
+    store.reset(true);
+
+    try (var _ = ask("/api/v1/logs", "*/*")) {
+      assertThat(store.asked.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    assertThat(store.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void histogram_clientLeaves_interruptsTheQuery() throws Exception {
+    store.reset(true);
+
+    try (var _ = ask("/api/v1/logs/histogram", "*/*")) {
+      assertThat(store.asked.await(20, TimeUnit.SECONDS)).isTrue();
+    }
+
+    assertThat(store.interrupted.await(20, TimeUnit.SECONDS)).isTrue();
+  }
+
+  @Test
+  void export_clientTakesNoMore_readsNoFurtherAndEndsWithIt() throws Exception {
+    store.reset(false);
+
+    try (var client = ask("/api/v1/logs", "application/x-ndjson")) {
+      assertThat(client.getInputStream().readNBytes(100_000)).hasSize(100_000);
+      await()
+          .during(Duration.ofSeconds(1))
+          .atMost(Duration.ofSeconds(30))
+          .until(store.pages::get, before -> before == store.pages.get() && before < 20);
+      int taken = store.pages.get();
+
+      // it goes on where it was when the client does
+      long left = 64L << 20;
+      while (left > 0) {
+        left -= client.getInputStream().readNBytes(1 << 20).length;
+      }
+      assertThat(store.pages.get()).isGreaterThan(taken);
+    }
+
+    assertEveryPlaceIsFreeAgain();
+  }
+
+  @Test
+  void export_manyAtOnce_othersAreToldToComeAgain() throws Exception {
+    store.reset(false);
+    var clients = new Socket[8];
+    for (int i = 0; i < clients.length; i++) {
+      clients[i] = ask("/api/v1/logs", "application/x-ndjson");
+      assertThat(clients[i].getInputStream().readNBytes(1000)).hasSize(1000);
+    }
+
+    try {
+      assertThat(status()).isEqualTo(503);
+    } finally {
+      for (var client : clients) {
+        client.close();
+      }
+    }
+
+    assertEveryPlaceIsFreeAgain();
+  }
+
+  private void assertEveryPlaceIsFreeAgain() {
+    store.ended = true;
+    for (int i = 0; i < 20; i++) {
+      await().atMost(Duration.ofSeconds(20)).until(() -> status() == 200);
+    }
+  }
+
+  private int status() {
+    var request =
+        HttpRequest.newBuilder(
+                URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs?limit=1"))
+            .header("Accept", "application/x-ndjson")
+            .build();
+    return Gateway.send(request, BodyHandlers.discarding()).statusCode();
+  }
+
+  /** Answers never, or with pages without end. */
+  private static final class StoredLogs implements LogReader {
+    private static final StoredLog LOG =
+        new StoredLog(
+            new LogId(1, 1),
+            1,
+            1,
+            1,
+            9,
+            "INFO",
+            "s",
+            "x".repeat(1000),
+            "",
+            "",
+            0,
+            "",
+            Map.of(),
+            0,
+            Map.of(),
+            "",
+            "",
+            "",
+            Map.of(),
+            "");
+
+    private final AtomicInteger pages = new AtomicInteger();
+    private volatile CountDownLatch asked = new CountDownLatch(1);
+    private volatile CountDownLatch interrupted = new CountDownLatch(1);
+    private volatile boolean silent;
+    private volatile boolean ended;
+
+    void reset(boolean nowSilent) {
+      asked = new CountDownLatch(1);
+      interrupted = new CountDownLatch(1);
+      silent = nowSilent;
+      ended = false;
+      pages.set(0);
+    }
+
+    @Override
+    public Page read(Query query) throws InterruptedException {
+      if (silent) {
+        waitForInterrupt();
+      }
+      pages.incrementAndGet();
+      var logs = Collections.nCopies(Math.min(query.limit(), 5000), LOG);
+      return new Page(logs, ended ? null : new Position(1, new LogId(1, 1)));
+    }
+
+    @Override
+    public Span span(LogFilter filter) throws InterruptedException {
+      waitForInterrupt();
+      return new Span(0, 0, 0);
+    }
+
+    @Override
+    public List<Bucket> histogram(LogFilter filter, long origin, long width) {
+      return List.of();
+    }
+
+    private void waitForInterrupt() throws InterruptedException {
+      asked.countDown();
+      try {
+        new CountDownLatch(1).await();
+      } catch (InterruptedException e) {
+        interrupted.countDown();
+        throw e;
+      }
+    }
+  }
+}

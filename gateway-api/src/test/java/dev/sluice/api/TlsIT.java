@@ -1,0 +1,207 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.api.boot.GatewayApplication;
+import dev.sluice.api.boot.OtlpPort;
+import dev.sluice.testkit.Engines;
+import io.grpc.Grpc;
+import io.grpc.TlsChannelCredentials;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpClient.Version;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.TrustManagerFactory;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
+
+/**
+ * One certificate on all doors: a gateway that takes logs by TLS into the spool of the shared one,
+ * which delivers them. Kept until the JVM ends: to close it would stop the event loops, which all
+ * gateways of a JVM share.
+ */
+class TlsIT {
+  private static final String JSON = "application/json";
+  private static final String PASSWORD = "changeit";
+
+  @TempDir private static Path folder;
+
+  private static ConfigurableApplicationContext application;
+  private static TrustManager[] trust;
+
+  private final Gateway gateway = Gateway.shared();
+
+  @BeforeAll
+  static void start() throws Exception {
+    var store = certificate();
+    trust = trusting(store);
+    var spring = new SpringApplication(GatewayApplication.class);
+    spring.setRegisterShutdownHook(false);
+    application =
+        spring.run(
+            "--server.port=0",
+            "--server.ssl.bundle=gateway",
+            "--management.server.port=0",
+            "--management.server.ssl.enabled=false",
+            "--spring.grpc.server.port=0",
+            "--spring.grpc.server.ssl.bundle=gateway",
+            "--spring.ssl.bundle.jks.gateway.keystore.location=" + store.toUri(),
+            "--spring.ssl.bundle.jks.gateway.keystore.password=" + PASSWORD,
+            "--spring.jmx.enabled=false",
+            "--sluice.roles=ingest",
+            "--sluice.instance=tls",
+            "--sluice.ingest.otlp-http-port=0",
+            "--sluice.redis.url=" + Engines.redis().url(),
+            "--sluice.clickhouse.url=" + Engines.clickHouse().url());
+  }
+
+  /** The JDK makes one only by its tool. */
+  private static Path certificate() throws IOException, InterruptedException {
+    var store = folder.resolve("gateway.p12");
+    var keytool =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-alias",
+                "gateway",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=gateway",
+                "-ext",
+                "san=dns:localhost,ip:127.0.0.1",
+                "-storetype",
+                "PKCS12",
+                "-keystore",
+                store.toString(),
+                "-storepass",
+                PASSWORD)
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve("keytool.log").toFile())
+            .start();
+    assertThat(keytool.waitFor()).isZero();
+    return store;
+  }
+
+  private static TrustManager[] trusting(Path store) throws Exception {
+    var own = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    var trusted = KeyStore.getInstance("PKCS12");
+    trusted.load(null, null);
+    trusted.setCertificateEntry("gateway", own.getCertificate("gateway"));
+    var factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+    factory.init(trusted);
+    return factory.getTrustManagers();
+  }
+
+  private static HttpClient client(Version version) throws Exception {
+    var context = SSLContext.getInstance("TLS");
+    context.init(null, trust, null);
+    return HttpClient.newBuilder().version(version).sslContext(context).build();
+  }
+
+  private static int httpPort() {
+    return Integer.parseInt(application.getEnvironment().getRequiredProperty("local.server.port"));
+  }
+
+  private static URI uri(int port, String path) {
+    return URI.create("https://localhost:" + port + path);
+  }
+
+  static Stream<Arguments> doors() {
+    return Stream.of(Version.values())
+        .flatMap(
+            version ->
+                Stream.of(
+                    Arguments.of(version, httpPort()),
+                    Arguments.of(version, OtlpPort.of(application))));
+  }
+
+  @ParameterizedTest
+  @MethodSource("doors")
+  void post_eitherVersion_isStored(Version version, int port) throws Exception {
+    var service = Gateway.service("tls");
+    try (var client = client(version)) {
+      var response =
+          client.send(
+              Gateway.posting(
+                  uri(port, "/v1/logs"), JSON, Otlp.everythingInJson(service).getBytes(UTF_8)),
+              BodyHandlers.ofString());
+
+      assertThat(response.statusCode()).isEqualTo(200);
+      assertThat(response.version()).isEqualTo(version);
+      assertThat(response.sslSession()).isPresent();
+    }
+    gateway.awaitStored(service, 1);
+  }
+
+  /** Far more than the limit: the client is still sending when it is answered. */
+  @ParameterizedTest
+  @MethodSource("doors")
+  void post_answeredWhileSending_isReadAndTheNextIsTaken(Version version, int port)
+      throws Exception {
+    var block = new byte[1 << 20];
+    try (var client = client(version)) {
+      var tooLarge =
+          HttpRequest.newBuilder(uri(port, "/v1/logs"))
+              .header("Content-Type", JSON)
+              .POST(
+                  BodyPublishers.ofByteArrays(
+                      () -> Stream.generate(() -> block).limit(80).iterator()))
+              .build();
+
+      var refused = client.send(tooLarge, BodyHandlers.ofString());
+      var next =
+          client.send(
+              Gateway.posting(uri(port, "/v1/logs"), JSON, "{}".getBytes(UTF_8)),
+              BodyHandlers.ofString());
+
+      assertThat(refused.statusCode()).isEqualTo(413);
+      assertThat(refused.version()).isEqualTo(version);
+      assertThat(next.statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void get_inPlainText_isNotAnswered() {
+    for (int port : List.of(httpPort(), OtlpPort.of(application))) {
+      var plain = HttpRequest.newBuilder(URI.create("http://localhost:" + port + "/")).build();
+
+      assertThatThrownBy(() -> Gateway.send(plain, BodyHandlers.ofString()))
+          .hasRootCauseInstanceOf(IOException.class);
+    }
+  }
+
+  @Test
+  void export_overGrpc_isStored() throws Exception {
+    var service = Gateway.service("tls-grpc");
+    var credentials = TlsChannelCredentials.newBuilder().trustManager(trust).build();
+    int port = application.getBean(GrpcServerLifecycle.class).getPort();
+    var channel = Grpc.newChannelBuilderForAddress("localhost", port, credentials).build();
+    try {
+      var _ = LogsServiceGrpc.newBlockingStub(channel).export(Otlp.request(service, "b"));
+    } finally {
+      channel.shutdownNow().awaitTermination(30, TimeUnit.SECONDS);
+    }
+    gateway.awaitStored(service, 1);
+  }
+}

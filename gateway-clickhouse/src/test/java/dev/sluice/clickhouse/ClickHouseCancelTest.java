@@ -1,0 +1,80 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.port.LogReader.TooCostly;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
+import java.io.InputStream;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What ends a query in ClickHouse before it is done. */
+@Timeout(120)
+final class ClickHouseCancelTest {
+  private static final String ENDLESS = "SELECT sum(sipHash64(number)) FROM numbers(1e15)";
+  private static final Duration AN_HOUR = Duration.ofHours(1);
+
+  private static boolean running() {
+    return !Database.ask(
+            "SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%'"
+                + " AND query NOT LIKE '%system.processes%'")
+        .equals("0");
+  }
+
+  @Test
+  void query_threadInterrupted_endsInClickHouseToo() throws Exception {
+    var failure = new AtomicReference<Throwable>();
+    try (var http = new ClickHouseHttp(Database.settings())) {
+      var thread =
+          Thread.ofVirtual()
+              .start(
+                  () -> {
+                    try {
+                      http.query(ENDLESS, Map.of(), Map.of(), AN_HOUR, InputStream::readAllBytes);
+                    } catch (ClickHouseFailed e) {
+                      failure.set(e);
+                    }
+                  });
+      await().atMost(Duration.ofSeconds(30)).until(ClickHouseCancelTest::running);
+
+      thread.interrupt();
+      thread.join();
+    }
+    await().atMost(Duration.ofSeconds(30)).until(() -> !running());
+    assertThat(failure.get()).isNotNull();
+  }
+
+  @Test
+  void span_longerThanAQueryMayTake_isTooCostly() throws Exception {
+    Database.empty();
+    var known = Database.settings();
+    var settings =
+        new ClickHouseSettings(
+            known.url(),
+            known.user(),
+            known.password(),
+            known.database(),
+            known.insertTimeout(),
+            Duration.ofSeconds(1),
+            known.maxInsertBytes(),
+            known.indexes(),
+            known.retention());
+    try (var store = new ClickHouseLogStore(settings)) {
+      store.migrate();
+      Database.execute(
+          "INSERT INTO otel_logs (Timestamp, Body)"
+              + " SELECT now64(9), repeat('a b ', 20000) FROM numbers(20000)");
+      var filter = LogFilter.of("default").text(TextQuery.parse("NOT \"b b a\" NOT \"c d\""));
+
+      assertThatThrownBy(() -> store.span(filter.build()))
+          .isInstanceOf(TooCostly.class)
+          .hasMessageContaining("more time");
+    }
+  }
+}

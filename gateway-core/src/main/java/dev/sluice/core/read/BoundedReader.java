@@ -1,0 +1,80 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import java.io.Serial;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+
+/**
+ * A reader that answers so many questions at once and turns the others away: a thread that waits is
+ * cheap, what a query costs the store is not, and the store has logs to take in. Safe for use by
+ * many threads.
+ */
+public final class BoundedReader implements LogReader {
+  private final LogReader reader;
+  private final Semaphore permits;
+
+  /**
+   * @param atOnce queries under way in the store at most, from all protocols together
+   */
+  public BoundedReader(LogReader reader, int atOnce) {
+    this.reader = reader;
+    permits = new Semaphore(atOnce);
+  }
+
+  /** As many queries as are allowed are under way; asking again is right. */
+  public static final class Busy extends RuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    private Busy() {
+      super("too many queries at once", null, false, false);
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws Busy when too many are under way
+   */
+  @Override
+  public Page read(Query query) throws InterruptedException {
+    return bounded(() -> reader.read(query));
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws Busy when too many are under way
+   */
+  @Override
+  public Span span(LogFilter filter) throws InterruptedException {
+    return bounded(() -> reader.span(filter));
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * @throws Busy when too many are under way
+   */
+  @Override
+  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
+    return bounded(() -> reader.histogram(filter, originNanos, widthNanos));
+  }
+
+  private interface Question<T> {
+    T ask() throws InterruptedException;
+  }
+
+  private <T> T bounded(Question<T> question) throws InterruptedException {
+    if (!permits.tryAcquire()) {
+      throw new Busy();
+    }
+    try {
+      return question.ask();
+    } finally {
+      permits.release();
+    }
+  }
+}

@@ -1,0 +1,77 @@
+package dev.sluice.core.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.Span;
+import dev.sluice.core.query.LogFilter;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class BoundedReaderTest {
+  private static final LogFilter ALL = LogFilter.of("default").build();
+
+  private final CountDownLatch asked = new CountDownLatch(2);
+  private final CountDownLatch answer = new CountDownLatch(1);
+
+  /** Two of its questions wait for {@link #answer}; the others fail. */
+  private final BoundedReader reader =
+      new BoundedReader(
+          new LogReader() {
+            @Override
+            public Page read(Query query) throws InterruptedException {
+              asked.countDown();
+              answer.await();
+              return new Page(List.of(), null);
+            }
+
+            @Override
+            public Span span(LogFilter filter) {
+              throw new IllegalStateException("away");
+            }
+
+            @Override
+            public List<Bucket> histogram(LogFilter filter, long origin, long width) {
+              return List.of();
+            }
+          },
+          2);
+
+  @Test
+  void read_asManyAsAllowedUnderWay_isBusyUntilOneEnds() throws Exception {
+    var first = Thread.ofVirtual().start(this::read);
+    var second = Thread.ofVirtual().start(this::read);
+    asked.await();
+
+    assertThatThrownBy(() -> reader.histogram(ALL, 0, 1)).isInstanceOf(BoundedReader.Busy.class);
+    answer.countDown();
+    first.join();
+    second.join();
+
+    assertThat(reader.histogram(ALL, 0, 1)).isEmpty();
+  }
+
+  @Test
+  void span_thatFails_givesItsPlaceBack() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(() -> reader.span(ALL)).isInstanceOf(IllegalStateException.class);
+    }
+
+    assertThat(reader.histogram(ALL, 0, 1)).isEmpty();
+  }
+
+  private void read() {
+    try {
+      var _ = reader.read(new Query(ALL, 1, null));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
