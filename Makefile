@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo contract bench package clean
+.PHONY: help run test demo contract clients bench package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -24,6 +24,10 @@ demo: ## send real lines to a running gateway and read them back; LOGS=file for 
 
 contract: ## try a running gateway against its own OpenAPI document; SECONDS_LONG=120
 	@bin/contract
+
+clients: ## every example of docs/clients.md, Python and Go too
+	@bin/requirements
+	@bin/clients
 
 bench: ## JMH benchmarks; ARGS='OtlpWalker -prof gc' for some of them
 	@bin/requirements
