@@ -93,10 +93,13 @@ public final class GrpcIntake {
 
   /** UNAVAILABLE with a {@code RetryInfo}, on which clients come again. */
   static StatusException unavailable(Duration retryAfter) {
+    return unavailable(UNAVAILABLE, retryAfter);
+  }
+
+  static StatusException unavailable(String message, Duration retryAfter) {
     var trailers = new Metadata();
     trailers.put(
-        STATUS_DETAILS,
-        OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), UNAVAILABLE, retryAfter));
-    return Status.UNAVAILABLE.withDescription(UNAVAILABLE).asException(trailers);
+        STATUS_DETAILS, OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), message, retryAfter));
+    return Status.UNAVAILABLE.withDescription(message).asException(trailers);
   }
 }
