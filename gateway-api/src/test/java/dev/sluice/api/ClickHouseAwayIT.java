@@ -80,6 +80,16 @@ class ClickHouseAwayIT {
   }
 
   @Test
+  void getOfAnApp_clickHouseAway_is503InItsOwnWords() {
+    var response = gateway.get(gateway.http("/api/logs/" + service));
+
+    assertThat(response.statusCode()).isEqualTo(503);
+    assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(response.body())
+        .isEqualTo("{\"success\":false,\"message\":\"logs cannot be read at the moment\"}");
+  }
+
+  @Test
   void ledger_clickHouseAway_is503AndTellsWhatIsKnown() {
     gateway.postLogs(log("while away"));
 

@@ -158,7 +158,11 @@ public final class Gateway {
   }
 
   static JsonNode json(HttpResponse<String> response) {
-    return JSON.readTree(response.body());
+    return json(response.body());
+  }
+
+  static JsonNode json(String text) {
+    return JSON.readTree(text);
   }
 
   /** The answer of ClickHouse, a JSON object for each row. */

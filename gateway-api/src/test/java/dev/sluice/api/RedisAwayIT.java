@@ -84,6 +84,17 @@ class RedisAwayIT {
     var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
     assertThat(details.getRetryDelay().getSeconds()).isPositive();
 
+    var appAnswer =
+        gateway.post(
+            gateway.http("/api/logs"),
+            "application/json",
+            "{\"app_id\":\"%s\",\"level\":\"INFO\",\"message\":\"lost\",\"source\":\"s\"}"
+                .formatted(service)
+                .getBytes(UTF_8));
+    assertThat(appAnswer.statusCode()).isEqualTo(503);
+    assertThat(appAnswer.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(appAnswer).get("success").asBoolean()).isFalse();
+
     assertThat(gateway.inFlight()).isZero();
   }
 

@@ -1,6 +1,8 @@
 package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
+import dev.sluice.api.grpc.AppHealth;
+import dev.sluice.api.grpc.AppLogsService;
 import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.InboundMemory;
 import dev.sluice.api.grpc.NativeLogsService;
@@ -233,6 +235,22 @@ class Wiring {
       }
     }
     return new GrpcHealth(names, aggregator, mapper);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  AppLogsService appLogsService(
+      GrpcIntake intake,
+      Limits limits,
+      BoundedReader reader,
+      ClickHouseLogStore store,
+      RedisSpool spool) {
+    var version = GatewayApplication.class.getPackage().getImplementationVersion();
+    return new AppLogsService(
+        intake,
+        limits,
+        reader,
+        new AppHealth(spool, store::unavailable, version == null ? "unknown" : version));
   }
 
   /** Judging a request takes less than the hand-over to another thread would. */

@@ -4,9 +4,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.otlp.Utf8;
 import java.util.Arrays;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
 
 /**
  * JSON as it came from a client, possibly with bytes in it that are no UTF-8.
@@ -54,6 +57,56 @@ final class JsonText {
                   place == null ? 1 : Math.max(1, place.getColumnNr()),
                   firstLine(e.getOriginalMessage())));
     }
+  }
+
+  /**
+   * Reads a whole body that is one row or an array of them; a blank one has none.
+   *
+   * @param begin makes what the rows go to; anew when reading begins again from the start
+   * @param row reads one row; the parser stands on its first token and is to be left on its last
+   */
+  static <T> T readRows(byte[] body, Supplier<T> begin, BiConsumer<T, JsonParser> row) {
+    if (isBlank(body, 0, body.length)) {
+      return begin.get();
+    }
+    return read(
+        body,
+        0,
+        body.length,
+        1,
+        parser -> {
+          var rows = begin.get();
+          var first = parser.nextToken();
+          if (first == JsonToken.START_ARRAY) {
+            while (parser.nextToken() != JsonToken.END_ARRAY) {
+              row.accept(rows, parser);
+            }
+          } else if (first == JsonToken.START_OBJECT) {
+            row.accept(rows, parser);
+          } else {
+            throw Undecodable.malformed("body is neither a JSON object nor an array of them");
+          }
+          requireEnd(parser, 1);
+          return rows;
+        });
+  }
+
+  static void requireEnd(JsonParser parser, int line) {
+    if (parser.nextToken() != null) {
+      var place = parser.currentTokenLocation();
+      throw Undecodable.malformed(
+          "malformed JSON at line %d, column %d: more after the end"
+              .formatted(line + place.getLineNr() - 1, place.getColumnNr()));
+    }
+  }
+
+  static boolean isBlank(byte[] body, int from, int to) {
+    for (int i = from; i < to; i++) {
+      if (body[i] != ' ' && body[i] != '\t' && body[i] != '\r' && body[i] != '\n') {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static <T> T read(JsonParser parser, Function<JsonParser, T> reader) {

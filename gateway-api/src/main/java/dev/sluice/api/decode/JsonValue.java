@@ -65,12 +65,17 @@ final class JsonValue {
     String name;
     while ((name = p.nextName()) != null) {
       p.nextToken();
-      int pair = out.open(field);
-      out.string(1, name);
-      int value = out.open(2);
-      write(p, out, depth - 1);
-      out.close(value);
-      out.close(pair);
+      writeEntry(name, p, out, field, depth);
     }
+  }
+
+  /** Writes one {@code KeyValue} whose value is the one on which the parser stands. */
+  static void writeEntry(String key, JsonParser p, OtlpWriter out, int field, int depth) {
+    int pair = out.open(field);
+    out.string(1, key);
+    int value = out.open(2);
+    write(p, out, depth - 1);
+    out.close(value);
+    out.close(pair);
   }
 }

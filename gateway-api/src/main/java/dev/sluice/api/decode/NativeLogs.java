@@ -28,29 +28,9 @@ public final class NativeLogs {
 
   /** One JSON object, or an array of them. */
   public static OtlpPayload ofJson(byte[] body, Limits limits) {
-    if (isBlank(body, 0, body.length)) {
-      return new NativeLogs(limits, 0).rows.payload();
-    }
-    return JsonText.read(
-        body,
-        0,
-        body.length,
-        1,
-        parser -> {
-          var logs = new NativeLogs(limits, body.length);
-          var first = parser.nextToken();
-          if (first == JsonToken.START_ARRAY) {
-            while (parser.nextToken() != JsonToken.END_ARRAY) {
-              logs.row(parser);
-            }
-          } else if (first == JsonToken.START_OBJECT) {
-            logs.row(parser);
-          } else {
-            throw Undecodable.malformed("body is neither a JSON object nor an array of them");
-          }
-          requireEnd(parser, 1);
-          return logs.rows.payload();
-        });
+    return JsonText.readRows(body, () -> new NativeLogs(limits, body.length), NativeLogs::row)
+        .rows
+        .payload();
   }
 
   /** One JSON object a line; blank lines do not count. */
@@ -62,7 +42,7 @@ public final class NativeLogs {
       while (to < body.length && body[to] != '\n') {
         to++;
       }
-      if (!isBlank(body, from, to)) {
+      if (!JsonText.isBlank(body, from, to)) {
         int number = line;
         long unknownBefore = logs.rows.unknownFields;
         JsonText.read(
@@ -74,31 +54,13 @@ public final class NativeLogs {
               logs.rows.unknownFields = unknownBefore;
               parser.nextToken();
               logs.row(parser);
-              requireEnd(parser, number);
+              JsonText.requireEnd(parser, number);
               return true;
             });
       }
       from = to + 1;
     }
     return logs.rows.payload();
-  }
-
-  private static void requireEnd(JsonParser parser, int line) {
-    if (parser.nextToken() != null) {
-      var place = parser.currentTokenLocation();
-      throw Undecodable.malformed(
-          "malformed JSON at line %d, column %d: more after the end"
-              .formatted(line + place.getLineNr() - 1, place.getColumnNr()));
-    }
-  }
-
-  private static boolean isBlank(byte[] body, int from, int to) {
-    for (int i = from; i < to; i++) {
-      if (body[i] != ' ' && body[i] != '\t' && body[i] != '\r' && body[i] != '\n') {
-        return false;
-      }
-    }
-    return true;
   }
 
   /** Reads one row; the parser stands on its first token and is left on its last. */
@@ -162,17 +124,7 @@ public final class NativeLogs {
 
   private void time(String name, JsonParser p, int field) {
     try {
-      switch (p.currentToken()) {
-        case VALUE_STRING -> rows.record.fixed64(field, Timestamps.ofText(p.getString()));
-        case VALUE_NUMBER_INT ->
-            rows.record.fixed64(
-                field,
-                p.getNumberType() == JsonParser.NumberType.BIG_INTEGER
-                    ? Timestamps.ofNumber(p.getString())
-                    : Timestamps.ofEpoch(p.getLongValue()));
-        case VALUE_NUMBER_FLOAT -> rows.record.fixed64(field, Timestamps.ofNumber(p.getString()));
-        default -> wrongType(name, p, "text or a number");
-      }
+      rows.record.fixed64(field, Timestamps.of(p));
     } catch (Timestamps.Unusable e) {
       rows.fault(name, e.reason());
     }

@@ -10,6 +10,7 @@ import java.time.LocalTime;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
+import tools.jackson.core.JsonParser;
 
 /**
  * Times as senders write them, to nanoseconds since 1970: ISO-8601, or a number of seconds,
@@ -79,6 +80,33 @@ public final class Timestamps {
       return number;
     }
     return ofEpoch(BigDecimal.valueOf(number));
+  }
+
+  /** The JSON value on which the parser stands; it is left on its last token. */
+  static long of(JsonParser p) throws Unusable {
+    return switch (p.currentToken()) {
+      case VALUE_STRING -> ofText(p.getString());
+      case VALUE_NUMBER_INT ->
+          p.getNumberType() == JsonParser.NumberType.BIG_INTEGER
+              ? ofNumber(p.getString())
+              : ofEpoch(p.getLongValue());
+      case VALUE_NUMBER_FLOAT -> ofNumber(p.getString());
+      default -> {
+        p.skipChildren();
+        throw new Unusable("must be text or a number");
+      }
+    };
+  }
+
+  /** Milliseconds, however few they are. */
+  static long ofMillis(long millis) throws Unusable {
+    if (millis < 0) {
+      throw new Unusable("is before 1970");
+    }
+    if (millis > Long.MAX_VALUE / 1_000_000) {
+      throw tooLate();
+    }
+    return millis * 1_000_000;
   }
 
   /** A JSON number as it was written. */

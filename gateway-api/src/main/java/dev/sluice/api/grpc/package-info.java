@@ -1,4 +1,4 @@
-/** OTLP over gRPC. */
+/** The gRPC surface: OTLP, and the service of the system Sluice grew out of. */
 @NullMarked
 package dev.sluice.api.grpc;
 

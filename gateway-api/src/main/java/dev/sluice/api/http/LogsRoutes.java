@@ -43,6 +43,9 @@ public final class LogsRoutes {
       var otlp = new OtlpLogsHandler(intake, limits);
       routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), only(HttpMethod.POST));
       routes.POST("/api/v1/logs", natively::post);
+      routes
+          .POST("/api/logs", new AppLogsHandler(intake, limits)::post)
+          .route(path("/api/logs"), only(HttpMethod.POST));
     }
     return routes
         .GET("/api/v1/logs", queries::get)
@@ -50,6 +53,8 @@ public final class LogsRoutes {
         .GET("/api/v1/logs/histogram", histograms::get)
         .route(path("/api/v1/logs/histogram"), only(HttpMethod.GET))
         .add(Problem.pages())
+        .GET("/api/logs/{app_id}", new AppQueryHandler(reader, reads)::get)
+        .route(path("/api/logs/{app_id}"), only(HttpMethod.GET))
         .add(new ApiDescription(limits).routes())
         .route(path("/**"), LogsRoutes::notFound)
         .filter(EarlyAnswer::filter)

@@ -20,7 +20,7 @@ import reactor.core.publisher.Mono;
 /** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
 final class NativeLogsHandler {
   static final String ACK = "sluice-ack";
-  private static final String DURABLE = "durable";
+  static final String DURABLE = "durable";
   private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
   private final Intake intake;
@@ -99,7 +99,7 @@ final class NativeLogsHandler {
   /**
    * {@code accepted} is granted by more than it asks for; {@code stored} cannot be promised yet.
    */
-  private static void requireAck(ServerRequest request) {
+  static void requireAck(ServerRequest request) {
     var ack = request.headers().firstHeader(ACK);
     if (ack != null && !ack.equals(DURABLE) && !ack.equals("accepted")) {
       throw RequestRefused.malformed(ACK + " is not one of accepted, durable");

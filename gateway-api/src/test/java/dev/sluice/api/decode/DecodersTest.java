@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.fail;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -15,6 +16,8 @@ import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.IngestMeter;
+import dev.sluice.proto.logs.LogEntry;
+import dev.sluice.proto.logs.LogEntryBatch;
 import dev.sluice.testkit.InMemorySpool;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -224,12 +227,76 @@ class DecodersTest {
       read(bytes, NativeLogs::ofJson);
       read(bytes, NativeLogs::ofNdjson);
       read(bytes, OtlpJson::read);
+      read(bytes, AppLogs::ofJson);
+      read(bytes, AppLogs::ofProtobuf);
+      read(bytes, AppLogs::ofProtobufBatch);
+      read(bytes, AppLogs::ofIngestLogsRequest);
     }
+  }
+
+  @Test
+  void appLogsOfJson_mutated_isReadOrRefusedAndNothingElse() {
+    var random = new Random(9);
+    for (int i = 0; i < 10_000; i++) {
+      var rows = appLogs(random).stream().map(DecodersTest::appRow).toList();
+      mutateAndRead(random, rows.toString().getBytes(UTF_8), AppLogs::ofJson);
+    }
+  }
+
+  private static String appRow(LogEntry log) {
+    try {
+      return JsonFormat.printer()
+          .preservingProtoFieldNames()
+          .omittingInsignificantWhitespace()
+          .print(log);
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void appLogsOfProtobuf_mutated_isReadOrRefusedAndNothingElse() {
+    var random = new Random(10);
+    for (int i = 0; i < 20_000; i++) {
+      var logs = LogEntryBatch.newBuilder().addAllEntries(appLogs(random)).build();
+      mutateAndRead(random, logs.getEntries(0).toByteArray(), AppLogs::ofProtobuf);
+      mutateAndRead(random, logs.toByteArray(), AppLogs::ofProtobufBatch);
+      mutateAndRead(random, logs.toByteArray(), AppLogs::ofIngestLogsRequest);
+    }
+  }
+
+  private static List<LogEntry> appLogs(Random random) {
+    var logs = new ArrayList<LogEntry>();
+    for (int i = random.nextInt(1, 6); i > 0; i--) {
+      logs.add(
+          LogEntry.newBuilder()
+              .setId(word(random))
+              .setAppId("a" + word(random))
+              .setTimestamp(random.nextLong())
+              .setLevelValue(random.nextInt(6))
+              .setMessage("m" + word(random))
+              .setSource(word(random))
+              .setEnvironment(word(random))
+              .putMetadata("k" + word(random), word(random))
+              .setTraceId(word(random))
+              .setUserId(word(random))
+              .build());
+    }
+    return logs;
+  }
+
+  private static String word(Random random) {
+    return "é漢😀 words\"\\\0".substring(random.nextInt(14)).replaceAll("^\\p{Cs}", "");
   }
 
   private static void mutateAndRead(
       Random random, String json, BiFunction<byte[], Limits, OtlpPayload> decoder) {
-    var bytes = json.getBytes(UTF_8);
+    mutateAndRead(random, json.getBytes(UTF_8), decoder);
+  }
+
+  private static void mutateAndRead(
+      Random random, byte[] message, BiFunction<byte[], Limits, OtlpPayload> decoder) {
+    var bytes = message.clone();
     for (int i = random.nextInt(1, 4); i > 0; i--) {
       int at = random.nextInt(bytes.length);
       switch (random.nextInt(4)) {

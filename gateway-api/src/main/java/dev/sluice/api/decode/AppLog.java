@@ -1,0 +1,128 @@
+package dev.sluice.api.decode;
+
+import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.LogReader.StoredLog;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A stored log in the words of {@code /api/logs} and {@code logs.LogService}, by whichever entrance
+ * it came: what was sent is read back as it was sent.
+ *
+ * @param id as its client named it; else its identity here
+ * @param appId the service
+ * @param timeNanos when it happened, nanoseconds since 1970
+ * @param level never {@link Severity#TRACE}, which these clients do not know
+ * @param source empty when it came by another entrance
+ * @param environment empty when it came by another entrance
+ * @param metadata all other attributes, as the text they are stored as
+ */
+public record AppLog(
+    String id,
+    String appId,
+    long timeNanos,
+    Severity level,
+    String message,
+    String source,
+    String environment,
+    Map<String, String> metadata,
+    @Nullable String traceId,
+    @Nullable String userId) {
+
+  static final String ID = "id";
+  static final String SOURCE = "source";
+  static final String ENVIRONMENT = "environment";
+  static final String TRACE_ID = "trace_id";
+  static final String USER_ID = "user_id";
+
+  private static final Set<String> OWN = Set.of(ID, SOURCE, ENVIRONMENT, TRACE_ID, USER_ID);
+  private static final String METADATA = "metadata.";
+  private static final String ATTRIBUTES = "attributes.";
+
+  public static AppLog of(StoredLog log) {
+    var attributes = log.attributes();
+    var metadata = new TreeMap<String, String>();
+    attributes.forEach(
+        (key, value) -> {
+          if (!OWN.contains(key)) {
+            metadata.put(metadataOf(key), value);
+          }
+        });
+    return new AppLog(
+        attributes.getOrDefault(ID, log.id().toHex()),
+        log.service(),
+        log.timeNanos(),
+        level(log.severityNumber()),
+        log.body(),
+        attributes.getOrDefault(SOURCE, ""),
+        attributes.getOrDefault(ENVIRONMENT, ""),
+        metadata,
+        present(attributes.getOrDefault(TRACE_ID, log.traceId())),
+        present(attributes.getOrDefault(USER_ID, "")));
+  }
+
+  private static Severity level(int number) {
+    var level = Severity.of(number);
+    if (level == null) {
+      return Severity.INFO;
+    }
+    return level == Severity.TRACE ? Severity.DEBUG : level;
+  }
+
+  private static @Nullable String present(String value) {
+    return value.isEmpty() ? null : value;
+  }
+
+  /**
+   * The attribute that a metadata entry becomes: of its own name, unless a field has that one. What
+   * looks like an entry renamed so is renamed too, that the way back is the only one.
+   */
+  static String attributeOf(String key) {
+    return isOwn(key) ? METADATA + key : key;
+  }
+
+  private static String metadataOf(String attribute) {
+    return attribute.startsWith(METADATA) && isOwn(attribute)
+        ? attribute.substring(METADATA.length())
+        : attribute;
+  }
+
+  private static boolean isOwn(String key) {
+    int at = 0;
+    while (key.startsWith(METADATA, at)) {
+      at += METADATA.length();
+    }
+    return OWN.contains(key.substring(at));
+  }
+
+  /** A verdict in these words: the walker, which every entrance passes, speaks OTLP. */
+  public static Rejection inOwnWords(Rejection verdict) {
+    return new Rejection(verdict.index(), field(verdict.field()), verdict.reason());
+  }
+
+  /** What is wrong with which field, for a person. */
+  public static String sentence(Rejection verdict) {
+    return (verdict.field().isEmpty() ? "log" : verdict.field()) + " " + verdict.reason();
+  }
+
+  private static String field(String otlp) {
+    return switch (otlp) {
+      case "body" -> "message";
+      case "severity_text" -> "level";
+      case "attributes" -> "metadata";
+      default -> {
+        if (otlp.startsWith("resource.attributes")) {
+          yield "app_id"; // its only attribute
+        }
+        if (!otlp.startsWith(ATTRIBUTES)) {
+          yield otlp;
+        }
+        var key = otlp.substring(ATTRIBUTES.length());
+        yield OWN.contains(key) ? key : METADATA + metadataOf(key);
+      }
+    };
+  }
+}

@@ -1,0 +1,156 @@
+package dev.sluice.api.decode;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.OtlpPayload;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.regex.Pattern;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+
+/**
+ * The fields of an app log, one row after the other, as OTLP: what each becomes, and what is wrong
+ * with it. What is absent is empty text. For one request.
+ */
+final class AppLogRow {
+  private static final HexFormat HEX = HexFormat.of();
+  private static final Pattern UUID =
+      Pattern.compile("\\p{XDigit}{8}-(?:\\p{XDigit}{4}-){3}\\p{XDigit}{12}");
+  private static final Pattern TRACE_ID = Pattern.compile("\\p{XDigit}{32}");
+  private static final Pattern AS_READ_BACK = Pattern.compile("[0-9a-f]{32}");
+
+  private final OtlpRows rows;
+  private final int nesting;
+
+  String id = "";
+  String appId = "";
+  String level = "";
+  String message = "";
+  String source = "";
+  String environment = "";
+  String traceId = "";
+  String userId = "";
+
+  AppLogRow(Limits limits, int sizeHint) {
+    this.rows = new OtlpRows(limits, sizeHint);
+    this.nesting = limits.maxNesting() + 1;
+  }
+
+  void begin() {
+    rows.begin();
+    id = "";
+    appId = "";
+    level = "";
+    message = "";
+    source = "";
+    environment = "";
+    traceId = "";
+    userId = "";
+  }
+
+  void fault(String field, String reason) {
+    rows.fault(field, reason);
+  }
+
+  void unknownField() {
+    rows.unknownFields++;
+  }
+
+  void timestamp(JsonParser p) {
+    try {
+      rows.record.fixed64(1, Timestamps.of(p));
+    } catch (Timestamps.Unusable e) {
+      fault("timestamp", e.reason());
+    }
+  }
+
+  /**
+   * @param millis 0 for the time of receipt
+   */
+  void timestamp(long millis) {
+    try {
+      rows.record.fixed64(1, Timestamps.ofMillis(millis));
+    } catch (Timestamps.Unusable e) {
+      fault("timestamp", e.reason());
+    }
+  }
+
+  void metadata(JsonParser p) {
+    if (p.currentToken() != JsonToken.START_OBJECT) {
+      p.skipChildren();
+      fault("metadata", "must be an object");
+      return;
+    }
+    String name;
+    while ((name = p.nextName()) != null) {
+      p.nextToken();
+      JsonValue.writeEntry(AppLog.attributeOf(name), p, rows.record, 6, nesting);
+    }
+  }
+
+  void metadata(Map<String, String> metadata) {
+    metadata.forEach((key, value) -> rows.record.attribute(6, AppLog.attributeOf(key), value));
+  }
+
+  void end() {
+    if (required("app_id", appId)) {
+      rows.resource.attribute(1, "service.name", appId);
+    }
+    if (required("message", message)) {
+      int body = rows.record.open(5);
+      rows.record.string(1, message);
+      rows.record.close(body);
+    }
+    if (required("level", level)) {
+      severity();
+    }
+    if (required(AppLog.SOURCE, source)) {
+      attribute(AppLog.SOURCE, source);
+    }
+    attribute(AppLog.ENVIRONMENT, environment.isEmpty() ? "prod" : environment);
+    attribute(AppLog.USER_ID, userId);
+    attribute(AppLog.ID, id);
+    trace();
+    rows.end();
+  }
+
+  private boolean required(String field, String value) {
+    if (value.isEmpty()) {
+      fault(field, "is missing");
+    }
+    return !value.isEmpty();
+  }
+
+  private void severity() {
+    var number = Severity.numberOf(level);
+    if (number.isEmpty()) {
+      fault("level", "is unknown; known are DEBUG, INFO, WARN, ERROR, FATAL");
+      return;
+    }
+    rows.record.varint(2, number.getAsInt());
+    rows.record.string(3, level);
+  }
+
+  /** Any text will do; one that names a trace as the rest of the world does finds it, too. */
+  private void trace() {
+    boolean uuid = UUID.matcher(traceId).matches();
+    if (uuid || TRACE_ID.matcher(traceId).matches()) {
+      byte[] trace = HEX.parseHex(uuid ? traceId.replace("-", "") : traceId);
+      rows.record.bytes(9, trace, 0, trace.length);
+    }
+    if (!AS_READ_BACK.matcher(traceId).matches()) {
+      attribute(AppLog.TRACE_ID, traceId);
+    }
+  }
+
+  private void attribute(String key, String value) {
+    if (!value.isEmpty()) {
+      rows.record.attribute(6, key, value);
+    }
+  }
+
+  OtlpPayload payload() {
+    return rows.payload();
+  }
+}

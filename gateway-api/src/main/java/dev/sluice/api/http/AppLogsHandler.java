@@ -1,0 +1,125 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.AppLog;
+import dev.sluice.api.decode.AppLogs;
+import dev.sluice.api.decode.Json;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.OtlpPayload;
+import java.util.Locale;
+import java.util.function.Function;
+import org.springframework.http.HttpStatus;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * {@code POST /api/logs}, as the system Sluice grew out of had it, answers included: a JSON object,
+ * an array of them, or protobuf.
+ */
+final class AppLogsHandler {
+  /** More would tell a person nothing, and an answer stays small. */
+  private static final int ERRORS_TOLD = 100;
+
+  private final Intake intake;
+  private final Limits limits;
+
+  AppLogsHandler(Intake intake, Limits limits) {
+    this.intake = intake;
+    this.limits = limits;
+  }
+
+  /** How a content type is read, and the entrance's name for the meters. */
+  private record Form(String entrance, Function<byte[], OtlpPayload> decoder) {}
+
+  Mono<ServerResponse> post(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              NativeLogsHandler.requireAck(request);
+              long started = System.nanoTime();
+              var form = form(request);
+              return intake
+                  .take(request, form.entrance(), form.decoder())
+                  .flatMap(result -> answer(result, System.nanoTime() - started));
+            })
+        .onErrorResume(RequestRefused.class, AppLogsHandler::refused);
+  }
+
+  private Form form(ServerRequest request) {
+    var type = NativeLogsHandler.mediaType(request);
+    return switch ((type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT)) {
+      case "application/json" -> new Form("app-http-json", body -> AppLogs.ofJson(body, limits));
+      case "application/x-protobuf" ->
+          new Form("app-http-protobuf", body -> AppLogs.ofProtobuf(body, limits));
+      case "application/x-protobuf-batch" ->
+          new Form("app-http-protobuf", body -> AppLogs.ofProtobufBatch(body, limits));
+      default ->
+          throw RequestRefused.unsupported(
+              "content type is not one of application/json, application/x-protobuf,"
+                  + " application/x-protobuf-batch");
+    };
+  }
+
+  /** Whatever is not success; the retrieval of logs says it in the same words. */
+  static Mono<ServerResponse> refused(RequestRefused refused) {
+    var response =
+        ServerResponse.status(refused.status())
+            .contentType(MediaType.APPLICATION_JSON)
+            .headers(refused::headers);
+    return response.bodyValue(
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              json.writeBooleanProperty("success", false);
+              json.writeStringProperty("message", refused.detail());
+              json.writeEndObject();
+            }));
+  }
+
+  private static Mono<ServerResponse> answer(Ingested.Accepted result, long tookNanos) {
+    boolean success = result.accepted() > 0;
+    var response =
+        ServerResponse.status(success ? HttpStatus.ACCEPTED : HttpStatus.BAD_REQUEST)
+            .contentType(MediaType.APPLICATION_JSON);
+    if (success) {
+      response.header(NativeLogsHandler.ACK, NativeLogsHandler.DURABLE);
+    }
+    return response.bodyValue(
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              json.writeBooleanProperty("success", success);
+              json.writeStringProperty(
+                  "message", success ? "Log data accepted" : "Invalid log data");
+              json.writeObjectPropertyStart("stats");
+              json.writeNumberProperty("accepted", result.accepted());
+              json.writeNumberProperty("rejected", result.rejectedCount());
+              json.writeStringProperty(
+                  "throughput",
+                  Math.round(result.accepted() * 1e9 / Math.max(1, tookNanos)) + " logs/sec");
+              json.writeEndObject();
+              if (!success || result.rejectedCount() > 0) {
+                errors(result, json);
+              }
+              json.writeEndObject();
+            }));
+  }
+
+  private static void errors(Ingested.Accepted result, JsonGenerator json) {
+    json.writeArrayPropertyStart("errors");
+    result.rejected().stream()
+        .limit(ERRORS_TOLD)
+        .map(AppLog::inOwnWords)
+        .forEach(
+            verdict -> {
+              json.writeStartObject();
+              json.writeNumberProperty("index", verdict.index());
+              json.writeStringProperty("field", verdict.field());
+              json.writeStringProperty("error", AppLog.sentence(verdict));
+              json.writeEndObject();
+            });
+    json.writeEndArray();
+  }
+}

@@ -1,0 +1,122 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.AppLog;
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.query.LogFilter;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.MediaType;
+import org.springframework.util.LinkedMultiValueMap;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JsonGenerator;
+
+/**
+ * {@code GET /api/logs/{app_id}}, as the system Sluice grew out of meant it: the newest logs of one
+ * app. Parameters it did not know are ignored, as it did.
+ */
+final class AppQueryHandler {
+  private static final int DEFAULT_LIMIT = 1000;
+  private static final int MAX_LIMIT = 10_000;
+  private static final Set<String> PARAMETERS = Set.of("limit", "cursor");
+
+  private final LogReader reader;
+  private final Reads reads;
+
+  AppQueryHandler(LogReader reader, Reads reads) {
+    this.reader = reader;
+    this.reads = reads;
+  }
+
+  Mono<ServerResponse> get(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              long started = System.nanoTime();
+              var appId = request.pathVariable("app_id");
+              var query = query(appId, request);
+              return reads
+                  .ask(() -> reader.read(query))
+                  .flatMap(page -> answer(appId, query.limit(), page, System.nanoTime() - started));
+            })
+        .onErrorResume(failure -> AppLogsHandler.refused(Reads.refusal(failure)));
+  }
+
+  private static Query query(String appId, ServerRequest request) {
+    var known = new LinkedMultiValueMap<>(request.queryParams());
+    known.keySet().retainAll(PARAMETERS);
+    var parameters = new QueryParameters(known, "limit", "cursor");
+    return new Query(
+        LogFilter.of(IngestLogs.DEFAULT_TENANT).service(appId).build(),
+        parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT),
+        parameters.cursor());
+  }
+
+  private static Mono<ServerResponse> answer(String appId, int limit, Page page, long tookNanos) {
+    return ServerResponse.ok()
+        .contentType(MediaType.APPLICATION_JSON)
+        .bodyValue(
+            Json.write(
+                json -> {
+                  json.writeStartObject();
+                  json.writeBooleanProperty("success", true);
+                  json.writeStringProperty("message", "Logs retrieved");
+                  json.writeObjectPropertyStart("data");
+                  data(appId, limit, page, tookNanos, json);
+                  json.writeEndObject();
+                  json.writeEndObject();
+                }));
+  }
+
+  private static void data(String appId, int limit, Page page, long tookNanos, JsonGenerator json) {
+    int count = page.logs().size();
+    var next = page.next();
+    json.writeStringProperty("appId", appId);
+    json.writeNumberProperty("count", count);
+    json.writeBooleanProperty("hasMore", next != null);
+    json.writeNumberProperty("queryTime", tookNanos / 1_000_000);
+    json.writeNumberProperty("logsPerSecond", Math.round(count * 1e9 / Math.max(1, tookNanos)));
+    json.writeStringProperty("timestamp", Instant.now().truncatedTo(ChronoUnit.MILLIS).toString());
+    json.writeObjectPropertyStart("filter");
+    json.writeStringProperty("app_id", appId);
+    json.writeEndObject();
+    json.writeNumberProperty("limit", limit);
+    json.writeArrayPropertyStart("logs");
+    page.logs().forEach(log -> log(AppLog.of(log), json));
+    json.writeEndArray();
+    text("nextCursor", next == null ? null : next.toCursor(), json);
+    json.writeNumberProperty("actualLimit", count);
+  }
+
+  private static void log(AppLog log, JsonGenerator json) {
+    json.writeStartObject();
+    json.writeStringProperty("id", log.id());
+    json.writeStringProperty("app_id", log.appId());
+    json.writeStringProperty("timestamp", Timestamps.format(log.timeNanos()));
+    json.writeStringProperty("level", log.level().name());
+    json.writeStringProperty("message", log.message());
+    json.writeStringProperty("source", log.source());
+    json.writeStringProperty("environment", log.environment());
+    json.writeObjectPropertyStart("metadata");
+    log.metadata().forEach(json::writeStringProperty);
+    json.writeEndObject();
+    text("trace_id", log.traceId(), json);
+    text("user_id", log.userId(), json);
+    json.writeEndObject();
+  }
+
+  private static void text(String name, @Nullable String value, JsonGenerator json) {
+    if (value == null) {
+      json.writeNullProperty(name);
+    } else {
+      json.writeStringProperty(name, value);
+    }
+  }
+}

@@ -1,0 +1,260 @@
+package dev.sluice.api.grpc;
+
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import com.google.rpc.RetryInfo;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.TooCostly;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.BoundedReader;
+import dev.sluice.proto.logs.GetLogsByAppIdRequest;
+import dev.sluice.proto.logs.GetLogsByAppIdResponse;
+import dev.sluice.proto.logs.HealthCheckRequest;
+import dev.sluice.proto.logs.IngestLogsRequest;
+import dev.sluice.proto.logs.LogEntryInput;
+import dev.sluice.proto.logs.LogServiceGrpc;
+import dev.sluice.testkit.InMemorySpool;
+import io.grpc.Grpc;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Server;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * What clients of {@code logs.LogService} are told when something is away, too slow or too much.
+ */
+@Timeout(60)
+class AppLogsServiceTest {
+  private static final GetLogsByAppIdRequest QUESTION =
+      GetLogsByAppIdRequest.newBuilder().setAppId("a").build();
+
+  private final InMemorySpool spool = new InMemorySpool();
+  private final Slow reader = new Slow();
+  private volatile Optional<String> storeUnavailable = Optional.empty();
+  private Server server;
+  private ManagedChannel channel;
+
+  @BeforeEach
+  void start() throws IOException {
+    var ingest =
+        new IngestLogs(
+            spool,
+            Limits.DEFAULT,
+            new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
+            InstantSource.system(),
+            (_, task) -> task.run(),
+            new Silence());
+    var service =
+        new AppLogsService(
+            new GrpcIntake(ingest, new MemoryBudget(1 << 20), Duration.ofSeconds(10)),
+            Limits.DEFAULT,
+            new BoundedReader(reader, 2),
+            new AppHealth(spool, () -> storeUnavailable, "1.2"));
+    server =
+        Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
+            .addService(service)
+            .directExecutor()
+            .build()
+            .start();
+    channel =
+        Grpc.newChannelBuilderForAddress(
+                "127.0.0.1", server.getPort(), InsecureChannelCredentials.create())
+            .build();
+  }
+
+  @AfterEach
+  void stop() {
+    channel.shutdownNow();
+    server.shutdownNow();
+  }
+
+  private LogServiceGrpc.LogServiceBlockingStub logs() {
+    return LogServiceGrpc.newBlockingStub(channel);
+  }
+
+  private static void assertUnavailableForNow(StatusRuntimeException failure) throws Exception {
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    var details =
+        requireNonNull(StatusProto.fromThrowable(failure)).getDetails(0).unpack(RetryInfo.class);
+    assertThat(details.getRetryDelay().getSeconds()).isPositive();
+  }
+
+  @Test
+  void ingestLogs_spoolFull_isUnavailableForNow() throws Exception {
+    spool.refuse(new Appended.Busy(Duration.ofSeconds(3), "full"));
+    var log =
+        LogEntryInput.newBuilder().setAppId("a").setLevel("INFO").setMessage("m").setSource("s");
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class,
+            () -> logs().ingestLogs(IngestLogsRequest.newBuilder().addLogs(log).build()));
+
+    assertUnavailableForNow(failure);
+  }
+
+  @Test
+  void getLogsByAppId_storeFails_isUnavailableForNowWithoutItsWords() throws Exception {
+    reader.failure = new IllegalStateException("SELECT secret");
+
+    var failure =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION));
+
+    assertUnavailableForNow(failure);
+    assertThat(failure.getStatus().getDescription()).doesNotContain("SELECT");
+  }
+
+  @Test
+  void getLogsByAppId_tooCostly_isResourceExhaustedAndSaysWhatWasMet() {
+    reader.failure = new TooCostly("more time than a query may take", new IOException());
+
+    var status =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION))
+            .getStatus();
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(status.getDescription()).isEqualTo("more time than a query may take");
+  }
+
+  @Test
+  void getLogsByAppId_clientGone_endsTheSearch() throws Exception {
+    var asking = LogServiceGrpc.newFutureStub(channel).getLogsByAppId(QUESTION);
+    reader.started.await();
+
+    asking.cancel(true);
+
+    reader.interrupted.await();
+  }
+
+  @Test
+  void getLogsByAppId_tooManyAtOnce_isUnavailableForNowAndPasses() throws Exception {
+    var asking = new ArrayList<Future<GetLogsByAppIdResponse>>();
+    for (int i = 0; i < 2; i++) {
+      asking.add(LogServiceGrpc.newFutureStub(channel).getLogsByAppId(QUESTION));
+    }
+    await().until(() -> reader.reading() == 2);
+
+    var failure =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION));
+
+    assertUnavailableForNow(failure);
+    asking.forEach(call -> call.cancel(true));
+    await().until(() -> reader.reading() == 0);
+    reader.answer = true;
+    await()
+        .ignoreExceptionsInstanceOf(StatusRuntimeException.class)
+        .until(() -> logs().getLogsByAppId(QUESTION).getSuccess());
+  }
+
+  @Test
+  void healthCheck_eitherAway_saysWhatCannotBeDone() {
+    storeUnavailable = Optional.of("gone");
+    assertThat(health()).isEqualTo("false logs cannot be read: gone");
+    spool.refuse(new Appended.Busy(Duration.ofSeconds(3), "full"));
+    assertThat(health()).isEqualTo("false logs cannot be taken: full; logs cannot be read: gone");
+    storeUnavailable = Optional.empty();
+    assertThat(health()).isEqualTo("false logs cannot be taken: full");
+    spool.refuse(null);
+    assertThat(health()).isEqualTo("true ");
+  }
+
+  private String health() {
+    var health = logs().healthCheck(HealthCheckRequest.getDefaultInstance());
+    assertThat(health.getVersion()).isEqualTo("1.2");
+    return health.getHealthy() + " " + health.getError();
+  }
+
+  /** Takes until it is interrupted, unless told otherwise. */
+  private static final class Slow implements LogReader {
+    private final CountDownLatch started = new CountDownLatch(1);
+    private final CountDownLatch interrupted = new CountDownLatch(1);
+    private final CountDownLatch never = new CountDownLatch(1);
+    private int reading;
+    private volatile boolean answer;
+    private volatile @Nullable RuntimeException failure;
+
+    private synchronized int reading() {
+      return reading;
+    }
+
+    private synchronized void count(int change) {
+      reading += change;
+    }
+
+    @Override
+    public Page read(Query query) throws InterruptedException {
+      var thrown = failure;
+      if (thrown != null) {
+        throw thrown;
+      }
+      if (answer) {
+        return new Page(List.of(), null);
+      }
+      count(1);
+      started.countDown();
+      try {
+        never.await();
+        throw new IllegalStateException("never");
+      } catch (InterruptedException e) {
+        interrupted.countDown();
+        throw e;
+      } finally {
+        count(-1);
+      }
+    }
+
+    @Override
+    public Span span(LogFilter filter) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static final class Silence implements IngestMeter {
+    @Override
+    public void received(String entrance, int records, long bytes) {}
+
+    @Override
+    public void accepted(String entrance, int records, Duration took) {}
+
+    @Override
+    public void rejected(String entrance, int records) {}
+
+    @Override
+    public void turnedAway(String entrance, int records) {}
+
+    @Override
+    public void malformed(String entrance) {}
+
+    @Override
+    public void unknownFields(String entrance, long fields) {}
+  }
+}
