@@ -75,7 +75,7 @@ class BadInputIT {
   @CsvSource({
     "text/plain, content type",
     "application/xml, content type",
-    "application/x-protobuf, content type",
+    "application/octet-stream, content type",
     "nonsense, content type",
     "application/json;charset=ISO-8859-1, charset",
   })

@@ -1,8 +1,19 @@
 package dev.sluice.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import com.google.rpc.RetryInfo;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.QueryRequest;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -87,6 +98,36 @@ class ClickHouseAwayIT {
     assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
     assertThat(response.body())
         .isEqualTo("{\"success\":false,\"message\":\"logs cannot be read at the moment\"}");
+  }
+
+  @Test
+  void query_clickHouseAway_isUnavailableWithRetryInfoAndHealthIsServing() throws Exception {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      // what was known before ClickHouse went away must not be what is seen
+      await().atMost(SOON).until(() -> status("/actuator/health") == 503);
+      var logs = LogServiceGrpc.newBlockingStub(channel);
+      var failure =
+          catchThrowableOfType(
+              StatusRuntimeException.class, () -> logs.query(QueryRequest.getDefaultInstance()));
+
+      assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+      assertThat(failure.getStatus().getDescription())
+          .isEqualTo("logs cannot be read at the moment");
+      var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
+      assertThat(details.getRetryDelay().getSeconds()).isPositive();
+      var health = HealthGrpc.newBlockingStub(channel);
+      await()
+          .during(Duration.ofSeconds(5)) // it is looked up every two
+          .atMost(SOON)
+          .until(
+              () ->
+                  health.check(HealthCheckRequest.getDefaultInstance()).getStatus()
+                      == ServingStatus.SERVING);
+    } finally {
+      channel.shutdownNow();
+    }
   }
 
   @Test

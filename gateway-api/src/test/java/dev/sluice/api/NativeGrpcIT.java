@@ -508,7 +508,7 @@ class NativeGrpcIT {
 
   private String field(Change change) {
     var request = QueryRequest.newBuilder();
-    Object unused = change.apply(request);
+    var _ = change.apply(request);
     var failure = failure(() -> logs.query(request.build()));
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
     var violation = violations(failure).getFirst();

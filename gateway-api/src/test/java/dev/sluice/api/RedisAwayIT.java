@@ -7,13 +7,21 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
 import com.google.rpc.Status;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.StatusRuntimeException;
+import io.grpc.health.v1.HealthCheckRequest;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.StatusProto;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -79,10 +87,11 @@ class RedisAwayIT {
     assertThat(json.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
     assertThat(Gateway.json(json).get("code").asInt()).isEqualTo(14);
 
-    var failure = exportFailure();
-    assertThat(failure.getStatus().getCode()).isEqualTo(io.grpc.Status.Code.UNAVAILABLE);
-    var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
-    assertThat(details.getRetryDelay().getSeconds()).isPositive();
+    for (var failure : List.of(exportFailure(), ingestFailure())) {
+      assertThat(failure.getStatus().getCode()).isEqualTo(io.grpc.Status.Code.UNAVAILABLE);
+      var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
+      assertThat(details.getRetryDelay().getSeconds()).isPositive();
+    }
 
     var appAnswer =
         gateway.post(
@@ -99,12 +108,41 @@ class RedisAwayIT {
   }
 
   private StatusRuntimeException exportFailure() {
-    var channel =
-        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    return failure(
+        channel -> LogsServiceGrpc.newBlockingStub(channel).export(Otlp.request(service, "lost")));
+  }
+
+  private StatusRuntimeException ingestFailure() {
+    return failure(
+        channel ->
+            LogServiceGrpc.newBlockingStub(channel)
+                .ingest(NativeLog.request(NativeLog.log(service, "lost"))));
+  }
+
+  private StatusRuntimeException failure(Consumer<Channel> call) {
+    var channel = channel();
     try {
-      var logs = LogsServiceGrpc.newBlockingStub(channel);
-      return catchThrowableOfType(
-          StatusRuntimeException.class, () -> logs.export(Otlp.request(service, "lost")));
+      return catchThrowableOfType(StatusRuntimeException.class, () -> call.accept(channel));
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  private ManagedChannel channel() {
+    return ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+  }
+
+  @Test
+  void grpcHealth_redisAway_isNotServing() {
+    var channel = channel();
+    try {
+      var health = HealthGrpc.newBlockingStub(channel);
+      for (var name : List.of("", "sluice.v1.LogService")) {
+        var request = HealthCheckRequest.newBuilder().setService(name).build();
+        await()
+            .atMost(SOON)
+            .until(() -> health.check(request).getStatus() == ServingStatus.NOT_SERVING);
+      }
     } finally {
       channel.shutdownNow();
     }

@@ -5,6 +5,8 @@ import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.util.HexFormat;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
@@ -20,6 +22,8 @@ public final class NativeLogs {
 
   private final Limits limits;
   private final OtlpRows rows;
+  private @Nullable String service;
+  private @Nullable String host;
 
   private NativeLogs(Limits limits, int sizeHint) {
     this.limits = limits;
@@ -72,12 +76,21 @@ public final class NativeLogs {
       rows.end();
       return;
     }
+    service = null;
+    host = null;
     boolean content = false;
     String name;
     while ((name = parser.nextName()) != null) {
       if (parser.nextToken() != JsonToken.VALUE_NULL) {
         content |= field(name, parser);
       }
+    }
+    // last, since they win over what the resource says of the same
+    if (service != null) {
+      rows.resource.attribute(1, "service.name", service);
+    }
+    if (host != null) {
+      rows.resource.attribute(1, "host.name", host);
     }
     if (!content) {
       rows.fault("body", "is missing, and so are attributes and event_name");
@@ -93,13 +106,15 @@ public final class NativeLogs {
       case "severity" -> severity(p);
       case "severity_number" -> severityNumber(name, p);
       case "severity_text" -> text(name, p, rows.record, 3);
-      case "service" -> resourceText(name, p, "service.name");
-      case "host" -> resourceText(name, p, "host.name");
+      case "service" -> service = text(name, p);
+      case "host" -> host = text(name, p);
       case "resource" -> attributes(name, p, rows.resource, 1);
       case "scope" -> scope(p);
       case "trace_id" -> hex(name, p, 9, 16);
       case "span_id" -> hex(name, p, 10, 8);
-      case "flags" -> flags(p);
+      case "flags" -> unsigned(name, p, value -> rows.record.fixed32(8, value));
+      case "dropped_attributes_count" ->
+          unsigned(name, p, value -> rows.record.varint(7, Integer.toUnsignedLong(value)));
       case "body" -> {
         int mark = rows.record.open(5);
         JsonValue.write(p, rows.record, limits.maxNesting() + 1);
@@ -174,12 +189,12 @@ public final class NativeLogs {
     }
   }
 
-  private void resourceText(String name, JsonParser p, String key) {
+  private @Nullable String text(String name, JsonParser p) {
     if (p.currentToken() == JsonToken.VALUE_STRING) {
-      rows.resource.attribute(1, key, p.getString());
-    } else {
-      wrongType(name, p, "text");
+      return p.getString();
     }
+    wrongType(name, p, "text");
+    return null;
   }
 
   private void attributes(String name, JsonParser p, OtlpWriter into, int field) {
@@ -233,17 +248,17 @@ public final class NativeLogs {
     rows.fault(name, "is not " + 2 * bytes + " hexadecimal digits");
   }
 
-  private void flags(JsonParser p) {
+  private void unsigned(String name, JsonParser p, IntConsumer write) {
     if (p.currentToken() != JsonToken.VALUE_NUMBER_INT) {
-      wrongType("flags", p, "a number");
+      wrongType(name, p, "a number");
       return;
     }
-    long flags = p.getNumberType() == JsonParser.NumberType.BIG_INTEGER ? -1 : p.getLongValue();
-    if (flags < 0 || flags > 0xFFFF_FFFFL) {
-      rows.fault("flags", "has more than 32 bits");
+    long number = p.getNumberType() == JsonParser.NumberType.BIG_INTEGER ? -1 : p.getLongValue();
+    if (number < 0 || number > 0xFFFF_FFFFL) {
+      rows.fault(name, "has more than 32 bits");
       return;
     }
-    rows.record.fixed32(8, (int) flags);
+    write.accept((int) number);
   }
 
   private void wrongType(String name, JsonParser p, String wanted) {

@@ -107,7 +107,7 @@ class FlatLogsTest {
     for (int i = 0; i < 50_000; i++) {
       var bytes = mutated(random, RandomFlatLogs.request(random).toByteArray());
       boolean stream = random.nextBoolean();
-      long unused = FlatLogs.sequence(bytes);
+      var _ = FlatLogs.sequence(bytes);
       OtlpPayload payload;
       try {
         payload =

@@ -119,12 +119,12 @@ class NativeLogsTest {
                  "resource":{"region":"eu"},
                  "scope":{"name":"n","version":"v","attributes":{"k":"s"}},
                  "trace_id":"5B8EFFF798038103D269B633813FC60C","span_id":"EEE19B7EC3C1B174",
-                 "flags":4294967295,"event_name":"e","body":"b","attributes":{"a":"x"}}"""));
+                 "flags":4294967295,"dropped_attributes_count":4294967295,"event_name":"e","body":"b","attributes":{"a":"x"}}"""));
 
     var resource = request.getResourceLogs(0);
     assertThat(resource.getResource().getAttributesList())
         .containsExactly(
-            text("service.name", "cart"), text("host.name", "web-1"), text("region", "eu"));
+            text("region", "eu"), text("service.name", "cart"), text("host.name", "web-1"));
     var scope = resource.getScopeLogs(0);
     assertThat(scope.getScope().getName()).isEqualTo("n");
     assertThat(scope.getScope().getVersion()).isEqualTo("v");
