@@ -39,6 +39,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestFactory;
 import tools.jackson.databind.JsonNode;
 
@@ -355,9 +356,39 @@ class EntrancesIT {
         .onClose(channel::shutdownNow);
   }
 
+  /** What is empty is not there, whoever says so. */
+  @Test
+  void emptyFields_jsonAndProtobuf_sameRowsAndVerdicts() {
+    var service = Gateway.service("entrance-empty");
+    var json =
+        """
+        [{"service":"","host":"","resource":{"service.name":"%1$s"},"body":""},
+         {"service":"%1$s","event_name":"","attributes":{}}]"""
+            .formatted(service);
+    var proto =
+        IngestRequest.newBuilder()
+            .addLogs(
+                LogRecord.newBuilder()
+                    .setService("")
+                    .setHost("")
+                    .putResource("service.name", text(service))
+                    .setBody(text("")))
+            .addLogs(LogRecord.newBuilder().setService(service).setEventName(""))
+            .build();
+
+    var fromJson = gateway.postLogs(json);
+    var fromProto =
+        gateway.post(gateway.http("/api/v1/logs"), "application/x-protobuf", proto.toByteArray());
+
+    assertThat(fromJson.statusCode()).isEqualTo(202);
+    assertThat(fromProto.body()).isEqualTo(fromJson.body());
+    var rows = gateway.awaitStored(service, 2);
+    assertThat(timeless(rows.get(1))).isEqualTo(timeless(rows.get(0)));
+  }
+
   // ---- app logs, which know fewer fields and no time over gRPC
 
-  private static Map<String, String> appRow(JsonNode stored) {
+  private static Map<String, String> timeless(JsonNode stored) {
     var row = row(stored);
     row.remove("Timestamp");
     row.remove("ObservedTimestamp");
@@ -379,7 +410,7 @@ class EntrancesIT {
         {"service":"%s","severity":"ERROR","body":"card \\"declined\\"","trace_id":"%s",
          "attributes":{"source":"web-1","environment":"test","user_id":"u1","order":"4711"}}"""
             .formatted(reference, Otlp.TRACE_ID));
-    var expected = appRow(gateway.awaitStored(reference, 1).getFirst());
+    var expected = timeless(gateway.awaitStored(reference, 1).getFirst());
     var entrances = new LinkedHashMap<String, BiConsumer<String, Channel>>();
     entrances.put(
         "JSON object",
@@ -430,7 +461,7 @@ class EntrancesIT {
                     () -> {
                       var service = Gateway.service("app-entrance");
                       entrance.getValue().accept(service, channel);
-                      assertThat(appRow(gateway.awaitStored(service, 1).getFirst()))
+                      assertThat(timeless(gateway.awaitStored(service, 1).getFirst()))
                           .isEqualTo(expected);
                     }))
         .onClose(channel::shutdownNow);

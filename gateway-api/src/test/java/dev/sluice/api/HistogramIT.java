@@ -79,11 +79,15 @@ class HistogramIT {
     assertThat(histogram.get("total").asLong()).isEqualTo(4);
   }
 
+  @Test
+  void get_intervalLongerThanTime_isOneBucket() {
+    assertThat(histogram("interval=999999999d").get("buckets").size()).isEqualTo(1);
+  }
+
   @ParameterizedTest
   @CsvSource({
     "interval=0s, interval",
     "interval=1x, interval",
-    "interval=999999999d, ",
     "buckets=0, buckets",
     "buckets=1001, buckets",
     "interval=1m&buckets=2, interval and buckets",
@@ -93,10 +97,6 @@ class HistogramIT {
   void get_badParameter_is400NamingIt(String parameters, String detail) {
     var response = gateway.get(gateway.http("/api/v1/logs/histogram?" + parameters));
 
-    if (detail == null) {
-      assertThat(response.statusCode()).isEqualTo(200);
-      return;
-    }
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(Gateway.json(response).get("type").asString()).isEqualTo("/api/problems/malformed");
     assertThat(Gateway.json(response).get("detail").asString()).contains(detail);

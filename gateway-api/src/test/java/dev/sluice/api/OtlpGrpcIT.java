@@ -1,5 +1,6 @@
 package dev.sluice.api;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
@@ -181,6 +182,18 @@ class OtlpGrpcIT {
     packed[packed.length - 8] ^= 1; // the checksum
 
     var status = refused(packed, CallOptions.DEFAULT.withCompression("gzip"));
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(status.getDescription()).contains("decompress");
+    assertStillServing();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"gzip", "zstd", "snappy"})
+  void export_notCompressedAsItSays_isInvalidArgument(String encoding) {
+    compressors.register(new Untouched(encoding));
+
+    var status = refused("neither".getBytes(UTF_8), CallOptions.DEFAULT.withCompression(encoding));
 
     assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
     assertThat(status.getDescription()).contains("decompress");

@@ -4,7 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.net.URLEncoder;
+import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -218,6 +220,9 @@ class QueryIT {
         "trace_id=abc",
         "trace_id=zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
         "attributes=",
+        "attributes",
+        "resource",
+        "severity",
         "attributes=%3Dnokey",
         "attributes=k%20in%20%5B%5D",
         "attributes=k%20in%20%5B1%5D",
@@ -243,6 +248,31 @@ class QueryIT {
     var detail = Gateway.json(response).get("detail").asString();
     assertThat(detail)
         .contains(query.startsWith("servise") ? "unknown parameter" : query.split("=", 2)[0]);
+  }
+
+  @Test
+  void get_acceptThatIsNone_is400() {
+    var request =
+        HttpRequest.newBuilder(gateway.http("/api/v1/logs")).header("Accept", "garbage").build();
+
+    assertThat(Gateway.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(400);
+  }
+
+  /** At the edge of what is allowed: the store takes the question. */
+  @Test
+  void get_longestQuestions_areAnswered() {
+    assertThat(logs("text=" + encoded('"' + "é.".repeat(512) + '"'))).isEmpty();
+    assertThat(logs("text=" + encoded("word ".repeat(2000)))).isEmpty();
+    var values = new StringBuilder("k in [");
+    for (int i = 0; i < 100; i++) {
+      values.append(i == 0 ? "" : ",").append('"').append("'\\\\".repeat(20)).append(i).append('"');
+    }
+    assertThat(logs("attributes=" + encoded(values + "]"))).isEmpty();
+    var conditions = new StringBuilder();
+    for (int i = 0; i < 64; i++) {
+      conditions.append("&attributes=k").append(i).append("%21%3Dv");
+    }
+    assertThat(logs(conditions.substring(1))).hasSize(4);
   }
 
   @ParameterizedTest

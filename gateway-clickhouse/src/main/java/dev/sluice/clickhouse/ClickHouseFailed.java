@@ -31,11 +31,18 @@ final class ClickHouseFailed extends RuntimeException {
   // 41 CANNOT_PARSE_DATETIME, 53 TYPE_MISMATCH, 72 CANNOT_PARSE_NUMBER, 117 INCORRECT_DATA
   private static final Set<Integer> DATA = Set.of(6, 27, 38, 41, 53, 72, 117);
 
+  private final String reason;
   private final int code;
   private final Kind kind;
 
   private ClickHouseFailed(int code, Kind kind, String message, @Nullable Throwable cause) {
+    this(code, kind, message, message, cause);
+  }
+
+  private ClickHouseFailed(
+      int code, Kind kind, String reason, String message, @Nullable Throwable cause) {
     super(message, cause);
+    this.reason = reason;
     this.code = code;
     this.kind = kind;
   }
@@ -51,7 +58,7 @@ final class ClickHouseFailed extends RuntimeException {
     var reason = "ClickHouse error " + code + last;
     // the text of a parse error quotes what could not be parsed: not for logs
     return new ClickHouseFailed(
-        code, kind, kind == Kind.DATA ? reason : reason + ": " + shortened(message), cause);
+        code, kind, reason, kind == Kind.DATA ? reason : reason + ": " + shortened(message), cause);
   }
 
   /** Nothing is known about what it did. */
@@ -67,6 +74,17 @@ final class ClickHouseFailed extends RuntimeException {
   private static String shortened(String text) {
     var line = text.replaceAll("\\s+", " ").strip();
     return line.length() <= SHOWN ? line : line.substring(0, SHOWN) + "...";
+  }
+
+  /** The same without ClickHouse's own words, which may quote what was asked. */
+  ClickHouseFailed withoutDetail() {
+    return new ClickHouseFailed(code, kind, reason, getCause());
+  }
+
+  /** Whether it was not for this query alone that memory was short. */
+  boolean memoryOfAll() {
+    var message = getMessage();
+    return message != null && (message.contains("(total)") || message.contains("(for user)"));
   }
 
   int code() {

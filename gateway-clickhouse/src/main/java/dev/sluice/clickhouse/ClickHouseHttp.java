@@ -31,6 +31,12 @@ final class ClickHouseHttp implements AutoCloseable {
   /** By this much the client waits longer than ClickHouse works, to hear how it ended. */
   private static final Duration MARGIN = Duration.ofSeconds(5);
 
+  /** Whoever waits for it holds the place of another query. */
+  private static final Duration CANCEL_PATIENCE = Duration.ofSeconds(2);
+
+  /** More than all queries, inserts and probes together; the client's own 10 would be shared. */
+  private static final int MAX_CONNECTIONS = 64;
+
   private final Client client;
   private final Duration insertTimeout;
 
@@ -54,6 +60,7 @@ final class ClickHouseHttp implements AutoCloseable {
             // a kept connection may have died with the ClickHouse before this one
             .setMaxRetries(2)
             .retryOnFailures(ClientFaultCause.NoHttpResponse)
+            .setMaxConnections(MAX_CONNECTIONS)
             .setConnectTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
             .setConnectionRequestTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
             .setSocketTimeout(insertTimeout.plus(MARGIN).toMillis(), ChronoUnit.MILLIS)
@@ -101,12 +108,14 @@ final class ClickHouseHttp implements AutoCloseable {
     }
   }
 
-  /** ClickHouse works on when nobody listens any more; so it is told. */
+  /** ClickHouse works on when nobody listens any more; so it is told, if it knows the query yet. */
   @SuppressWarnings("try") // its own interrupt is one more reason to give up
   private void cancel(String id) {
+    var settings = new QuerySettings();
+    settings.setNetworkTimeout(CANCEL_PATIENCE.toMillis(), ChronoUnit.MILLIS);
     try (var _ =
         client
-            .query("KILL QUERY WHERE query_id = {id:String} ASYNC", Map.of("id", id), null)
+            .query("KILL QUERY WHERE query_id = {id:String} ASYNC", Map.of("id", id), settings)
             .get()) {
       // it was told
     } catch (Exception _) {

@@ -159,7 +159,14 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   @Override
   public Span span(LogFilter filter) throws InterruptedException {
     schema.ensure();
-    return ask(LogQuery.span(filter), RowBinary::readSpan);
+    var early = ask(LogQuery.earlySpan(filter), RowBinary::readSpan);
+    var late = ask(LogQuery.lateSpan(filter), RowBinary::readSpan);
+    if (late.count() == 0) {
+      return early;
+    }
+    return early.count() == 0
+        ? late
+        : new Span(early.count() + late.count(), early.firstNanos(), late.lastNanos());
   }
 
   @Override
@@ -185,11 +192,14 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
         schema.doubt();
       }
-      throw switch (e.code()) {
-        case TIMEOUT_EXCEEDED -> new TooCostly("more time than a query may take", e);
-        case MEMORY_LIMIT_EXCEEDED -> new TooCostly("more memory than a query may take", e);
-        default -> e;
-      };
+      var failed = e.withoutDetail();
+      if (e.code() == TIMEOUT_EXCEEDED) {
+        throw new TooCostly("more time than a query may take", failed);
+      }
+      if (e.code() == MEMORY_LIMIT_EXCEEDED && !e.memoryOfAll()) {
+        throw new TooCostly("more memory than a query may take", failed);
+      }
+      throw failed;
     }
   }
 

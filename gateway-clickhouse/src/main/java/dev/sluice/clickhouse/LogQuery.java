@@ -81,9 +81,17 @@ final class LogQuery {
             .formatted(order, where.parameter("UInt32", limit)));
   }
 
-  /** Count, first and last instant. */
-  static LogQuery span(LogFilter filter) {
-    var where = within(filter, 0, Long.MAX_VALUE);
+  /** Count, first and last instant of what is sorted by time. */
+  static LogQuery earlySpan(LogFilter filter) {
+    return span(within(filter, 0, SORTED_END - 1));
+  }
+
+  /** The same of all later instants. */
+  static LogQuery lateSpan(LogFilter filter) {
+    return span(within(filter, SORTED_END, Long.MAX_VALUE));
+  }
+
+  private static LogQuery span(@Nullable Conditions where) {
     return new LogQuery(
         """
         SELECT count(), min(toUnixTimestamp64Nano(Timestamp)), max(toUnixTimestamp64Nano(Timestamp))

@@ -33,6 +33,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.List;
@@ -54,6 +55,9 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 /** Puts the halves together: which adapter stands behind which port. */
 @Configuration(proxyBeanMethods = false)
 class Wiring {
+  /** Bursts of short queries are no reason to turn anybody away. */
+  private static final Duration QUERY_PATIENCE = Duration.ofSeconds(1);
+
   private static final int CALLS_PER_CONNECTION = 128;
   private static final int FLOW_CONTROL_WINDOW = 1 << 20;
 
@@ -128,7 +132,7 @@ class Wiring {
 
   @Bean
   BoundedReader reader(ClickHouseLogStore store, ClickHouseProperties properties) {
-    return new BoundedReader(store, properties.maxQueries());
+    return new BoundedReader(store, properties.maxQueries(), QUERY_PATIENCE);
   }
 
   @Bean
@@ -253,7 +257,7 @@ class Wiring {
         new AppHealth(spool, store::unavailable, version == null ? "unknown" : version));
   }
 
-  /** Judging a request takes less than the hand-over to another thread would. */
+  /** Judging a usual message takes less than its hand-over to another thread would. */
   @Bean
   GrpcServerExecutorProvider grpcExecutor() {
     return () -> Runnable::run;

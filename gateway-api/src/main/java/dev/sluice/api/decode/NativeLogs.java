@@ -86,10 +86,10 @@ public final class NativeLogs {
       }
     }
     // last, since they win over what the resource says of the same
-    if (service != null) {
+    if (service != null && !service.isEmpty()) {
       rows.resource.attribute(1, "service.name", service);
     }
-    if (host != null) {
+    if (host != null && !host.isEmpty()) {
       rows.resource.attribute(1, "host.name", host);
     }
     if (!content) {
@@ -122,12 +122,13 @@ public final class NativeLogs {
         return true;
       }
       case "attributes" -> {
+        int before = rows.record.output().size();
         attributes(name, p, rows.record, 6);
-        return true;
+        return rows.record.output().size() > before;
       }
       case "event_name" -> {
         text(name, p, rows.record, 12);
-        return true;
+        return p.currentToken() == JsonToken.VALUE_STRING && !p.getString().isEmpty();
       }
       default -> {
         rows.unknownFields++;

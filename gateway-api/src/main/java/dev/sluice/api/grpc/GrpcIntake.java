@@ -11,6 +11,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
@@ -24,6 +25,10 @@ import org.slf4j.LoggerFactory;
 public final class GrpcIntake {
   private static final Logger LOG = LoggerFactory.getLogger(GrpcIntake.class);
   private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
+
+  /** Above this, judging a message would keep its event loop's other connections waiting. */
+  private static final int LONG_WORK = 1 << 20;
+
   static final Duration OVER_BUDGET = Duration.ofSeconds(1);
   static final String UNAVAILABLE = "logs cannot be made safe at the moment";
 
@@ -64,7 +69,16 @@ public final class GrpcIntake {
     if (!holds(bytes.length, held)) {
       return CompletableFuture.completedFuture(new Ingested.Busy(OVER_BUDGET));
     }
-    held = bytes.length;
+    if (bytes.length <= LONG_WORK) {
+      return judged(entrance, bytes, decoder);
+    }
+    return CompletableFuture.completedFuture(bytes)
+        .thenComposeAsync(all -> judged(entrance, all, decoder), ForkJoinPool.commonPool());
+  }
+
+  private CompletableFuture<Ingested> judged(
+      String entrance, byte[] bytes, Function<byte[], OtlpPayload> decoder) {
+    long held = bytes.length;
     CompletableFuture<Ingested> ingested;
     try {
       var payload = decoder.apply(bytes);

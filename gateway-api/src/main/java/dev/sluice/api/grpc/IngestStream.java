@@ -26,6 +26,9 @@ final class IngestStream implements StreamObserver<RawMessage> {
   /** Enough to have the next one here while one is made safe; each may be as large as allowed. */
   static final int WINDOW = 4;
 
+  /** Told in detail in one answer: answers may lie here until the client takes them. */
+  private static final int VERDICTS = 100;
+
   private final GrpcIntake intake;
   private final Limits limits;
   private final ServerCallStreamObserver<IngestStreamResponse> client;
@@ -122,9 +125,9 @@ final class IngestStream implements StreamObserver<RawMessage> {
     switch (ingested) {
       case Ingested.Accepted accepted -> {
         if (accepted.accepted() == 0) {
-          answer.setRefused(NativeAnswers.nothingGood(accepted));
+          answer.setRefused(NativeAnswers.nothingGood(accepted, VERDICTS));
         } else {
-          answer.setAccepted(NativeAnswers.accepted(accepted));
+          answer.setAccepted(NativeAnswers.accepted(accepted, VERDICTS));
         }
       }
       case Ingested.Malformed(var reason) -> answer.setRefused(NativeAnswers.malformed(reason));

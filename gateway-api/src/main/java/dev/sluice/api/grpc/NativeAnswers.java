@@ -16,18 +16,25 @@ final class NativeAnswers {
   private NativeAnswers() {}
 
   static IngestResponse accepted(Ingested.Accepted result) {
+    return accepted(result, Integer.MAX_VALUE);
+  }
+
+  /**
+   * @param verdicts told in detail at most
+   */
+  static IngestResponse accepted(Ingested.Accepted result, int verdicts) {
     return IngestResponse.newBuilder()
         .setAccepted(result.accepted())
-        .addAllRejected(rejected(result))
+        .addAllRejected(rejected(result, verdicts))
         .setRejectedTotal(result.rejectedCount())
         .setAck(Ack.ACK_DURABLE)
         .build();
   }
 
   /** No record was good, or there was none. */
-  static Refusal nothingGood(Ingested.Accepted result) {
+  static Refusal nothingGood(Ingested.Accepted result, int verdicts) {
     return refusal(Code.INVALID_ARGUMENT, nothingGoodMessage(result))
-        .addAllRejected(rejected(result))
+        .addAllRejected(rejected(result, verdicts))
         .build();
   }
 
@@ -58,8 +65,9 @@ final class NativeAnswers {
     return Refusal.newBuilder().setCode(code.getNumber()).setMessage(message);
   }
 
-  private static List<Rejection> rejected(Ingested.Accepted result) {
+  private static List<Rejection> rejected(Ingested.Accepted result, int verdicts) {
     return NativeVerdicts.of(result.rejected()).stream()
+        .limit(verdicts)
         .map(
             verdict ->
                 Rejection.newBuilder()

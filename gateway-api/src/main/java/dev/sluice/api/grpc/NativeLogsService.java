@@ -24,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * and questions, which are small, the generated classes will do.
  *
  * <p>What passes is UNAVAILABLE with RetryInfo; a mistake of the client is INVALID_ARGUMENT with a
- * BadRequest, or RESOURCE_EXHAUSTED; never INTERNAL.
+ * BadRequest, or RESOURCE_EXHAUSTED. INTERNAL is left to gRPC, for calls that are none, such as one
+ * without a message.
  */
 public final class NativeLogsService implements BindableService {
   static final String ENTRANCE = "grpc";
@@ -88,9 +89,6 @@ public final class NativeLogsService implements BindableService {
   }
 
   private void ingest(GrpcIntake way, RawMessage message, StreamObserver<IngestResponse> answer) {
-    if (answer instanceof ServerCallStreamObserver<IngestResponse> call) {
-      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
-    }
     var _ =
         way.take(ENTRANCE, message, bytes -> FlatLogs.ofRequest(bytes, limits))
             .thenAccept(result -> answer(result, answer));

@@ -9,7 +9,6 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
 import io.grpc.protobuf.ProtoFileDescriptorSupplier;
-import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceProto;
@@ -53,9 +52,6 @@ public final class OtlpLogsService implements BindableService {
   }
 
   private void export(RawMessage request, StreamObserver<byte[]> answer) {
-    if (answer instanceof ServerCallStreamObserver<byte[]> call) {
-      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
-    }
     var _ =
         intake
             .take(ENTRANCE, request, OtlpPayload::of)

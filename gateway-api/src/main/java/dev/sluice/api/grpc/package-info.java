@@ -1,4 +1,4 @@
-/** The gRPC surface: OTLP, and the service of the system Sluice grew out of. */
+/** The gRPC surface: native logs, OTLP, and the service of the system Sluice grew out of. */
 @NullMarked
 package dev.sluice.api.grpc;
 

@@ -6,6 +6,7 @@ import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.BoundedReader;
 import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -21,12 +22,16 @@ import reactor.core.publisher.SynchronousSink;
 /**
  * A result of any size, one log a line. It is read page by page, the next when the client has taken
  * the one before: so a slow client keeps no query open in the store, costs a page of memory, and
- * delays nobody.
+ * delays nobody but those who export, too.
  */
 final class Export {
-  private static final int PAGE = 5000;
+  private static final int FIRST_PAGE = 500;
+  private static final int MOST = 5000;
   private static final int CHUNK = 64 * 1024;
   private static final Duration BUSY = Duration.ofSeconds(5);
+
+  /** An export that has begun is not given up because of others for so many tries. */
+  private static final int TRIES = 60;
 
   private final LogReader reader;
   private final Reads reads;
@@ -63,11 +68,12 @@ final class Export {
   }
 
   /** How far one export is; used by one thread at a time, but for its end. */
-  private final class Result implements AutoCloseable {
+  private final class Result {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final LogFilter filter;
     private final ArrayDeque<byte[]> chunks = new ArrayDeque<>();
     private int left;
+    private int last;
     private @Nullable Position after;
     private boolean ended;
 
@@ -78,8 +84,7 @@ final class Export {
     }
 
     /** By whichever of its ends comes first. */
-    @Override
-    public void close() {
+    void close() {
       if (closed.compareAndSet(false, true)) {
         atOnce.release();
       }
@@ -103,11 +108,29 @@ final class Export {
     }
 
     private void readPage() throws InterruptedException {
-      var page = reader.read(new Query(filter, Math.min(PAGE, left), after));
+      var page = readPatiently(new Query(filter, Math.min(page(), left), after));
+      last = page.logs().size();
       left -= page.logs().size();
       after = page.next();
       ended = after == null || left == 0;
       write(page);
+    }
+
+    /** A page that was cut for the size of its logs tells how many the next may hold. */
+    private int page() {
+      return last == 0 ? FIRST_PAGE : Math.min(MOST, 2 * last);
+    }
+
+    private Page readPatiently(Query query) throws InterruptedException {
+      for (int i = 1; ; i++) {
+        try {
+          return reader.read(query);
+        } catch (BoundedReader.Busy e) {
+          if (after == null || i == TRIES) {
+            throw e;
+          }
+        }
+      }
     }
 
     private void write(Page page) {

@@ -75,8 +75,7 @@ enum ProblemType {
     return example;
   }
 
-  /** The last part of the URI. */
-  String slug() {
+  private String slug() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 

@@ -4,6 +4,7 @@ import dev.sluice.api.decode.Json;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Query;
+import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.BodyInserters;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -37,7 +38,7 @@ final class QueryHandler {
     var parameters = new QueryParameters(request.queryParams(), "limit", "cursor");
     var filter = parameters.filter();
     var after = parameters.cursor();
-    if (request.headers().accept().contains(MediaType.APPLICATION_NDJSON)) {
+    if (wantsLines(request)) {
       int limit = parameters.number("limit", Integer.MAX_VALUE, Integer.MAX_VALUE);
       return export
           .lines(filter, limit, after)
@@ -55,6 +56,15 @@ final class QueryHandler {
                 ServerResponse.ok()
                     .contentType(MediaType.APPLICATION_JSON)
                     .bodyValue(Json.write(json -> page(page, json))));
+  }
+
+  private static boolean wantsLines(ServerRequest request) {
+    try {
+      return request.headers().accept().stream()
+          .anyMatch(type -> type.equalsTypeAndSubtype(MediaType.APPLICATION_NDJSON));
+    } catch (InvalidMediaTypeException _) {
+      throw RequestRefused.malformed("Accept cannot be read");
+    }
   }
 
   private static void page(Page page, JsonGenerator json) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -80,7 +81,10 @@ final class QueryParameters {
   }
 
   private List<String> all(String name) {
-    return parameters.getOrDefault(name, List.of());
+    // a parameter without = has no value, for which Spring has null
+    return parameters.getOrDefault(name, List.of()).stream()
+        .map(value -> Objects.requireNonNullElse(value, ""))
+        .toList();
   }
 
   /** The only value; null when there is none or it is empty. */
@@ -93,7 +97,7 @@ final class QueryParameters {
       throw RequestRefused.malformed(name + " is given more than once");
     }
     var value = values.getFirst();
-    return value == null || value.isEmpty() ? null : value;
+    return value.isEmpty() ? null : value;
   }
 
   /** A whole number within bounds. */

@@ -38,6 +38,7 @@ final class Reads {
     return switch (failure) {
       case RequestRefused refused -> refused;
       case TooCostly costly -> RequestRefused.tooCostly(String.valueOf(costly.getMessage()));
+      case InterruptedException _ -> RequestRefused.unreadable(BUSY); // nobody is there to read it
       case BoundedReader.Busy _ -> RequestRefused.unreadable(BUSY);
       default -> {
         LOG.warn("query failed: {}", failure.toString());

@@ -25,6 +25,9 @@ final class RequestBody {
   /** The same for a compressed one, which may be a thousand times larger than it looks. */
   private static final int LONG_UNPACKING = LONG_WORK / 256;
 
+  /** Zstandard knows no such bound: a few kilobytes may be all that a request may have. */
+  private static final int LONG_ZSTD = 256;
+
   private final Limits limits;
 
   RequestBody(Limits limits) {
@@ -53,7 +56,12 @@ final class RequestBody {
   }
 
   private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding) {
-    int most = encoding == ContentEncoding.IDENTITY ? LONG_WORK : LONG_UNPACKING;
+    int most =
+        switch (encoding) {
+          case IDENTITY -> LONG_WORK;
+          case ZSTD -> LONG_ZSTD;
+          default -> LONG_UNPACKING;
+        };
     return body.length > most ? Mono.just(body).publishOn(Schedulers.parallel()) : Mono.just(body);
   }
 

@@ -258,7 +258,14 @@ class NativeLogsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"{}", "{\"body\":null}", "{\"service\":\"s\",\"severity\":\"INFO\"}", "{\"x\":1}"})
+      strings = {
+        "{}",
+        "{\"body\":null}",
+        "{\"attributes\":{}}",
+        "{\"event_name\":\"\"}",
+        "{\"service\":\"s\",\"severity\":\"INFO\"}",
+        "{\"x\":1}"
+      })
   void ofJson_rowWithoutContent_isAVerdict(String row) {
     assertThat(json(row).refused())
         .singleElement()
@@ -270,7 +277,7 @@ class NativeLogsTest {
   @ValueSource(
       strings = {
         "{\"body\":\"\"}",
-        "{\"attributes\":{}}",
+        "{\"attributes\":{\"a\":null}}",
         "{\"event_name\":\"e\"}",
         "{\"body\":0}"
       })

@@ -86,7 +86,7 @@ public interface LogReader {
     /**
      * The reverse of {@link #toCursor}.
      *
-     * @throws IllegalArgumentException when it is none that was given out
+     * @throws IllegalArgumentException when it has not the form of one
      */
     public static Position ofCursor(String cursor) {
       var bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(cursor));

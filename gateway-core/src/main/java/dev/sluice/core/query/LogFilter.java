@@ -35,8 +35,8 @@ public record LogFilter(
   /** Conditions on attributes in one filter. */
   public static final int MAX_CONDITIONS = 64;
 
-  /** Characters of their keys and values together: stores take a question in one piece. */
-  public static final int MAX_LENGTH = 64 * 1024;
+  /** Characters of all texts in it together: stores take a question in one piece. */
+  public static final int MAX_LENGTH = 32 * 1024;
 
   /**
    * @throws IllegalArgumentException when there are too many conditions or they are too long
@@ -57,7 +57,7 @@ public record LogFilter(
     if (attributes.size() + resource.size() > MAX_CONDITIONS) {
       throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
     }
-    int length = text == null ? 0 : text.length();
+    int length = (text == null ? 0 : text.length()) + (service == null ? 0 : service.length());
     for (var condition : attributes) {
       length += condition.length();
     }
@@ -66,11 +66,11 @@ public record LogFilter(
     }
     if (length > MAX_LENGTH) {
       throw new IllegalArgumentException(
-          "text and attributes have more than %d characters".formatted(MAX_LENGTH));
+          "service, text and attributes have more than %d characters".formatted(MAX_LENGTH));
     }
     this.tenant = tenant;
     this.service = service;
-    this.severities = List.copyOf(severities);
+    this.severities = severities.stream().distinct().toList();
     this.minSeverity = minSeverity;
     this.fromNanos = fromNanos;
     this.toNanos = toNanos;

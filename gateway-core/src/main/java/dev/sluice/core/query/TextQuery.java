@@ -1,13 +1,12 @@
 package dev.sluice.core.query;
 
-import java.util.ArrayList;
 import java.util.List;
 
 /**
  * What a body must say.
  *
- * <p>A word is a run of letters and digits; ASCII characters that are neither part words, as the
- * text index does. Case does not matter.
+ * <p>A word is what lies between ASCII characters that are neither letters nor digits, as the text
+ * index has it: every character beyond ASCII is part of one. Case does not matter.
  */
 public sealed interface TextQuery {
 
@@ -18,17 +17,29 @@ public sealed interface TextQuery {
   record Words(String text) implements TextQuery {}
 
   /** The text as it is, not inside of longer words. */
-  record Phrase(String text) implements TextQuery {}
+  record Phrase(String text) implements TextQuery {
+    /** Characters; what is longer is a document and no phrase. */
+    public static final int MAX_LENGTH = 1024;
+
+    public Phrase {
+      if (text.isEmpty() || text.length() > MAX_LENGTH) {
+        throw new IllegalArgumentException(
+            "a phrase of %d characters, 1 to %d are allowed".formatted(text.length(), MAX_LENGTH));
+      }
+    }
+  }
 
   record And(List<TextQuery> all) implements TextQuery {
     public And {
       all = List.copyOf(all);
+      requireSome(all);
     }
   }
 
   record Or(List<TextQuery> any) implements TextQuery {
     public Or {
       any = List.copyOf(any);
+      requireSome(any);
     }
   }
 
@@ -45,6 +56,12 @@ public sealed interface TextQuery {
     };
   }
 
+  private static void requireSome(List<TextQuery> queries) {
+    if (queries.isEmpty()) {
+      throw new IllegalArgumentException("nothing to combine");
+    }
+  }
+
   /** Terms in one query, parentheses and negations counted: it bounds their nesting too. */
   int MAX_TERMS = 64;
 
@@ -56,147 +73,6 @@ public sealed interface TextQuery {
    * @throws IllegalArgumentException with what is wrong and where, when it is no query
    */
   static TextQuery parse(String text) {
-    return new Parser(text).parse();
-  }
-
-  /** Recursive descent; for one text. */
-  final class Parser {
-    private final String text;
-    private int at;
-    private int terms;
-
-    private Parser(String text) {
-      this.text = text;
-    }
-
-    private TextQuery parse() {
-      var query = or();
-      if (at < text.length()) {
-        throw wrong("a ) too many");
-      }
-      return query;
-    }
-
-    private TextQuery or() {
-      var any = new ArrayList<TextQuery>();
-      do {
-        any.add(and());
-      } while (keyword("OR"));
-      return any.size() == 1 ? any.getFirst() : new Or(any);
-    }
-
-    private TextQuery and() {
-      var all = new ArrayList<TextQuery>();
-      do {
-        all.add(term());
-      } while (keyword("AND") || more());
-      return all.size() == 1 ? all.getFirst() : new And(all);
-    }
-
-    /** Whether another term follows without a word between. */
-    private boolean more() {
-      skipBlanks();
-      return at < text.length() && text.charAt(at) != ')' && !isKeyword("OR");
-    }
-
-    private TextQuery term() {
-      skipBlanks();
-      if (++terms > MAX_TERMS) {
-        throw wrong("more than " + MAX_TERMS + " terms");
-      }
-      if (at == text.length() || text.charAt(at) == ')' || isKeyword("OR") || isKeyword("AND")) {
-        throw wrong("no word");
-      }
-      if (keyword("NOT")) {
-        return new Not(term());
-      }
-      return switch (text.charAt(at)) {
-        case '"' -> phrase();
-        case '(' -> {
-          at++;
-          var inner = or();
-          skipBlanks();
-          if (at == text.length()) {
-            throw wrong("no )");
-          }
-          at++;
-          yield inner;
-        }
-        default -> words();
-      };
-    }
-
-    private TextQuery phrase() {
-      int start = at;
-      var phrase = new StringBuilder();
-      for (at++; at < text.length(); at++) {
-        char c = text.charAt(at);
-        if (c == '"') {
-          at++;
-          if (phrase.isEmpty()) {
-            at = start;
-            throw wrong("an empty phrase");
-          }
-          return new Phrase(phrase.toString());
-        }
-        if (c == '\\' && at + 1 < text.length() && "\"\\".indexOf(text.charAt(at + 1)) >= 0) {
-          c = text.charAt(++at);
-        }
-        phrase.append(c);
-      }
-      at = start;
-      throw wrong("a phrase that does not end");
-    }
-
-    /** Plain words up to the next thing that is none. */
-    private TextQuery words() {
-      var words = new StringBuilder();
-      while (true) {
-        int start = at;
-        while (at < text.length() && !isBlank(text.charAt(at)) && text.charAt(at) != ')') {
-          at++;
-        }
-        words.append(words.isEmpty() ? "" : " ").append(text, start, at);
-        skipBlanks();
-        if (at == text.length()
-            || "\"()".indexOf(text.charAt(at)) >= 0
-            || isKeyword("AND")
-            || isKeyword("OR")
-            || isKeyword("NOT")) {
-          return new Words(words.toString());
-        }
-      }
-    }
-
-    private boolean keyword(String word) {
-      skipBlanks();
-      if (!isKeyword(word)) {
-        return false;
-      }
-      at += word.length();
-      return true;
-    }
-
-    private boolean isKeyword(String word) {
-      int end = at + word.length();
-      return text.startsWith(word, at)
-          && (end == text.length()
-              || isBlank(text.charAt(end))
-              || "\"()".indexOf(text.charAt(end)) >= 0);
-    }
-
-    private void skipBlanks() {
-      while (at < text.length() && isBlank(text.charAt(at))) {
-        at++;
-      }
-    }
-
-    private static boolean isBlank(char c) {
-      return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-    }
-
-    private IllegalArgumentException wrong(String what) {
-      return new IllegalArgumentException(what + " at character " + (at + 1));
-    }
+    return new TextQueryParser(text).parse();
   }
 }

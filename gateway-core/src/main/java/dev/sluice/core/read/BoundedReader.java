@@ -3,24 +3,34 @@ package dev.sluice.core.read;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
 import java.io.Serial;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 
 /**
- * A reader that answers so many questions at once and turns the others away: a thread that waits is
- * cheap, what a query costs the store is not, and the store has logs to take in. Safe for use by
- * many threads.
+ * A reader that answers so many questions at once and turns others away after a while: a thread
+ * that waits is cheap, what a query costs the store is not, and the store has logs to take in. Safe
+ * for use by many threads.
  */
 public final class BoundedReader implements LogReader {
   private final LogReader reader;
+  private final Duration patience;
   private final Semaphore permits;
+
+  /** Turns away at once what is too many. */
+  public BoundedReader(LogReader reader, int atOnce) {
+    this(reader, atOnce, Duration.ZERO);
+  }
 
   /**
    * @param atOnce queries under way in the store at most, from all protocols together
+   * @param patience how long one that is too many waits for its turn
    */
-  public BoundedReader(LogReader reader, int atOnce) {
+  public BoundedReader(LogReader reader, int atOnce, Duration patience) {
     this.reader = reader;
-    permits = new Semaphore(atOnce);
+    this.patience = patience;
+    permits = new Semaphore(atOnce, true);
   }
 
   /** As many queries as are allowed are under way; asking again is right. */
@@ -68,7 +78,7 @@ public final class BoundedReader implements LogReader {
   }
 
   private <T> T bounded(Question<T> question) throws InterruptedException {
-    if (!permits.tryAcquire()) {
+    if (!permits.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS)) {
       throw new Busy();
     }
     try {

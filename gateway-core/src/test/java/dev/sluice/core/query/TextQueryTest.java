@@ -33,6 +33,7 @@ class TextQueryTest {
     assertThat(TextQuery.parse("a NOT b")).isEqualTo(new And(List.of(A, new Not(B))));
     assertThat(TextQuery.parse("NOT NOT a")).isEqualTo(new Not(new Not(A)));
     assertThat(TextQuery.parse("a (b)c")).isEqualTo(new And(List.of(A, B, C)));
+    assertThat(TextQuery.parse("a(b)")).isEqualTo(new And(List.of(A, B)));
   }
 
   @Test
@@ -61,6 +62,7 @@ class TextQueryTest {
     assertRefused("()", "no word at character 2");
     assertRefused("a) b", "a ) too many at character 2");
     assertRefused("a \"b", "a phrase that does not end at character 3");
+    assertRefused("\"" + "x".repeat(1025) + "\"", "a phrase that is too long at character 1");
     assertRefused("\"\"", "an empty phrase at character 1");
   }
 
