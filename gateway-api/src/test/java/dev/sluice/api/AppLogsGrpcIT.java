@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import com.google.protobuf.ByteString;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
 import dev.sluice.proto.logs.HealthCheckRequest;
 import dev.sluice.proto.logs.IngestError;
@@ -27,6 +28,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.time.Instant;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -110,6 +112,22 @@ class AppLogsGrpcIT {
                 .setTraceId("order 7")
                 .setUserId("u-1")
                 .build());
+  }
+
+  @Test
+  void ingestLogs_metadataKeyTwice_isReadBackAsTheLast() throws IOException {
+    var app = Gateway.service("app-grpc-twice");
+    var first = request(input(app, "m").putMetadata("zone", "us")).getLogs(0).toByteString();
+    var second = LogEntryInput.newBuilder().putMetadata("zone", "eu").build().toByteString();
+    var twice = first.concat(second);
+    var sent =
+        ByteString.copyFrom(new byte[] {10, (byte) twice.size()}).concat(twice).toByteArray();
+
+    assertThat(IngestLogsResponse.parseFrom(call("IngestLogs", sent)).getAccepted()).isEqualTo(1);
+
+    gateway.awaitStored(app, 1);
+    assertThat(logs.getLogsByAppId(of(app, 0)).getLogs(0).getMetadataMap())
+        .containsExactly(Map.entry("zone", "eu"));
   }
 
   @Test

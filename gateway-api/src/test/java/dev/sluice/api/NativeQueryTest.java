@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
+import com.google.protobuf.UnknownFieldSet;
 import com.google.rpc.RetryInfo;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.core.domain.Limits;
@@ -133,6 +135,39 @@ class NativeQueryTest {
   }
 
   @Test
+  void query_errorInTheStore_isUnavailableWithRetryInfo() throws Exception {
+    reader.outOfMemory = true;
+
+    assertUnavailable(5);
+  }
+
+  @Test
+  void query_largeQuestion_isResourceExhaustedBeforeItIsParsed() {
+    var conditions = new byte[300 << 10]; // each costs twenty times the two bytes once it is parsed
+    for (int i = 0; i < conditions.length; i += 2) {
+      conditions[i] = 0x4A;
+    }
+    var question =
+        QueryRequest.newBuilder()
+            .setUnknownFields(
+                UnknownFieldSet.newBuilder()
+                    .addField(
+                        1,
+                        UnknownFieldSet.Field.newBuilder()
+                            .addLengthDelimited(ByteString.copyFrom(conditions))
+                            .build())
+                    .build())
+            .build();
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+
+    var status =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs.query(question)).getStatus();
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(status.getDescription()).isEqualTo("a question of 307204 bytes, at most 262144");
+  }
+
+  @Test
   void ingest_processWithoutTheRole_isUnimplemented() {
     var logs = LogServiceGrpc.newBlockingStub(channel);
 
@@ -149,11 +184,15 @@ class NativeQueryTest {
     private final CountDownLatch interrupted = new CountDownLatch(1);
     private volatile boolean failing;
     private volatile boolean costly;
+    private volatile boolean outOfMemory;
 
     @Override
     public Page read(Query query) throws InterruptedException {
       if (costly) {
         throw new TooCostly("too much", new IllegalStateException());
+      }
+      if (outOfMemory) {
+        throw new OutOfMemoryError("as if");
       }
       if (failing) {
         throw new IllegalStateException("away");

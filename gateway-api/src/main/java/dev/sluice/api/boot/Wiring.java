@@ -242,19 +242,21 @@ class Wiring {
   }
 
   @Bean
-  @Conditional(IngestRole.class)
   AppLogsService appLogsService(
-      GrpcIntake intake,
+      ObjectProvider<GrpcIntake> intake,
       Limits limits,
       BoundedReader reader,
+      MemoryBudget budget,
       ClickHouseLogStore store,
-      RedisSpool spool) {
+      RedisSpool spool,
+      InstantSource clock) {
     var version = GatewayApplication.class.getPackage().getImplementationVersion();
     return new AppLogsService(
-        intake,
+        intake.getIfAvailable(),
         limits,
         reader,
-        new AppHealth(spool, store::unavailable, version == null ? "unknown" : version));
+        budget,
+        new AppHealth(spool, store::unavailable, version == null ? "unknown" : version, clock));
   }
 
   /** Judging a usual message takes less than its hand-over to another thread would. */

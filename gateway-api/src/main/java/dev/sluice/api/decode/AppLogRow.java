@@ -4,7 +4,6 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.util.HexFormat;
-import java.util.Map;
 import java.util.regex.Pattern;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -22,6 +21,8 @@ final class AppLogRow {
 
   private final OtlpRows rows;
   private final int nesting;
+  private final int maxAttributes;
+  private int entries;
 
   String id = "";
   String appId = "";
@@ -35,10 +36,12 @@ final class AppLogRow {
   AppLogRow(Limits limits, int sizeHint) {
     this.rows = new OtlpRows(limits, sizeHint);
     this.nesting = limits.maxNesting() + 1;
+    this.maxAttributes = limits.maxAttributes();
   }
 
   void begin() {
     rows.begin();
+    entries = 0;
     id = "";
     appId = "";
     level = "";
@@ -89,8 +92,19 @@ final class AppLogRow {
     }
   }
 
-  void metadata(Map<String, String> metadata) {
-    metadata.forEach((key, value) -> rows.record.attribute(6, AppLog.attributeOf(key), value));
+  /**
+   * Whether one more entry is worth writing. Each becomes an attribute, so more of them than a
+   * record may have attributes cannot pass, and a request may be nothing but entries.
+   */
+  boolean takesMetadata() {
+    if (++entries > maxAttributes) {
+      fault("metadata", "more attributes than the limit of " + maxAttributes);
+    }
+    return !rows.faulty();
+  }
+
+  void metadata(String key, String value) {
+    rows.record.attribute(6, AppLog.attributeOf(key), value);
   }
 
   void end() {

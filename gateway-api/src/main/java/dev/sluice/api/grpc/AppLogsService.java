@@ -1,18 +1,15 @@
 package dev.sluice.api.grpc;
 
-import com.google.protobuf.InvalidProtocolBufferException;
-import com.google.protobuf.Message;
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.AppLogs;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.BoundedReader;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
 import dev.sluice.proto.logs.GetLogsByAppIdResponse;
 import dev.sluice.proto.logs.HealthCheckResponse;
@@ -25,15 +22,11 @@ import io.grpc.BindableService;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
-import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
-import java.time.Duration;
-import java.util.concurrent.Callable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code logs.LogService}, as the system Sluice grew out of had it.
@@ -45,11 +38,11 @@ import org.slf4j.LoggerFactory;
  * with RetryInfo; what is no request at all is INVALID_ARGUMENT or RESOURCE_EXHAUSTED.
  */
 public final class AppLogsService implements BindableService {
-  private static final Logger LOG = LoggerFactory.getLogger(AppLogsService.class);
   private static final String ENTRANCE = "app-grpc";
-  private static final String UNREADABLE = "logs cannot be read at the moment";
-  private static final Duration BUSY = Duration.ofSeconds(1);
-  private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
+
+  /** For answers of some bytes, which must also be given when logs have taken all of the other. */
+  private static final MemoryBudget UNCOUNTED = new MemoryBudget(Long.MAX_VALUE);
+
   private static final int ERRORS_TOLD = 100;
   private static final int DEFAULT_LIMIT = 1000;
   private static final int MAX_LIMIT = 10_000;
@@ -61,15 +54,28 @@ public final class AppLogsService implements BindableService {
   private static final MethodDescriptor<RawMessage, HealthCheckResponse> HEALTH =
       ofBytes(LogServiceGrpc.getHealthCheckMethod());
 
-  private final GrpcIntake intake;
+  private final @Nullable GrpcIntake intake;
   private final Limits limits;
   private final LogReader reader;
+  private final MemoryBudget budget;
   private final AppHealth health;
 
-  public AppLogsService(GrpcIntake intake, Limits limits, LogReader reader, AppHealth health) {
+  /**
+   * @param intake the way in; null when this process does not take logs: IngestLogs is
+   *     UNIMPLEMENTED then
+   * @param reader the way back
+   * @param budget what logs that were read count against until the client has taken them
+   */
+  public AppLogsService(
+      @Nullable GrpcIntake intake,
+      Limits limits,
+      LogReader reader,
+      MemoryBudget budget,
+      AppHealth health) {
     this.intake = intake;
     this.limits = limits;
     this.reader = reader;
+    this.budget = budget;
     this.health = health;
   }
 
@@ -83,37 +89,43 @@ public final class AppLogsService implements BindableService {
     var service =
         ServiceDescriptor.newBuilder(generated.getName())
             .setSchemaDescriptor(generated.getSchemaDescriptor()) // for reflection
-            .addMethod(INGEST)
             .addMethod(GET)
-            .addMethod(HEALTH)
-            .build();
-    return ServerServiceDefinition.builder(service)
-        .addMethod(INGEST, AckLevel.granted(ServerCalls.asyncUnaryCall(this::ingest)))
-        .addMethod(GET, ServerCalls.asyncUnaryCall(this::get))
-        .addMethod(HEALTH, ServerCalls.asyncUnaryCall(this::health))
-        .build();
+            .addMethod(HEALTH);
+    var way = intake;
+    if (way != null) {
+      service.addMethod(INGEST);
+    }
+    var methods =
+        ServerServiceDefinition.builder(service.build())
+            .addMethod(GET, ServerCalls.asyncUnaryCall(this::get))
+            .addMethod(HEALTH, ServerCalls.asyncUnaryCall(this::health));
+    if (way != null) {
+      methods.addMethod(
+          INGEST,
+          AckLevel.granted(
+              ServerCalls.asyncUnaryCall((request, answer) -> ingest(way, request, answer))));
+    }
+    return methods.build();
   }
 
-  private void ingest(RawMessage request, StreamObserver<IngestLogsResponse> answer) {
-    onCancel(answer, () -> {}); // else an answer to a client that hung up would throw
+  private void ingest(
+      GrpcIntake way, RawMessage request, StreamObserver<IngestLogsResponse> answer) {
+    if (answer instanceof ServerCallStreamObserver<IngestLogsResponse> call) {
+      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
+    }
     long started = System.nanoTime();
     var _ =
-        intake
-            .take(ENTRANCE, request, bytes -> AppLogs.ofIngestLogsRequest(bytes, limits))
+        way.take(ENTRANCE, request, bytes -> AppLogs.ofIngestLogsRequest(bytes, limits))
             .thenAccept(result -> answer(result, System.nanoTime() - started, answer));
   }
 
   private static void answer(
       Ingested ingested, long tookNanos, StreamObserver<IngestLogsResponse> answer) {
-    switch (ingested) {
-      case Ingested.Accepted accepted -> {
-        answer.onNext(response(accepted, Math.max(1, tookNanos)));
-        answer.onCompleted();
-      }
-      case Ingested.Malformed(var reason) -> answer.onError(Refused.malformed(reason));
-      case Ingested.TooLarge(var reason) ->
-          answer.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
-      case Ingested.Busy(var retryAfter) -> answer.onError(GrpcIntake.unavailable(retryAfter));
+    if (ingested instanceof Ingested.Accepted accepted) {
+      answer.onNext(response(accepted, Math.max(1, tookNanos)));
+      answer.onCompleted();
+    } else {
+      answer.onError(NativeLogsService.failure(ingested));
     }
   }
 
@@ -147,7 +159,9 @@ public final class AppLogsService implements BindableService {
       answer.onError(e);
       return;
     }
-    answerBlocking(
+    BlockingAnswer.of(
+        "sluice-app-query",
+        budget,
         answer,
         () -> {
           long started = System.nanoTime();
@@ -156,16 +170,8 @@ public final class AppLogsService implements BindableService {
   }
 
   private static Query query(RawMessage request) throws StatusException {
-    var unusable = request.unusable();
-    if (unusable != null) {
-      throw NativeLogsService.failure(unusable);
-    }
-    GetLogsByAppIdRequest wanted;
-    try {
-      wanted = GetLogsByAppIdRequest.parseFrom(request.bytes());
-    } catch (InvalidProtocolBufferException _) {
-      throw Refused.malformed("malformed protobuf: no logs.GetLogsByAppIdRequest can be read");
-    }
+    var wanted =
+        Question.parse(request, GetLogsByAppIdRequest.parser(), "logs.GetLogsByAppIdRequest");
     if (wanted.getAppId().isEmpty()) {
       throw Refused.malformed("app_id is missing");
     }
@@ -173,21 +179,35 @@ public final class AppLogsService implements BindableService {
     if (limit < 0 || limit > MAX_LIMIT) {
       throw Refused.malformed("limit is not a number from 1 to " + MAX_LIMIT);
     }
-    return new Query(
-        LogFilter.of(IngestLogs.DEFAULT_TENANT).service(wanted.getAppId()).build(),
-        limit == 0 ? DEFAULT_LIMIT : limit,
-        null);
+    try {
+      return new Query(
+          LogFilter.of(IngestLogs.DEFAULT_TENANT).service(wanted.getAppId()).build(),
+          limit == 0 ? DEFAULT_LIMIT : limit,
+          null);
+    } catch (IllegalArgumentException e) { // the name is all that is in the filter
+      throw Refused.malformed("app_id has " + e.getMessage());
+    }
   }
 
   private static GetLogsByAppIdResponse response(Page page, long started) {
     var response =
-        GetLogsByAppIdResponse.newBuilder()
-            .setSuccess(true)
-            .setMessage("Logs retrieved")
-            .setCount(page.logs().size())
-            .setHasMore(page.next() != null);
-    page.logs().forEach(log -> response.addLogs(entry(AppLog.of(log))));
-    return response.setQueryTimeMs((System.nanoTime() - started) / 1e6).build();
+        GetLogsByAppIdResponse.newBuilder().setSuccess(true).setMessage("Logs retrieved");
+    boolean more = page.next() != null;
+    int bytes = 0;
+    for (var log : page.logs()) {
+      var entry = entry(AppLog.of(log));
+      bytes += entry.getSerializedSize();
+      if (bytes > NativeQueries.PAGE_BYTES && response.getLogsCount() > 0) {
+        more = true;
+        break;
+      }
+      response.addLogs(entry);
+    }
+    return response
+        .setCount(response.getLogsCount())
+        .setHasMore(more)
+        .setQueryTimeMs((System.nanoTime() - started) / 1e6)
+        .build();
   }
 
   private static LogEntry entry(AppLog log) {
@@ -214,39 +234,6 @@ public final class AppLogsService implements BindableService {
 
   /** What is in the request does not matter, not even that it is one. */
   private void health(RawMessage request, StreamObserver<HealthCheckResponse> answer) {
-    answerBlocking(answer, health::check);
-  }
-
-  /** On a thread of its own, which is interrupted when the client is gone. */
-  private static <T extends Message> void answerBlocking(
-      StreamObserver<T> answer, Callable<T> question) {
-    var asking =
-        Thread.ofVirtual()
-            .name("sluice-app-query")
-            .unstarted(
-                () -> {
-                  try {
-                    answer.onNext(question.call());
-                    answer.onCompleted();
-                  } catch (InterruptedException _) {
-                    // the client is gone, or its deadline: there is nobody to tell
-                  } catch (BoundedReader.Busy _) {
-                    answer.onError(GrpcIntake.unavailable(UNREADABLE, BUSY));
-                  } catch (TooCostly e) {
-                    answer.onError(
-                        Status.RESOURCE_EXHAUSTED.withDescription(e.getMessage()).asException());
-                  } catch (Exception e) {
-                    LOG.warn("question not answered: {}", e.toString());
-                    answer.onError(GrpcIntake.unavailable(UNREADABLE, AFTER_FAILURE));
-                  }
-                });
-    onCancel(answer, asking::interrupt);
-    asking.start();
-  }
-
-  private static void onCancel(StreamObserver<?> answer, Runnable handler) {
-    if (answer instanceof ServerCallStreamObserver<?> call) {
-      call.setOnCancelHandler(handler);
-    }
+    BlockingAnswer.of("sluice-app-health-answer", UNCOUNTED, answer, health::check);
   }
 }

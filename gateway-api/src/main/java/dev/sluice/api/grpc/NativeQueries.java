@@ -1,8 +1,8 @@
 package dev.sluice.api.grpc;
 
 import com.google.protobuf.ByteString;
-import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Position;
@@ -10,84 +10,57 @@ import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
-import dev.sluice.core.read.BoundedReader;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.QueryRequest;
 import dev.sluice.proto.v1.QueryResponse;
 import dev.sluice.proto.v1.StoredLog;
-import io.grpc.Status;
-import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 import java.io.Serial;
 import java.nio.ByteBuffer;
-import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** {@code Query}: stored logs, newest first, page by page. */
 final class NativeQueries {
-  private static final Logger LOG = LoggerFactory.getLogger(NativeQueries.class);
-  private static final String UNREADABLE = "logs cannot be read at the moment";
-  private static final Duration BUSY = Duration.ofSeconds(1);
-  private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
   private static final int MAX_SEVERITY = 24;
 
   /** Clients take answers of 4 MiB unless told otherwise; a page of large logs ends before. */
-  private static final int PAGE_BYTES = 3 << 20;
+  static final int PAGE_BYTES = 3 << 20;
 
   private static final HexFormat HEX = HexFormat.of();
 
   private final LogReader reader;
+  private final MemoryBudget budget;
 
+  /** Whose answers count against nothing. */
   NativeQueries(LogReader reader) {
+    this(reader, new MemoryBudget(Long.MAX_VALUE));
+  }
+
+  /**
+   * @param budget what answers count against until they are taken
+   */
+  NativeQueries(LogReader reader, MemoryBudget budget) {
     this.reader = reader;
+    this.budget = budget;
   }
 
   void answer(RawMessage message, StreamObserver<QueryResponse> answer) {
-    var unusable = message.unusable();
-    if (unusable != null) {
-      answer.onError(NativeLogsService.failure(unusable));
-      return;
-    }
     Query query;
     try {
-      query = query(QueryRequest.parseFrom(message.bytes()));
+      query = query(Question.parse(message, QueryRequest.parser(), "sluice.v1.QueryRequest"));
     } catch (Unanswerable e) {
       answer.onError(Refused.field(e.field, e.reason));
       return;
-    } catch (InvalidProtocolBufferException _) {
-      answer.onError(Refused.malformed("malformed protobuf"));
+    } catch (StatusException e) {
+      answer.onError(e);
       return;
     }
-    var reading = Thread.ofVirtual().name("sluice-query").unstarted(() -> read(query, answer));
-    if (answer instanceof ServerCallStreamObserver<QueryResponse> call) {
-      call.setOnCancelHandler(reading::interrupt); // which ends the search in the store, too
-    }
-    reading.start();
-  }
-
-  private void read(Query query, StreamObserver<QueryResponse> answer) {
-    try {
-      answer.onNext(page(reader.read(query)));
-      answer.onCompleted();
-    } catch (InterruptedException _) {
-      // the client is gone, or its deadline: there is nobody to tell
-    } catch (LogReader.TooCostly e) {
-      answer.onError(
-          Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
-    } catch (BoundedReader.Busy _) {
-      answer.onError(GrpcIntake.unavailable(UNREADABLE, BUSY));
-    } catch (RuntimeException e) {
-      if (!Thread.currentThread().isInterrupted()) {
-        LOG.warn("query failed: {}", e.toString());
-      }
-      answer.onError(GrpcIntake.unavailable(UNREADABLE, AFTER_FAILURE));
-    }
+    BlockingAnswer.of("sluice-query", budget, answer, () -> page(reader.read(query)));
   }
 
   private static Query query(QueryRequest request) throws Unanswerable {

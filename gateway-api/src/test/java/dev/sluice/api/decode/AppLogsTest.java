@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedOutputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
@@ -21,6 +22,8 @@ import dev.sluice.proto.logs.LogLevel;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
@@ -405,6 +408,87 @@ class AppLogsTest {
         .isInstanceOf(Undecodable.class);
     assertThatThrownBy(() -> AppLogs.ofProtobufBatch(spoiled(batch, "cart"), Limits.DEFAULT))
         .isInstanceOf(Undecodable.class);
+  }
+
+  @Test
+  void ofProtobuf_manyUnknownFields_areCountedAndTheLogIsTaken() throws IOException {
+    var bytes = new ByteArrayOutputStream();
+    EVERYTHING.writeTo(bytes);
+    var out = CodedOutputStream.newInstance(bytes);
+    for (int i = 0; i < 100_000; i++) {
+      out.writeUInt32(1000 + i, 7);
+    }
+    out.writeString(3, "a timestamp of another type");
+    out.flush();
+
+    var payload = AppLogs.ofProtobuf(bytes.toByteArray(), Limits.DEFAULT);
+
+    assertEverything(payload);
+    assertThat(payload.unknownFields()).isEqualTo(100_001);
+  }
+
+  @Test
+  void ofProtobufBatch_manyMetadataEntries_areOneVerdictOnThatEntry() {
+    var many = EVERYTHING.toBuilder();
+    for (int i = 0; i < 100_000; i++) {
+      many.putMetadata("k" + i, "v");
+    }
+    var batch =
+        LogEntryBatch.newBuilder()
+            .addEntries(EVERYTHING)
+            .addEntries(many)
+            .addEntries(EVERYTHING)
+            .build();
+
+    var payload = AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT);
+
+    assertThat(payload.refused())
+        .containsExactly(new Rejection(1, "metadata", "more attributes than the limit of 256"));
+    assertThat(payload.rows()).startsWith(0, 2);
+    assertThat(payload.length()).isLessThan(1000);
+  }
+
+  @Test
+  void ofProtobufBatch_asManyMetadataEntriesAsAttributesInEachEntry_isLeftToTheWalker() {
+    var full = LogEntry.newBuilder().setAppId("a").setMessage("m").setSource("s");
+    for (int i = 0; i < Limits.DEFAULT.maxAttributes(); i++) {
+      full.putMetadata("k" + i, "v");
+    }
+    var batch = LogEntryBatch.newBuilder().addEntries(full).addEntries(full).build();
+
+    assertThat(AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT).refused()).isEmpty();
+  }
+
+  @Test
+  void ofProtobuf_fieldsTwice_areTheLastOfThem() {
+    var first =
+        LogEntry.newBuilder()
+            .setId("x")
+            .setAppId("x")
+            .setTimestamp(1)
+            .setLevel(LogLevel.WARN)
+            .setMessage("x")
+            .setSource("x")
+            .setEnvironment("x")
+            .setTraceId("x")
+            .setUserId("x")
+            .build()
+            .toByteString();
+
+    assertEverything(
+        AppLogs.ofProtobuf(first.concat(EVERYTHING.toByteString()).toByteArray(), Limits.DEFAULT));
+  }
+
+  @Test
+  void ofProtobuf_metadataWithoutKeyOrValue_isEmptyText() {
+    var entry = LogEntry.newBuilder().setAppId("a").setMessage("m").setSource("s").build();
+    var nothing = ByteString.copyFrom(new byte[] {8 << 3 | 2, 0});
+
+    var payload =
+        AppLogs.ofProtobuf(entry.toByteString().concat(nothing).toByteArray(), Limits.DEFAULT);
+
+    assertThat(attributes(payload)).containsKey("");
+    assertThat(attribute(payload, "").hasStringValue()).isTrue();
   }
 
   @Test

@@ -7,10 +7,13 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.IngestMeter;
 import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.query.LogFilter;
@@ -22,19 +25,25 @@ import dev.sluice.proto.logs.IngestLogsRequest;
 import dev.sluice.proto.logs.LogEntryInput;
 import dev.sluice.proto.logs.LogServiceGrpc;
 import dev.sluice.testkit.InMemorySpool;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
 import io.grpc.Grpc;
-import io.grpc.InsecureChannelCredentials;
 import io.grpc.InsecureServerCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
 import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -54,7 +63,9 @@ class AppLogsServiceTest {
 
   private final InMemorySpool spool = new InMemorySpool();
   private final Slow reader = new Slow();
+  private final MemoryBudget budget = new MemoryBudget(1 << 20);
   private volatile Optional<String> storeUnavailable = Optional.empty();
+  private volatile Instant now = Instant.parse("2026-01-02T12:00:00Z");
   private Server server;
   private ManagedChannel channel;
 
@@ -68,12 +79,17 @@ class AppLogsServiceTest {
             InstantSource.system(),
             (_, task) -> task.run(),
             new Silence());
+    serve(new GrpcIntake(ingest, budget, Duration.ofSeconds(10)));
+  }
+
+  private void serve(@Nullable GrpcIntake intake) throws IOException {
     var service =
         new AppLogsService(
-            new GrpcIntake(ingest, new MemoryBudget(1 << 20), Duration.ofSeconds(10)),
+            intake,
             Limits.DEFAULT,
             new BoundedReader(reader, 2),
-            new AppHealth(spool, () -> storeUnavailable, "1.2"));
+            budget,
+            new AppHealth(spool, () -> storeUnavailable, "1.2", () -> now));
     server =
         Grpc.newServerBuilderForPort(0, InsecureServerCredentials.create())
             .addService(service)
@@ -81,8 +97,9 @@ class AppLogsServiceTest {
             .build()
             .start();
     channel =
-        Grpc.newChannelBuilderForAddress(
-                "127.0.0.1", server.getPort(), InsecureChannelCredentials.create())
+        NettyChannelBuilder.forAddress("127.0.0.1", server.getPort())
+            .usePlaintext()
+            .flowControlWindow(1 << 16)
             .build();
   }
 
@@ -164,10 +181,114 @@ class AppLogsServiceTest {
     assertUnavailableForNow(failure);
     asking.forEach(call -> call.cancel(true));
     await().until(() -> reader.reading() == 0);
-    reader.answer = true;
+    reader.page = new Page(List.of(), null);
     await()
         .ignoreExceptionsInstanceOf(StatusRuntimeException.class)
         .until(() -> logs().getLogsByAppId(QUESTION).getSuccess());
+  }
+
+  @Test
+  void getLogsByAppId_errorInTheStore_isUnavailableForNow() throws Exception {
+    reader.error = new OutOfMemoryError("as if");
+
+    var failure =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION));
+
+    assertUnavailableForNow(failure);
+  }
+
+  @Test
+  void getLogsByAppId_largeQuestion_isResourceExhaustedBeforeItIsParsed() {
+    reader.page = new Page(List.of(), null);
+    var question = QUESTION.toBuilder().setAppId("a".repeat(300 << 10)).build();
+
+    var status =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(question))
+            .getStatus();
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(status.getDescription()).isEqualTo("a question of 307204 bytes, at most 262144");
+  }
+
+  private static StoredLog log(int bytes) {
+    return new StoredLog(
+        new LogId(1, 2),
+        1_700_000_000_123_456_789L,
+        0,
+        0,
+        9,
+        "INFO",
+        "a",
+        "m".repeat(bytes),
+        "",
+        "",
+        0,
+        "",
+        Map.of(),
+        0,
+        Map.of(),
+        "",
+        "",
+        "",
+        Map.of(),
+        "");
+  }
+
+  @Test
+  void getLogsByAppId_largeLogs_endsBeforeClientsWouldRefuseTheAnswer() {
+    budget.release(8 << 20); // as if the limit were larger by as much
+    reader.page = new Page(Collections.nCopies(5, log(1_000_000)), null);
+
+    var answer = logs().getLogsByAppId(QUESTION);
+
+    assertThat(answer.getLogsCount()).isEqualTo(3);
+    assertThat(answer.getCount()).isEqualTo(3);
+    assertThat(answer.getHasMore()).isTrue();
+  }
+
+  @Test
+  void getLogsByAppId_logLargerThanAPage_isAPageOfItsOwn() {
+    budget.release(8 << 20);
+    reader.page = new Page(List.of(log(3_500_000)), null);
+
+    var answer = logs().getLogsByAppId(QUESTION);
+
+    assertThat(answer.getCount()).isEqualTo(1);
+    assertThat(answer.getHasMore()).isFalse();
+  }
+
+  @Test
+  void getLogsByAppId_answersThatNobodyTakes_countUntilTheClientGoes() throws Exception {
+    reader.page = new Page(List.of(log(600_000)), null);
+    var untaken = channel.newCall(LogServiceGrpc.getGetLogsByAppIdMethod(), CallOptions.DEFAULT);
+    untaken.start(new ClientCall.Listener<>() {}, new Metadata());
+    untaken.sendMessage(QUESTION);
+    untaken.halfClose();
+    await().until(() -> budget.used() > 600_000);
+
+    assertUnavailableForNow(
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION)));
+
+    untaken.cancel("gone", null);
+    await().until(() -> budget.used() == 0);
+    assertThat(logs().getLogsByAppId(QUESTION).getCount()).isEqualTo(1);
+    await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void ingestLogs_processWithoutTheRole_isUnimplementedAndTheOthersAnswer() throws IOException {
+    stop();
+    serve(null);
+    reader.page = new Page(List.of(), null);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class,
+            () -> logs().ingestLogs(IngestLogsRequest.getDefaultInstance()));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNIMPLEMENTED);
+    assertThat(logs().getLogsByAppId(QUESTION).getSuccess()).isTrue();
+    assertThat(health()).isEqualTo("true ");
   }
 
   @Test
@@ -183,6 +304,7 @@ class AppLogsServiceTest {
   }
 
   private String health() {
+    now = now.plusSeconds(1); // an answer is good for that long
     var health = logs().healthCheck(HealthCheckRequest.getDefaultInstance());
     assertThat(health.getVersion()).isEqualTo("1.2");
     return health.getHealthy() + " " + health.getError();
@@ -194,7 +316,8 @@ class AppLogsServiceTest {
     private final CountDownLatch interrupted = new CountDownLatch(1);
     private final CountDownLatch never = new CountDownLatch(1);
     private int reading;
-    private volatile boolean answer;
+    private volatile @Nullable Page page;
+    private volatile @Nullable Error error;
     private volatile @Nullable RuntimeException failure;
 
     private synchronized int reading() {
@@ -211,8 +334,13 @@ class AppLogsServiceTest {
       if (thrown != null) {
         throw thrown;
       }
-      if (answer) {
-        return new Page(List.of(), null);
+      var fatal = error;
+      if (fatal != null) {
+        throw fatal;
+      }
+      var answer = page;
+      if (answer != null) {
+        return answer;
       }
       count(1);
       started.countDown();

@@ -1,0 +1,40 @@
+package dev.sluice.api.grpc;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
+import com.google.protobuf.Parser;
+import io.grpc.Status;
+import io.grpc.StatusException;
+
+/**
+ * A request that is parsed by its generated class. What comes of that may be fifty times as large
+ * as the message and is in no budget, so that only small ones are.
+ */
+final class Question {
+  /** Ample: text and conditions of a filter may have 64 Ki characters. */
+  private static final int MOST_BYTES = 256 * 1024;
+
+  private Question() {}
+
+  /**
+   * @throws StatusException what to answer when it cannot be parsed
+   */
+  static <T extends Message> T parse(RawMessage message, Parser<T> parser, String type)
+      throws StatusException {
+    var unusable = message.unusable();
+    if (unusable != null) {
+      throw NativeLogsService.failure(unusable);
+    }
+    int size = message.bytes().length;
+    if (size > MOST_BYTES) {
+      throw Status.RESOURCE_EXHAUSTED
+          .withDescription("a question of " + size + " bytes, at most " + MOST_BYTES)
+          .asException();
+    }
+    try {
+      return parser.parseFrom(message.bytes());
+    } catch (InvalidProtocolBufferException _) {
+      throw Refused.malformed("malformed protobuf: no " + type + " can be read");
+    }
+  }
+}
