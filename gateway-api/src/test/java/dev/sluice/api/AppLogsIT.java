@@ -342,4 +342,12 @@ class AppLogsIT {
     assertThat(log.get("user_id").isNull()).isTrue();
     assertThat(log.get("metadata").get("int").asString()).isEqualTo("-9223372036854775808");
   }
+
+  @Test
+  void get_appIdLongerThanAQuestionMayBe_is400() {
+    var response = gateway.get(gateway.http("/api/logs/" + "a".repeat(40_000)));
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("app_id");
+  }
 }

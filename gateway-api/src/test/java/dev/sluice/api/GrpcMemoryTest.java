@@ -11,17 +11,22 @@ import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.query.LogFilter;
 import dev.sluice.proto.v1.IngestRequest;
 import dev.sluice.proto.v1.IngestResponse;
 import dev.sluice.proto.v1.IngestStreamRequest;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import dev.sluice.proto.v1.LogRecord;
 import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.QueryRequest;
 import dev.sluice.proto.v1.Value;
-import dev.sluice.testkit.InMemoryLogStore;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
@@ -37,6 +42,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -67,6 +73,7 @@ class GrpcMemoryTest {
           InstantSource.system(),
           (_, task) -> task.run(),
           new MicrometerMeters(new SimpleMeterRegistry()));
+  private final ReaderOf reader = new ReaderOf(new Page(List.of(), null));
   private Server server;
   private ManagedChannel channel;
 
@@ -82,7 +89,8 @@ class GrpcMemoryTest {
                 new NativeLogsService(
                     new GrpcIntake(ingest, budget, Duration.ofMinutes(1)),
                     Limits.DEFAULT,
-                    new InMemoryLogStore()))
+                    reader,
+                    budget))
             .build()
             .start();
     channel =
@@ -294,6 +302,75 @@ class GrpcMemoryTest {
     assertThat(refused.getRefused().getCode()).isEqualTo(14);
     assertThat(refused.getRefused().getRetryAfter().getSeconds()).isEqualTo(3);
     assertThat(client.status).isNull();
+  }
+
+  @Test
+  void query_answersThatNobodyTakes_countUntilTheClientGoes() {
+    reader.page = new Page(List.of(stored("x".repeat(600_000))), null);
+    var untaken = channel.newCall(LogServiceGrpc.getQueryMethod(), CallOptions.DEFAULT);
+    untaken.start(new ClientCall.Listener<>() {}, new Metadata());
+    untaken.sendMessage(QueryRequest.getDefaultInstance());
+    untaken.halfClose();
+    await().until(() -> budget.used() > 600_000);
+    var logs = LogServiceGrpc.newBlockingStub(channel);
+
+    var failure =
+        catchThrowableOfType(
+            StatusRuntimeException.class, () -> logs.query(QueryRequest.getDefaultInstance()));
+
+    assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+    untaken.cancel("gone", null);
+    await().until(() -> budget.used() == 0);
+    assertThat(logs.query(QueryRequest.getDefaultInstance()).getLogsCount()).isEqualTo(1);
+    await().until(() -> budget.used() == 0);
+  }
+
+  private static StoredLog stored(String body) {
+    return new StoredLog(
+        new LogId(1, 2),
+        1,
+        1,
+        1,
+        9,
+        "INFO",
+        "s",
+        body,
+        "",
+        "",
+        0,
+        "",
+        Map.of(),
+        0,
+        Map.of(),
+        "",
+        "",
+        "",
+        Map.of(),
+        "");
+  }
+
+  /** Answers every question with the same page. */
+  private static final class ReaderOf implements LogReader {
+    private volatile Page page;
+
+    private ReaderOf(Page page) {
+      this.page = page;
+    }
+
+    @Override
+    public Page read(Query query) {
+      return page;
+    }
+
+    @Override
+    public Span span(LogFilter filter) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+      throw new UnsupportedOperationException();
+    }
   }
 
   private int taken() {

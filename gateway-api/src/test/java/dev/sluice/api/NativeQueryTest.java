@@ -9,6 +9,7 @@ import com.google.protobuf.UnknownFieldSet;
 import com.google.rpc.RetryInfo;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.BoundedReader;
@@ -43,7 +44,9 @@ class NativeQueryTest {
     server =
         NettyServerBuilder.forPort(0)
             .executor(Runnable::run)
-            .addService(new NativeLogsService(null, Limits.DEFAULT, new BoundedReader(reader, 1)))
+            .addService(
+                new NativeLogsService(
+                    null, Limits.DEFAULT, new BoundedReader(reader, 1), new MemoryBudget(1 << 20)))
             .build()
             .start();
     channel =

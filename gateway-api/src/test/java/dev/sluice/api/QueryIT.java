@@ -251,6 +251,11 @@ class QueryIT {
   }
 
   @Test
+  void get_answer_tellsCachesWhatItDependsOn() {
+    assertThat(ask("limit=1").headers().firstValue("Vary")).hasValue("Accept, Accept-Encoding");
+  }
+
+  @Test
   void get_acceptThatIsNone_is400() {
     var request =
         HttpRequest.newBuilder(gateway.http("/api/v1/logs")).header("Accept", "garbage").build();

@@ -210,8 +210,8 @@ class Wiring {
 
   @Bean
   NativeLogsService nativeLogsService(
-      ObjectProvider<GrpcIntake> intake, Limits limits, BoundedReader reader) {
-    return new NativeLogsService(intake.getIfAvailable(), limits, reader);
+      ObjectProvider<GrpcIntake> intake, Limits limits, BoundedReader reader, MemoryBudget budget) {
+    return new NativeLogsService(intake.getIfAvailable(), limits, reader, budget);
   }
 
   /**

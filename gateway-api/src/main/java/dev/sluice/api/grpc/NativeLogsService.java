@@ -3,6 +3,7 @@ package dev.sluice.api.grpc;
 import dev.sluice.api.decode.FlatLogs;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.proto.v1.IngestResponse;
 import dev.sluice.proto.v1.IngestStreamResponse;
@@ -45,11 +46,13 @@ public final class NativeLogsService implements BindableService {
    * @param intake the way in; null when this process does not take logs, the methods for which are
    *     UNIMPLEMENTED then
    * @param reader the way back
+   * @param budget what logs that were read count against until the client has taken them
    */
-  public NativeLogsService(@Nullable GrpcIntake intake, Limits limits, LogReader reader) {
+  public NativeLogsService(
+      @Nullable GrpcIntake intake, Limits limits, LogReader reader, MemoryBudget budget) {
     this.intake = intake;
     this.limits = limits;
-    this.queries = new NativeQueries(reader);
+    this.queries = new NativeQueries(reader, budget);
   }
 
   private static <A> MethodDescriptor<RawMessage, A> raw(MethodDescriptor<?, A> generated) {

@@ -36,11 +36,6 @@ final class NativeQueries {
   private final LogReader reader;
   private final MemoryBudget budget;
 
-  /** Whose answers count against nothing. */
-  NativeQueries(LogReader reader) {
-    this(reader, new MemoryBudget(Long.MAX_VALUE));
-  }
-
   /**
    * @param budget what answers count against until they are taken
    */

@@ -54,9 +54,15 @@ final class AppQueryHandler {
     known.keySet().retainAll(PARAMETERS);
     var parameters = new QueryParameters(known, "limit", "cursor");
     return new Query(
-        LogFilter.of(IngestLogs.DEFAULT_TENANT).service(appId).build(),
-        parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT),
-        parameters.cursor());
+        filter(appId), parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT), parameters.cursor());
+  }
+
+  private static LogFilter filter(String appId) {
+    try {
+      return LogFilter.of(IngestLogs.DEFAULT_TENANT).service(appId).build();
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("app_id: " + e.getMessage());
+    }
   }
 
   private static Mono<ServerResponse> answer(String appId, int limit, Page page, long tookNanos) {

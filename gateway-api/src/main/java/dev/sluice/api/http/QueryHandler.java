@@ -4,6 +4,7 @@ import dev.sluice.api.decode.Json;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.Query;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.BodyInserters;
@@ -19,6 +20,9 @@ import tools.jackson.core.JsonGenerator;
 final class QueryHandler {
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
+
+  /** For caches: the answer depends on these. */
+  private static final String[] VARIES = {HttpHeaders.ACCEPT, HttpHeaders.ACCEPT_ENCODING};
 
   private final LogReader reader;
   private final Reads reads;
@@ -45,6 +49,7 @@ final class QueryHandler {
           .flatMap(
               lines ->
                   ServerResponse.ok()
+                      .varyBy(VARIES)
                       .contentType(MediaType.APPLICATION_NDJSON)
                       .body(BodyInserters.fromDataBuffers(lines)));
     }
@@ -54,6 +59,7 @@ final class QueryHandler {
         .flatMap(
             page ->
                 ServerResponse.ok()
+                    .varyBy(VARIES)
                     .contentType(MediaType.APPLICATION_JSON)
                     .bodyValue(Json.write(json -> page(page, json))));
   }

@@ -158,6 +158,18 @@ class AppLogsServiceTest {
   }
 
   @Test
+  void getLogsByAppId_appIdLongerThanAQuestionMayBe_isInvalidArgument() {
+    var question = GetLogsByAppIdRequest.newBuilder().setAppId("a".repeat(40_000)).build();
+
+    var status =
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(question))
+            .getStatus();
+
+    assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(status.getDescription()).contains("app_id");
+  }
+
+  @Test
   void getLogsByAppId_clientGone_endsTheSearch() throws Exception {
     var asking = LogServiceGrpc.newFutureStub(channel).getLogsByAppId(QUESTION);
     reader.started.await();
