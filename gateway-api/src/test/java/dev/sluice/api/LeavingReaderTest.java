@@ -133,6 +133,36 @@ class LeavingReaderTest {
     assertEveryPlaceIsFreeAgain();
   }
 
+  @Test
+  void get_pagesThatNobodyTakes_othersAreToldToComeAgainUntilTheyLeave() throws Exception {
+    store.reset(false);
+    var clients = new ArrayList<Socket>();
+    try {
+      await()
+          .atMost(Duration.ofSeconds(50))
+          .until(
+              () -> {
+                clients.add(ask("/api/v1/logs?limit=10000", "application/json")); // ten megabytes
+                return clients.size() > 100 || statusOfPage() == 503;
+              });
+      assertThat(clients).hasSizeLessThan(100);
+    } finally {
+      for (var client : clients) {
+        client.close();
+      }
+    }
+
+    await().atMost(Duration.ofSeconds(20)).until(() -> statusOfPage() == 200);
+  }
+
+  private int statusOfPage() {
+    var request =
+        HttpRequest.newBuilder(
+                URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs?limit=10000"))
+            .build();
+    return Gateway.send(request, BodyHandlers.discarding()).statusCode();
+  }
+
   /** As many as there are, at once. */
   private void assertEveryPlaceIsFreeAgain() throws IOException {
     var clients = new ArrayList<Socket>();

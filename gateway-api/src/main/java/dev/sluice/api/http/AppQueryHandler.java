@@ -12,7 +12,6 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
-import org.springframework.http.MediaType;
 import org.springframework.util.LinkedMultiValueMap;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
@@ -65,20 +64,19 @@ final class AppQueryHandler {
     }
   }
 
-  private static Mono<ServerResponse> answer(String appId, int limit, Page page, long tookNanos) {
-    return ServerResponse.ok()
-        .contentType(MediaType.APPLICATION_JSON)
-        .bodyValue(
-            Json.write(
-                json -> {
-                  json.writeStartObject();
-                  json.writeBooleanProperty("success", true);
-                  json.writeStringProperty("message", "Logs retrieved");
-                  json.writeObjectPropertyStart("data");
-                  data(appId, limit, page, tookNanos, json);
-                  json.writeEndObject();
-                  json.writeEndObject();
-                }));
+  private Mono<ServerResponse> answer(String appId, int limit, Page page, long tookNanos) {
+    return reads.json(
+        ServerResponse.ok(),
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              json.writeBooleanProperty("success", true);
+              json.writeStringProperty("message", "Logs retrieved");
+              json.writeObjectPropertyStart("data");
+              data(appId, limit, page, tookNanos, json);
+              json.writeEndObject();
+              json.writeEndObject();
+            }));
   }
 
   private static void data(String appId, int limit, Page page, long tookNanos, JsonGenerator json) {

@@ -11,7 +11,6 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
@@ -74,9 +73,7 @@ final class HistogramHandler {
         .ask(() -> count(filter, interval, buckets))
         .flatMap(
             histogram ->
-                ServerResponse.ok()
-                    .contentType(MediaType.APPLICATION_JSON)
-                    .bodyValue(Json.write(json -> write(histogram, json))));
+                reads.json(ServerResponse.ok(), Json.write(json -> write(histogram, json))));
   }
 
   /** A number and a unit; null when there is none. */

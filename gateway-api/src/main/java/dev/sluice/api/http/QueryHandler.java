@@ -58,10 +58,8 @@ final class QueryHandler {
         .ask(() -> reader.read(query))
         .flatMap(
             page ->
-                ServerResponse.ok()
-                    .varyBy(VARIES)
-                    .contentType(MediaType.APPLICATION_JSON)
-                    .bodyValue(Json.write(json -> page(page, json))));
+                reads.json(
+                    ServerResponse.ok().varyBy(VARIES), Json.write(json -> page(page, json))));
   }
 
   private static boolean wantsLines(ServerRequest request) {
