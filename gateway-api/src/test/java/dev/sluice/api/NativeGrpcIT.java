@@ -42,9 +42,7 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -556,22 +554,7 @@ class NativeGrpcIT {
   }
 
   private static MethodDescriptor<byte[], byte[]> raw(String name) {
-    var bytes =
-        new MethodDescriptor.Marshaller<byte[]>() {
-          @Override
-          public InputStream stream(byte[] value) {
-            return new ByteArrayInputStream(value);
-          }
-
-          @Override
-          public byte[] parse(InputStream stream) {
-            try {
-              return stream.readAllBytes();
-            } catch (IOException e) {
-              throw new AssertionError(e);
-            }
-          }
-        };
+    var bytes = new RawBytes();
     return MethodDescriptor.newBuilder(bytes, bytes)
         .setType(MethodDescriptor.MethodType.UNARY)
         .setFullMethodName(name)

@@ -18,11 +18,7 @@ import io.grpc.stub.ClientCalls;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc.LogsServiceBlockingStub;
-import java.io.ByteArrayInputStream;
-import java.io.IOException;
-import java.io.InputStream;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -248,8 +244,8 @@ class OtlpGrpcIT {
     return MethodDescriptor.<byte[], byte[]>newBuilder()
         .setType(MethodDescriptor.MethodType.UNARY)
         .setFullMethodName(name)
-        .setRequestMarshaller(new Bytes())
-        .setResponseMarshaller(new Bytes())
+        .setRequestMarshaller(new RawBytes())
+        .setResponseMarshaller(new RawBytes())
         .build();
   }
 
@@ -263,22 +259,6 @@ class OtlpGrpcIT {
     @Override
     public OutputStream compress(OutputStream out) {
       return out;
-    }
-  }
-
-  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
-    @Override
-    public InputStream stream(byte[] value) {
-      return new ByteArrayInputStream(value);
-    }
-
-    @Override
-    public byte[] parse(InputStream stream) {
-      try {
-        return stream.readAllBytes();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
     }
   }
 }

@@ -32,6 +32,15 @@ public record AppLog(
     @Nullable String traceId,
     @Nullable String userId) {
 
+  /** Logs of a page when its client does not say how many. */
+  public static final int DEFAULT_LIMIT = 1000;
+
+  /** Logs of a page at most. */
+  public static final int MAX_LIMIT = 10_000;
+
+  /** Verdicts in one answer: more would tell a person nothing. */
+  public static final int ERRORS_TOLD = 100;
+
   static final String ID = "id";
   static final String SOURCE = "source";
   static final String ENVIRONMENT = "environment";

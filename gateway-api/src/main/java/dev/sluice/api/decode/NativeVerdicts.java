@@ -22,4 +22,9 @@ public final class NativeVerdicts {
                     : verdict)
         .toList();
   }
+
+  /** What to say of a request in which no log was good. */
+  public static String nothingGood(int rejected) {
+    return rejected == 0 ? "no logs in the request" : "all " + rejected + " logs were rejected";
+  }
 }

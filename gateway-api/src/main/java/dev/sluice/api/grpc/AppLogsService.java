@@ -43,10 +43,6 @@ public final class AppLogsService implements BindableService {
   /** For answers of some bytes, which must also be given when logs have taken all of the other. */
   private static final MemoryBudget UNCOUNTED = new MemoryBudget(Long.MAX_VALUE);
 
-  private static final int ERRORS_TOLD = 100;
-  private static final int DEFAULT_LIMIT = 1000;
-  private static final int MAX_LIMIT = 10_000;
-
   private static final MethodDescriptor<RawMessage, IngestLogsResponse> INGEST =
       ofBytes(LogServiceGrpc.getIngestLogsMethod());
   private static final MethodDescriptor<RawMessage, GetLogsByAppIdResponse> GET =
@@ -140,7 +136,7 @@ public final class AppLogsService implements BindableService {
             .setProcessingTimeMs(tookNanos / 1e6)
             .setThroughput(result.accepted() * 1e9 / tookNanos);
     result.rejected().stream()
-        .limit(ERRORS_TOLD)
+        .limit(AppLog.ERRORS_TOLD)
         .map(AppLog::inOwnWords)
         .forEach(
             verdict ->
@@ -176,13 +172,13 @@ public final class AppLogsService implements BindableService {
       throw Refused.malformed("app_id is missing");
     }
     int limit = wanted.getLimit();
-    if (limit < 0 || limit > MAX_LIMIT) {
-      throw Refused.malformed("limit is not a number from 1 to " + MAX_LIMIT);
+    if (limit < 0 || limit > AppLog.MAX_LIMIT) {
+      throw Refused.malformed("limit is not a number from 1 to " + AppLog.MAX_LIMIT);
     }
     try {
       return new Query(
           LogFilter.of(IngestLogs.DEFAULT_TENANT).service(wanted.getAppId()).build(),
-          limit == 0 ? DEFAULT_LIMIT : limit,
+          limit == 0 ? AppLog.DEFAULT_LIMIT : limit,
           null);
     } catch (IllegalArgumentException e) { // the name is all that is in the filter
       throw Refused.malformed("app_id has " + e.getMessage());

@@ -33,7 +33,7 @@ final class NativeAnswers {
 
   /** No record was good, or there was none. */
   static Refusal nothingGood(Ingested.Accepted result, int verdicts) {
-    return refusal(Code.INVALID_ARGUMENT, nothingGoodMessage(result))
+    return refusal(Code.INVALID_ARGUMENT, NativeVerdicts.nothingGood(result.rejectedCount()))
         .addAllRejected(rejected(result, verdicts))
         .build();
   }
@@ -53,12 +53,6 @@ final class NativeAnswers {
                 .setSeconds(retryAfter.toSeconds())
                 .setNanos(retryAfter.toNanosPart()))
         .build();
-  }
-
-  static String nothingGoodMessage(Ingested.Accepted result) {
-    return result.rejectedCount() == 0
-        ? "no logs in the request"
-        : "all " + result.rejectedCount() + " logs were rejected";
   }
 
   private static Refusal.Builder refusal(Code code, String message) {

@@ -11,7 +11,7 @@ import io.grpc.StatusException;
  * as the message and is in no budget, so that only small ones are.
  */
 final class Question {
-  /** Ample: text and conditions of a filter may have 64 Ki characters. */
+  /** Ample: all texts of a filter together may have 32 Ki characters. */
   private static final int MOST_BYTES = 256 * 1024;
 
   private Question() {}

@@ -29,7 +29,7 @@ final class Refused {
 
   /** No record was good, or there was none. */
   static StatusException records(Ingested.Accepted result) {
-    var message = NativeAnswers.nothingGoodMessage(result);
+    var message = NativeVerdicts.nothingGood(result.rejectedCount());
     if (result.rejectedCount() == 0) {
       return malformed(message);
     }

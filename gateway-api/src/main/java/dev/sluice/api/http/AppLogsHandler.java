@@ -3,11 +3,9 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.AppLogs;
 import dev.sluice.api.decode.Json;
+import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Ingested;
-import dev.sluice.core.ingest.OtlpPayload;
-import java.util.Locale;
-import java.util.function.Function;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -20,9 +18,6 @@ import tools.jackson.core.JsonGenerator;
  * an array of them, or protobuf.
  */
 final class AppLogsHandler {
-  /** More would tell a person nothing, and an answer stays small. */
-  private static final int ERRORS_TOLD = 100;
-
   private final Intake intake;
   private final Limits limits;
 
@@ -31,25 +26,20 @@ final class AppLogsHandler {
     this.limits = limits;
   }
 
-  /** How a content type is read, and the entrance's name for the meters. */
-  private record Form(String entrance, Function<byte[], OtlpPayload> decoder) {}
-
   Mono<ServerResponse> post(ServerRequest request) {
     return Mono.defer(
             () -> {
-              NativeLogsHandler.requireAck(request);
+              RequestHeaders.requireAck(request);
               long started = System.nanoTime();
-              var form = form(request);
               return intake
-                  .take(request, form.entrance(), form.decoder())
+                  .take(request, form(request))
                   .flatMap(result -> answer(result, System.nanoTime() - started));
             })
         .onErrorResume(RequestRefused.class, AppLogsHandler::refused);
   }
 
   private Form form(ServerRequest request) {
-    var type = NativeLogsHandler.mediaType(request);
-    return switch ((type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT)) {
+    return switch (RequestHeaders.contentType(request)) {
       case "application/json" -> new Form("app-http-json", body -> AppLogs.ofJson(body, limits));
       case "application/x-protobuf" ->
           new Form("app-http-protobuf", body -> AppLogs.ofProtobuf(body, limits));
@@ -84,7 +74,7 @@ final class AppLogsHandler {
         ServerResponse.status(success ? HttpStatus.ACCEPTED : HttpStatus.BAD_REQUEST)
             .contentType(MediaType.APPLICATION_JSON);
     if (success) {
-      response.header(NativeLogsHandler.ACK, NativeLogsHandler.DURABLE);
+      response.header(RequestHeaders.ACK, RequestHeaders.DURABLE);
     }
     return response.bodyValue(
         Json.write(
@@ -110,7 +100,7 @@ final class AppLogsHandler {
   private static void errors(Ingested.Accepted result, JsonGenerator json) {
     json.writeArrayPropertyStart("errors");
     result.rejected().stream()
-        .limit(ERRORS_TOLD)
+        .limit(AppLog.ERRORS_TOLD)
         .map(AppLog::inOwnWords)
         .forEach(
             verdict -> {

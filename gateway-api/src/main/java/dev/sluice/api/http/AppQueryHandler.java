@@ -23,8 +23,6 @@ import tools.jackson.core.JsonGenerator;
  * app. Parameters it did not know are ignored, as it did.
  */
 final class AppQueryHandler {
-  private static final int DEFAULT_LIMIT = 1000;
-  private static final int MAX_LIMIT = 10_000;
   private static final Set<String> PARAMETERS = Set.of("limit", "cursor");
 
   private final LogReader reader;
@@ -53,7 +51,9 @@ final class AppQueryHandler {
     known.keySet().retainAll(PARAMETERS);
     var parameters = new QueryParameters(known, "limit", "cursor");
     return new Query(
-        filter(appId), parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT), parameters.cursor());
+        filter(appId),
+        parameters.number("limit", AppLog.DEFAULT_LIMIT, AppLog.MAX_LIMIT),
+        parameters.cursor());
   }
 
   private static LogFilter filter(String appId) {

@@ -35,18 +35,25 @@ final class Intake {
   }
 
   /**
+   * How the body of a content type is read.
+   *
+   * @param entrance for the meters
+   */
+  record Form(String entrance, Function<byte[], OtlpPayload> decoder) {}
+
+  /**
    * Emits {@link Ingested.Accepted}; whatever else becomes of the request is a {@link
    * RequestRefused}.
    */
-  Mono<Ingested.Accepted> take(
-      ServerRequest request, String entrance, Function<byte[], OtlpPayload> decoder) {
+  Mono<Ingested.Accepted> take(ServerRequest request, Form form) {
+    var entrance = form.entrance();
     answerPlainly(request.exchange().getResponse());
     return Mono.using(
             () -> new Reservation(budget),
             reservation ->
                 Mono.defer(() -> bodies.read(request, reservation))
                     .doOnError(RequestRefused.class, e -> unusable(entrance, e))
-                    .flatMap(body -> handIn(entrance, body, decoder, reservation)),
+                    .flatMap(body -> handIn(entrance, body, form.decoder(), reservation)),
             Reservation::close)
         .map(Intake::accepted)
         .onErrorMap(Intake::refusal);

@@ -2,12 +2,11 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.OtlpJson;
+import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.OtlpAnswer;
 import dev.sluice.core.ingest.OtlpPayload;
-import java.util.Locale;
-import java.util.function.Function;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -39,17 +38,18 @@ final class OtlpLogsHandler {
     } catch (RequestRefused e) {
       return error(e, true);
     }
-    Function<byte[], OtlpPayload> decoder =
-        json ? body -> OtlpJson.read(body, limits) : OtlpPayload::of;
+    var form =
+        json
+            ? new Form("otlp-http-json", body -> OtlpJson.read(body, limits))
+            : new Form("otlp-http-protobuf", OtlpPayload::of);
     return intake
-        .take(request, json ? "otlp-http-json" : "otlp-http-protobuf", decoder)
+        .take(request, form)
         .flatMap(result -> success(result, json))
         .onErrorResume(RequestRefused.class, e -> error(e, json));
   }
 
   private static boolean isJson(ServerRequest request) {
-    var type = NativeLogsHandler.mediaType(request);
-    return switch ((type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT)) {
+    return switch (RequestHeaders.contentType(request)) {
       case "application/json" -> true;
       case "application/x-protobuf" -> false;
       default ->

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.IngestLogs;
@@ -15,7 +16,6 @@ import dev.sluice.core.otlp.MalformedOtlp;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.IngestMeter;
 import dev.sluice.proto.logs.LogEntry;
 import dev.sluice.proto.logs.LogEntryBatch;
 import dev.sluice.testkit.InMemorySpool;
@@ -337,25 +337,5 @@ class DecodersTest {
 
     @Override
     public void refused(int ordinal, String field, String reason) {}
-  }
-
-  private static final class Silence implements IngestMeter {
-    @Override
-    public void received(String entrance, int records, long bytes) {}
-
-    @Override
-    public void accepted(String entrance, int records, Duration took) {}
-
-    @Override
-    public void rejected(String entrance, int records) {}
-
-    @Override
-    public void turnedAway(String entrance, int records) {}
-
-    @Override
-    public void malformed(String entrance) {}
-
-    @Override
-    public void unknownFields(String entrance, long fields) {}
   }
 }

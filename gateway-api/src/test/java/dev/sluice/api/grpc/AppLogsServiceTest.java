@@ -6,11 +6,11 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
+import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.IngestMeter;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Page;
 import dev.sluice.core.port.LogReader.StoredLog;
@@ -376,25 +376,5 @@ class AppLogsServiceTest {
     public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
       throw new UnsupportedOperationException();
     }
-  }
-
-  private static final class Silence implements IngestMeter {
-    @Override
-    public void received(String entrance, int records, long bytes) {}
-
-    @Override
-    public void accepted(String entrance, int records, Duration took) {}
-
-    @Override
-    public void rejected(String entrance, int records) {}
-
-    @Override
-    public void turnedAway(String entrance, int records) {}
-
-    @Override
-    public void malformed(String entrance) {}
-
-    @Override
-    public void unknownFields(String entrance, long fields) {}
   }
 }

@@ -192,7 +192,7 @@ class DeliveryWorkerTest {
   void end_storeHangs_interruptsAndLeavesItUnsettled() throws Exception {
     store.then(
         () -> {
-          Thread.sleep(LONG);
+          new CountDownLatch(1).await(); // hangs
           return new Outcome.Stored();
         });
     deliveries.offer("1-0", 1);
@@ -212,7 +212,7 @@ class DeliveryWorkerTest {
       store.then(
           () -> {
             try {
-              Thread.sleep(LONG);
+              new CountDownLatch(1).await(); // hangs
             } catch (InterruptedException e) {
               throw new IllegalStateException("request failed", e);
             }
@@ -232,7 +232,7 @@ class DeliveryWorkerTest {
   void end_again_doesNotForgetThatSomethingWasLeft() throws Exception {
     store.then(
         () -> {
-          Thread.sleep(LONG);
+          new CountDownLatch(1).await(); // hangs
           return new Outcome.Stored();
         });
     deliveries.offer("1-0", 1);
