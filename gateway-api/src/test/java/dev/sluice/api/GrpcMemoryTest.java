@@ -40,10 +40,12 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -448,11 +450,11 @@ class GrpcMemoryTest {
     }
 
     void answer(int append) {
-      appended.get(append).complete(new Appended.Accepted());
+      appended.get(append).complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
     }
 
     void answerAtOnce() {
-      always(new Appended.Accepted());
+      always(new Appended.Accepted(new Spool.Receipt(0, "1")));
     }
 
     void busyAtOnce() {
@@ -469,13 +471,18 @@ class GrpcMemoryTest {
     }
 
     @Override
-    public Optional<String> unavailable() {
-      return Optional.empty();
+    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new Fate.Waiting());
     }
 
     @Override
-    public Tally tally() {
-      return new Tally(0, 0);
+    public CompletionStage<Condition> condition() {
+      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    }
+
+    @Override
+    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+      return new TreeMap<>();
     }
   }
 }

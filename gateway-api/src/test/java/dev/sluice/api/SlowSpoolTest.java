@@ -11,6 +11,7 @@ import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
@@ -29,7 +30,9 @@ import java.net.URI;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.Optional;
+import java.time.LocalDate;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
@@ -106,7 +109,7 @@ class SlowSpoolTest {
     assertThat(response.headers().firstValue("Retry-After")).hasValue("5");
     assertThat(budget.used()).isPositive();
     assertThat(records("http-json", "accepted")).isZero();
-    spool.answer.complete(new Spool.Appended.Accepted());
+    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
   }
@@ -124,7 +127,7 @@ class SlowSpoolTest {
     await()
         .during(Duration.ofMillis(100))
         .until(() -> budget.used() > 0 && records("http-json", "accepted") == 0);
-    spool.answer.complete(new Spool.Appended.Accepted());
+    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
 
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
@@ -143,7 +146,7 @@ class SlowSpoolTest {
 
       assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
       assertThat(budget.used()).isPositive();
-      spool.answer.complete(new Spool.Appended.Accepted());
+      spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
       assertThat(budget.used()).isZero();
       assertThat(records("otlp-grpc", "accepted")).isEqualTo(1);
     } finally {
@@ -178,13 +181,18 @@ class SlowSpoolTest {
     }
 
     @Override
-    public Optional<String> unavailable() {
-      return Optional.empty();
+    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new Fate.Waiting());
     }
 
     @Override
-    public Tally tally() {
-      return new Tally(0, 0);
+    public CompletionStage<Condition> condition() {
+      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    }
+
+    @Override
+    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+      return new TreeMap<>();
     }
   }
 }

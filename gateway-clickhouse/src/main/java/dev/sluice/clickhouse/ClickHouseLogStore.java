@@ -2,15 +2,17 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.query.LogFilter;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.ReentrantLock;
 import org.slf4j.Logger;
@@ -72,7 +74,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * stored before are not stored again.
    */
   @Override
-  public Outcome store(String token, List<LogBatch> batches) throws InterruptedException {
+  public Outcome store(Portion portion) throws InterruptedException {
     var columns = spare.pollFirst();
     if (columns == null) {
       columns = new LogColumns();
@@ -81,8 +83,8 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       schema.ensure();
       int inserts = 0;
       for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
-        columns.fill(batches, pass);
-        insert(inserts == 0 ? token : token + "-" + inserts, columns.block());
+        columns.fill(portion.batches(), pass);
+        insert(inserts == 0 ? portion.token() : portion.token() + "-" + inserts, columns.block());
         inserts++;
       }
       return new Outcome.Stored();
@@ -113,7 +115,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       case LATER -> new Outcome.TryLater(message(e));
       case SCHEMA -> {
         schema.doubt();
-        yield new Outcome.TryLater("the tables are not as they should be: " + message(e));
+        yield new Outcome.Misshapen(message(e));
       }
       case DATA -> new Outcome.Refused(message(e));
     };
@@ -209,7 +211,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * @throws RuntimeException when ClickHouse cannot tell
    */
   @Override
-  public long stored() {
+  public SortedMap<LocalDate, Long> stored(LocalDate from) {
     try {
       schema.ensure();
     } catch (InterruptedException e) {
@@ -221,7 +223,16 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         Map.of(),
         Map.of(),
         settings.queryTimeout(),
-        in -> Long.parseLong(new String(in.readAllBytes(), UTF_8).strip()));
+        in ->
+            new TreeMap<>(
+                Map.of(
+                    LocalDate.EPOCH,
+                    Long.parseLong(new String(in.readAllBytes(), UTF_8).strip()))));
+  }
+
+  @Override
+  public Duration pace() {
+    return Duration.ZERO;
   }
 
   /**

@@ -73,6 +73,6 @@ final class Gathering {
             + ":"
             + HexFormat.of().toHexDigits(hash);
     List<LogBatch> batches = entries.stream().map(Entry::batch).toList();
-    return new Delivery(token, batches);
+    return new Delivery(token, batches, false);
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.redis;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.port.Deliveries;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -19,6 +20,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -127,7 +129,7 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience) throws InterruptedException {
+  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
     if (handedOut != null) {
       endOfUnsettled = handedOut.ids().getLast();
       handedOut = null;
@@ -290,12 +292,18 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   @Override
-  public void settle(Delivery delivery) {
+  public void setAside(UUID appendId, String reason) {
+    throw new UnsupportedOperationException("not built yet");
+  }
+
+  @Override
+  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
     if (handedOut == null || !handedOut.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
     }
     settle(handedOut.ids());
     handedOut = null;
+    return true;
   }
 
   private void settle(List<EntryId> ids) {

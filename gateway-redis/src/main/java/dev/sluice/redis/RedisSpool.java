@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.Spool;
 import io.lettuce.core.ClientOptions;
@@ -16,10 +17,13 @@ import io.lettuce.core.resource.Delay;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.LocalDate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -189,15 +193,15 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
             redis ->
                 Script.APPEND.run(
                     redis, new byte[][] {shard.stream(), shard.ledger()}, records, envelope))
-        .handle((_, failure) -> failure == null ? accepted() : busy(failure));
+        .handle((id, failure) -> failure == null ? accepted(shard, id) : busy(failure));
   }
 
-  private Appended accepted() {
+  private Appended accepted(Shard shard, byte[] id) {
     refusedForMemory = false;
     if (troubled.get() && troubled.getAndSet(false)) {
       LOG.info("Redis takes logs again");
     }
-    return new Appended.Accepted();
+    return new Appended.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
   }
 
   private Appended busy(Throwable failure) {
@@ -219,17 +223,23 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   }
 
   @Override
-  public Optional<String> unavailable() {
-    try {
-      byte[] info =
-          questions.callToTheEnd(
-              ANSWER_SOON,
-              redis ->
-                  redis.async().info().toCompletableFuture().thenApply(s -> s.getBytes(UTF_8)));
-      return reasonAgainst(properties(new String(info, UTF_8)));
-    } catch (SpoolOutOfReach e) {
-      return Optional.of(String.valueOf(e.getMessage()));
-    }
+  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    throw new UnsupportedOperationException("not built yet");
+  }
+
+  @Override
+  public CompletionStage<Condition> condition() {
+    return questions
+        .send(ANSWER_SOON, redis -> redis.async().info().toCompletableFuture())
+        .handle(
+            (info, failure) ->
+                new Condition(
+                    failure == null
+                        ? reasonAgainst(properties(info)).orElse(null)
+                        : Connection.reason(failure, ANSWER_SOON),
+                    null,
+                    0,
+                    0));
   }
 
   private Optional<String> reasonAgainst(Map<String, String> info) {
@@ -277,7 +287,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   }
 
   @Override
-  public Tally tally() {
+  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
     long accepted = 0;
     long inFlight = 0;
     for (var shard : shards) {
@@ -292,7 +302,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
       accepted += count == null ? 0 : Long.parseLong(new String(count, UTF_8));
       inFlight += inFlight(shard);
     }
-    return new Tally(accepted, inFlight);
+    return new TreeMap<>(Map.of(LocalDate.EPOCH, new Tally(accepted, inFlight, 0, 0)));
   }
 
   private long inFlight(Shard shard) {

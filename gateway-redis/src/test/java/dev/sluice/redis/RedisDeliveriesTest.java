@@ -69,9 +69,9 @@ class RedisDeliveriesTest {
         LogBatches.some(10_000, 1).stream()
             .map(batch -> large.append(batch).toCompletableFuture())
             .toList();
-    appends.forEach(append -> assertThat(append.join()).isEqualTo(new Appended.Accepted()));
+    appends.forEach(append -> assertThat(append.join()).isInstanceOf(Appended.Accepted.class));
     var consumer = large.deliveries(0);
-    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000));
+    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000, 0, 0));
 
     var delivery = consumer.next(PATIENCE).orElseThrow();
     consumer.settle(delivery);
@@ -452,7 +452,7 @@ class RedisDeliveriesTest {
     deliveries.settle(delivery);
 
     keys.redis().scriptFlush();
-    assertThat(spool.tally()).isEqualTo(new Tally(2, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(2, 0, 0, 0));
     keys.redis().scriptFlush();
     assertThat(spool.depth().entries()).isZero();
   }
@@ -475,10 +475,10 @@ class RedisDeliveriesTest {
     others.add(three);
     for (var batch : LogBatches.some(9, 2)) {
       assertThat(three.append(batch).toCompletableFuture().join())
-          .isEqualTo(new Appended.Accepted());
+          .isInstanceOf(Appended.Accepted.class);
     }
 
-    assertThat(three.tally()).isEqualTo(new Tally(18, 18));
+    assertThat(three.tally()).isEqualTo(new Tally(18, 18, 0, 0));
     assertThat(three.depth().entries()).isEqualTo(9);
     for (int shard = 0; shard < 3; shard++) {
       var delivery = three.deliveries(shard).next(PATIENCE).orElseThrow();
@@ -513,7 +513,7 @@ class RedisDeliveriesTest {
   private void append(List<LogBatch> batches) {
     for (var batch : batches) {
       assertThat(spool.append(batch).toCompletableFuture().join())
-          .isEqualTo(new Appended.Accepted());
+          .isInstanceOf(Appended.Accepted.class);
     }
   }
 

@@ -17,6 +17,8 @@ import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.query.LogFilter;
+import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -26,6 +28,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -57,12 +60,12 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized Outcome store(String token, List<LogBatch> batches) {
+  public synchronized Outcome store(Portion portion) {
     if (answer != null) {
       return answer;
     }
     var stored = new ArrayList<Row>();
-    for (var batch : batches) {
+    for (var batch : portion.batches()) {
       try {
         new OtlpWalker(Limits.ALREADY_JUDGED)
             .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, stored));
@@ -70,18 +73,23 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         return new Outcome.Refused(String.valueOf(e.getMessage()));
       }
     }
-    if (stored.size() != batches.stream().mapToLong(LogBatch::records).sum()) {
+    if (stored.size() != portion.records()) {
       return new Outcome.Refused("not as many records as the envelopes say");
     }
-    if (tokens.add(token)) {
+    if (tokens.add(portion.token())) {
       rows.addAll(stored);
     }
     return new Outcome.Stored();
   }
 
   @Override
-  public synchronized long stored() {
-    return rows.size();
+  public synchronized SortedMap<LocalDate, Long> stored(LocalDate from) {
+    return new TreeMap<>(Map.of(LocalDate.EPOCH, (long) rows.size()));
+  }
+
+  @Override
+  public Duration pace() {
+    return Duration.ZERO;
   }
 
   @Override

@@ -1,20 +1,26 @@
 package dev.sluice.testkit;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
+import java.time.LocalDate;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -32,7 +38,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
   private final long maxRecords;
   private final long maxBytes;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition appended = lock.newCondition();
+  private final java.util.concurrent.locks.Condition appended = lock.newCondition();
   private final Deque<Entry> waiting = new ArrayDeque<>();
   private List<Entry> handedOut = List.of();
   private @Nullable Delivery delivery;
@@ -75,27 +81,36 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
       accepted += batch.records();
       waiting.add(new Entry(accepted, clock.instant(), batch));
       appended.signalAll();
-      return CompletableFuture.completedStage(new Appended.Accepted());
+      return CompletableFuture.completedStage(
+          new Appended.Accepted(new Receipt(0, Long.toString(accepted))));
     } finally {
       lock.unlock();
     }
   }
 
   @Override
-  public Optional<String> unavailable() {
+  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    throw new UnsupportedOperationException("not built yet");
+  }
+
+  @Override
+  public CompletionStage<Spool.Condition> condition() {
     lock.lock();
     try {
-      return Optional.ofNullable(busy).map(Appended.Busy::reason);
+      return CompletableFuture.completedStage(
+          new Spool.Condition(busy == null ? null : busy.reason(), null, 0, 0));
     } finally {
       lock.unlock();
     }
   }
 
   @Override
-  public Tally tally() {
+  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
     lock.lock();
     try {
-      return new Tally(accepted, records(waiting) + records(handedOut));
+      return new TreeMap<>(
+          Map.of(
+              LocalDate.EPOCH, new Tally(accepted, records(waiting) + records(handedOut), 0, 0)));
     } finally {
       lock.unlock();
     }
@@ -123,7 +138,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience) throws InterruptedException {
+  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
     lock.lockInterruptibly();
     try {
       if (delivery != null) {
@@ -140,7 +155,8 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
       delivery =
           new Delivery(
               "0:" + handedOut.getFirst().id() + ":" + handedOut.getLast().id(),
-              handedOut.stream().map(Entry::batch).toList());
+              handedOut.stream().map(Entry::batch).toList(),
+              false);
       return Optional.of(delivery);
     } finally {
       lock.unlock();
@@ -163,7 +179,12 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
   }
 
   @Override
-  public void settle(Delivery settled) {
+  public void setAside(UUID appendId, String reason) {
+    throw new UnsupportedOperationException("not built yet");
+  }
+
+  @Override
+  public boolean settle(Delivery settled, List<DeadLetter> deadLetters) {
     lock.lock();
     try {
       if (delivery == null || !delivery.token().equals(settled.token())) {
@@ -171,6 +192,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog {
       }
       delivery = null;
       handedOut = List.of();
+      return true;
     } finally {
       lock.unlock();
     }

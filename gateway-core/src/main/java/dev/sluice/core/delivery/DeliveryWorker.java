@@ -6,6 +6,7 @@ import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.DeliveryMeter;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.Portion;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -100,7 +101,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private void deliver(Delivery delivery) throws InterruptedException {
     var start = clock.instant();
-    switch (store.store(delivery.token(), delivery.batches())) {
+    switch (store.store(Portion.of(delivery))) {
       case Outcome.Stored() -> {
         var end = clock.instant();
         deliveries.settle(delivery);
@@ -117,6 +118,9 @@ public final class DeliveryWorker implements AutoCloseable {
         }
       }
       case Outcome.TryLater(var reason) -> postponed(reason);
+      case Outcome.Misshapen(var reason) ->
+          postponed("the tables are not as they should be: " + reason);
+      case Outcome.Corrupt(var appendId, var reason) -> deliveries.setAside(appendId, reason);
       case Outcome.Refused(var reason) -> {
         meter.refused();
         LOG.log(

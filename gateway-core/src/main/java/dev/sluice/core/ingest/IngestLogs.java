@@ -148,7 +148,7 @@ public final class IngestLogs {
         .thenApply(
             appended ->
                 switch (appended) {
-                  case Appended.Accepted() -> {
+                  case Appended.Accepted _ -> {
                     meter.accepted(entrance, good, Duration.between(now, clock.instant()));
                     yield verdict;
                   }
@@ -157,6 +157,8 @@ public final class IngestLogs {
                     meter.turnedAway(entrance, good);
                     yield new Ingested.Busy(retryAfter);
                   }
+                  case Appended.Superseded() ->
+                      throw new IllegalStateException("superseded without a claim");
                 });
   }
 

@@ -1,13 +1,18 @@
 package dev.sluice.core.port;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.UUID;
 
 /**
  * The other end of the {@link Spool}: hands out the oldest unsettled delivery, again and again
  * until it is settled.
+ *
+ * <p>What a delivery is made of is recorded before it is handed out: whoever has it next, after a
+ * failure, a restart or from a dead consumer, has the same batches in the same order.
  *
  * <p>For one thread at a time; the threads of one shard each have their own.
  */
@@ -15,14 +20,37 @@ public interface Deliveries extends AutoCloseable {
 
   /**
    * Waits up to {@code patience} for something to deliver. Blocks, so it is called from a virtual
-   * thread. A delivery that was not settled comes first, of the same batches in the same order.
+   * thread. A delivery that was not settled comes first.
    *
+   * @param gather how long the first entry waits for company at least, when more than usual is
+   *     wanted
    * @throws RuntimeException when the spool is out of reach; asking again later is right
    */
-  Optional<Delivery> next(Duration patience) throws InterruptedException;
+  Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException;
 
-  /** Stored: never handed out again. */
-  void settle(Delivery delivery);
+  /** As above, gathering for as long as usual. */
+  default Optional<Delivery> next(Duration patience) throws InterruptedException {
+    return next(patience, Duration.ZERO);
+  }
+
+  /**
+   * Never handed out again: every record is stored, or among the dead letters, which are kept in
+   * the same step. Settling what another has settled in the meantime changes nothing.
+   *
+   * @return false when there is no room for the dead letters, and nothing was done
+   */
+  boolean settle(Delivery delivery, List<DeadLetter> deadLetters);
+
+  /** Stored, all of it: never handed out again. */
+  default void settle(Delivery delivery) {
+    boolean _ = settle(delivery, List.of());
+  }
+
+  /**
+   * Of the delivery handed out last, the batch that can never be delivered as it is: it stays in
+   * the spool, is counted there, and is passed over from now on.
+   */
+  void setAside(UUID appendId, String reason);
 
   @Override
   void close();
@@ -32,8 +60,9 @@ public interface Deliveries extends AutoCloseable {
    *
    * @param token names this very run of batches; the same run has the same token
    * @param batches oldest first, at least one
+   * @param again whether somebody may have tried to store it before, with whatever success
    */
-  record Delivery(String token, List<LogBatch> batches) {
+  record Delivery(String token, List<LogBatch> batches, boolean again) {
     public Delivery {
       batches = List.copyOf(batches);
       if (batches.isEmpty()) {

@@ -1,9 +1,13 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.Optional;
+import java.util.SortedMap;
 import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Durable waiting room between receiving logs and storing them.
@@ -13,25 +17,51 @@ import java.util.concurrent.CompletionStage;
 public interface Spool {
 
   /**
-   * Appends one batch. The stage completes only once the batch would survive the loss of this
-   * process; clients are answered from that signal alone. Being full or out of reach is an answer,
-   * {@link Appended.Busy}, not an exception. Does not block the calling thread.
+   * Appends one batch, and once: an append whose outcome is not known is tried again under the
+   * batch's own {@link LogBatch#appendId}, which the spool remembers. The stage completes only once
+   * the batch would survive the loss of this process; clients are answered from that signal alone.
+   * Being full or out of reach is an answer, {@link Appended.Busy}, not an exception. Does not
+   * block the calling thread.
    */
   CompletionStage<Appended> append(LogBatch batch);
 
   /**
-   * Why nothing can be appended at the moment; empty when it can. Asks the spool itself, so it
-   * blocks, for a second at most.
+   * What became of records that were appended; asks the spool once, without blocking the calling
+   * thread.
+   *
+   * @param first identity of the first of them
+   * @param records how many, with consecutive identities, all of the entry of {@code receipt}
    */
-  Optional<String> unavailable();
+  CompletionStage<Fate> fate(Receipt receipt, LogId first, int records);
 
-  /** The spool's side of the ledger; blocking. */
-  Tally tally();
+  /**
+   * How the spool is, asked now, within a second or so. A spool out of reach is part of the answer:
+   * the stage does not fail. Does not block the calling thread.
+   */
+  CompletionStage<Condition> condition();
+
+  /**
+   * The spool's side of the ledger by the day of receipt (UTC), for the days from {@code from} on
+   * that have any; blocking.
+   *
+   * @throws RuntimeException when the spool is out of reach
+   */
+  SortedMap<LocalDate, Tally> tally(LocalDate from);
+
+  /** All days together; blocking. */
+  default Tally tally() {
+    return tally(LocalDate.EPOCH).values().stream().reduce(Tally.NONE, Tally::plus);
+  }
+
+  /** Why no durable append is possible at the moment; empty when it is. Blocks. */
+  default Optional<String> unavailable() {
+    return Optional.ofNullable(condition().toCompletableFuture().join().obstacle());
+  }
 
   /** What became of one {@link #append}. */
   sealed interface Appended {
     /** Safe. */
-    record Accepted() implements Appended {}
+    record Accepted(Receipt receipt) implements Appended {}
 
     /**
      * Not taken, or not known to be taken.
@@ -40,13 +70,63 @@ public interface Spool {
      * @param reason for the operator, without any log's content
      */
     record Busy(Duration retryAfter, String reason) implements Appended {}
+
+    /** Not taken: the claim under which it came is no longer its own. */
+    record Superseded() implements Appended {}
   }
 
   /**
-   * Counts of log records over the life of the spool, across restarts.
+   * Where an entry was appended.
+   *
+   * @param shard from 0
+   * @param entry the entry's own name, in the spool's words
+   */
+  record Receipt(int shard, String entry) {}
+
+  /** What is known of appended records. */
+  sealed interface Fate {
+    /** Still in the spool. */
+    record Waiting() implements Fate {}
+
+    /** Settled: all stored but for those that are dead letters. */
+    record Settled(int deadLettered) implements Fate {}
+
+    /** The spool cannot say. */
+    record Unknown(String reason) implements Fate {}
+  }
+
+  /**
+   * @param unavailable why nothing can be appended at the moment; null when it can
+   * @param notDurable why what is appended might be lost with the spool; null when it is safe
+   * @param waiting records appended and not settled, about
+   * @param settled records settled over the life of the spool, from which a rate can be made
+   */
+  record Condition(
+      @Nullable String unavailable, @Nullable String notDurable, long waiting, long settled) {
+
+    /** Why no durable append is possible; null when it is. */
+    public @Nullable String obstacle() {
+      return unavailable != null ? unavailable : notDurable;
+    }
+  }
+
+  /**
+   * Counts of log records of one day, across restarts; each is counted where it lives.
    *
    * @param accepted counted in the atomic step that appends
    * @param inFlight counted from the entries that are there
+   * @param deadLettered counted from the dead letters that are there
+   * @param purged dead letters that a person threw away, counted in the step that did
    */
-  record Tally(long accepted, long inFlight) {}
+  record Tally(long accepted, long inFlight, long deadLettered, long purged) {
+    public static final Tally NONE = new Tally(0, 0, 0, 0);
+
+    public Tally plus(Tally other) {
+      return new Tally(
+          accepted + other.accepted,
+          inFlight + other.inFlight,
+          deadLettered + other.deadLettered,
+          purged + other.purged);
+    }
+  }
 }

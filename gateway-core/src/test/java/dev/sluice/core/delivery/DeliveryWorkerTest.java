@@ -2,6 +2,7 @@ package dev.sluice.core.delivery;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Deliveries;
@@ -10,12 +11,15 @@ import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.LocalDate;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -304,7 +308,7 @@ class DeliveryWorkerTest {
       for (int count : records) {
         batches.add(batch(count, batches.size()));
       }
-      waiting.add(new Delivery(token, batches));
+      waiting.add(new Delivery(token, batches, false));
       notifyAll();
     }
 
@@ -321,7 +325,8 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public synchronized Optional<Delivery> next(Duration patience) throws InterruptedException {
+    public synchronized Optional<Delivery> next(Duration patience, Duration gather)
+        throws InterruptedException {
       if (waiting.isEmpty() && patience.isPositive()) {
         wait(patience.toMillis());
       }
@@ -333,13 +338,19 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public synchronized void settle(Delivery delivery) {
+    public void setAside(UUID appendId, String reason) {
+      note("set aside " + reason);
+    }
+
+    @Override
+    public synchronized boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
       note("settle " + delivery.token());
       if (settleFails) {
         settleFails = false;
         throw new IllegalStateException("cannot settle");
       }
       waiting.remove(delivery);
+      return true;
     }
 
     @Override
@@ -377,8 +388,8 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public Outcome store(String token, List<LogBatch> batches) throws InterruptedException {
-      note("store " + token);
+    public Outcome store(Portion portion) throws InterruptedException {
+      note("store " + portion.token());
       if (held) {
         released.await();
       }
@@ -387,8 +398,13 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public long stored() {
-      return 0;
+    public SortedMap<LocalDate, Long> stored(LocalDate from) {
+      return new TreeMap<>();
+    }
+
+    @Override
+    public Duration pace() {
+      return Duration.ZERO;
     }
   }
 

@@ -10,15 +10,18 @@ import dev.sluice.core.ingest.IngestLogs.Coalescing;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executor;
@@ -466,17 +469,22 @@ class CoalescerTest {
     @Override
     public CompletableFuture<Appended> append(LogBatch batch) {
       look.accept(batch);
-      return CompletableFuture.completedFuture(new Appended.Accepted());
+      return CompletableFuture.completedFuture(new Appended.Accepted(new Spool.Receipt(0, "1")));
     }
 
     @Override
-    public Optional<String> unavailable() {
-      return Optional.empty();
+    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new Fate.Waiting());
     }
 
     @Override
-    public Tally tally() {
-      return new Tally(0, 0);
+    public CompletionStage<Condition> condition() {
+      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    }
+
+    @Override
+    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+      return new TreeMap<>();
     }
   }
 
@@ -500,19 +508,24 @@ class CoalescerTest {
               return new Appended.Busy(Duration.ofSeconds(1), "full");
             }
             kept.add(batch);
-            return new Appended.Accepted();
+            return new Appended.Accepted(new Spool.Receipt(0, "1"));
           },
           executor);
     }
 
     @Override
-    public Optional<String> unavailable() {
-      return Optional.empty();
+    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new Fate.Waiting());
     }
 
     @Override
-    public Tally tally() {
-      return new Tally(0, 0);
+    public CompletionStage<Condition> condition() {
+      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    }
+
+    @Override
+    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+      return new TreeMap<>();
     }
   }
 

@@ -1,10 +1,13 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Spool;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
@@ -34,7 +37,7 @@ final class ScriptedSpool implements Spool {
     var answer = new CompletableFuture<Appended>();
     answers.add(answer);
     if (atOnce) {
-      answer.complete(new Appended.Accepted());
+      answer.complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
     }
     return answer;
   }
@@ -48,16 +51,21 @@ final class ScriptedSpool implements Spool {
   }
 
   void accept(int append) {
-    answer(append).complete(new Appended.Accepted());
+    answer(append).complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
   }
 
   @Override
-  public Optional<String> unavailable() {
-    return Optional.empty();
+  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    return CompletableFuture.completedFuture(new Fate.Waiting());
   }
 
   @Override
-  public Tally tally() {
-    return new Tally(0, 0);
+  public CompletionStage<Condition> condition() {
+    return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+  }
+
+  @Override
+  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    return new TreeMap<>();
   }
 }
