@@ -37,8 +37,8 @@ import org.slf4j.LoggerFactory;
  * #deliveries} made here.
  *
  * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group, beside a hash
- * {@code {prefix:shard}:ledger}. Entries have the fields {@code n}, records, and {@code e}, an
- * {@link Envelope}.
+ * {@code {prefix:shard}:ledger} and a stream {@code {prefix:shard}:dead}. Entries have the fields
+ * {@code n}, records, and {@code e}, an {@link Envelope}.
  *
  * <p>Nothing is asked of Redis before it is needed, so that the application starts without it; once
  * it is back, so is the spool. Safe for use by many threads.

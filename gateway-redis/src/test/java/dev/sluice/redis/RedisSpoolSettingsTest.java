@@ -30,6 +30,7 @@ class RedisSpoolSettingsTest {
     var minute = Duration.ofMinutes(1);
 
     assertRefused("shards", () -> settings(URL, 0, "p", "one", minute, minute));
+    assertRefused("dead-letters", () -> withDeadLetters(0));
     assertRefused("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
     assertRefused("instance", () -> settings(URL, 1, "p", " ", minute, minute));
     assertRefused("claim-idle", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
@@ -56,6 +57,19 @@ class RedisSpoolSettingsTest {
         1,
         claimIdle,
         commandTimeout);
+  }
+
+  private static RedisSpool.Settings withDeadLetters(int deadLetters) {
+    return new RedisSpool.Settings(
+        URL,
+        1,
+        "p",
+        "sluice",
+        "one",
+        RedisDeliveries.Bounds.DEFAULT,
+        deadLetters,
+        Duration.ofMinutes(1),
+        Duration.ofMinutes(1));
   }
 
   private static void assertRefused(String name, Runnable construction) {

@@ -277,7 +277,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
       }
       if (log.records() != 1
           || !log.firstId().equals(letter.log().firstId())
-          || log.receivedNanos() != letter.log().receivedNanos()) {
+          || day(log) != day(letter.log())) {
         throw new IllegalArgumentException("dead letter " + id + " is of another log");
       }
       dead.remove(number(id));
@@ -287,6 +287,10 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
     } finally {
       lock.unlock();
     }
+  }
+
+  private static long day(LogBatch log) {
+    return Math.floorDiv(log.receivedNanos(), Duration.ofDays(1).toNanos());
   }
 
   @Override
