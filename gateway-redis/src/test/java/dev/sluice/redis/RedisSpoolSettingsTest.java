@@ -20,6 +20,7 @@ class RedisSpoolSettingsTest {
                 "sluice",
                 "one",
                 new RedisDeliveries.Bounds(500_000, 134_217_728, Duration.ofSeconds(1)),
+                100_000,
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(5)));
   }
@@ -29,6 +30,7 @@ class RedisSpoolSettingsTest {
     var minute = Duration.ofMinutes(1);
 
     assertRefused("shards", () -> settings(URL, 0, "p", "one", minute, minute));
+    assertRefused("dead-letters", () -> withDeadLetters(0));
     assertRefused("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
     assertRefused("instance", () -> settings(URL, 1, "p", " ", minute, minute));
     assertRefused("claim-idle", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
@@ -52,8 +54,22 @@ class RedisSpoolSettingsTest {
         "sluice",
         instance,
         RedisDeliveries.Bounds.DEFAULT,
+        1,
         claimIdle,
         commandTimeout);
+  }
+
+  private static RedisSpool.Settings withDeadLetters(int deadLetters) {
+    return new RedisSpool.Settings(
+        URL,
+        1,
+        "p",
+        "sluice",
+        "one",
+        RedisDeliveries.Bounds.DEFAULT,
+        deadLetters,
+        Duration.ofMinutes(1),
+        Duration.ofMinutes(1));
   }
 
   private static void assertRefused(String name, Runnable construction) {

@@ -19,6 +19,7 @@ public interface DeadLetters {
    *
    * @param after id of the letter after which to begin; null for the oldest
    * @param limit letters at most, from 1
+   * @throws IllegalArgumentException when {@code after} has not the form of an id
    */
   List<Kept> list(@Nullable String after, int limit);
 
@@ -31,6 +32,8 @@ public interface DeadLetters {
    *
    * @param log what to append; of one record, with the identity and the receipt of the letter's
    * @return whether there was such a letter
+   * @throws IllegalArgumentException when the log is not one record of the letter's identity and
+   *     day of receipt; nothing was done
    */
   boolean replay(String id, LogBatch log);
 
