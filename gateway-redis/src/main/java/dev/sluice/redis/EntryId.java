@@ -10,8 +10,17 @@ import java.nio.charset.StandardCharsets;
 record EntryId(long millis, long sequence) implements Comparable<EntryId> {
 
   static EntryId of(byte[] text) {
-    var id = new String(text, StandardCharsets.US_ASCII);
+    return of(new String(text, StandardCharsets.US_ASCII));
+  }
+
+  /**
+   * @throws IllegalArgumentException when it has not the form of one
+   */
+  static EntryId of(String id) {
     int dash = id.indexOf('-');
+    if (dash < 0) {
+      throw new IllegalArgumentException("an entry's id is two numbers, not " + id);
+    }
     return new EntryId(
         Long.parseUnsignedLong(id, 0, dash, 10),
         Long.parseUnsignedLong(id, dash + 1, id.length(), 10));

@@ -6,12 +6,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/**
- * A delivery in the making.
- *
- * <p>What goes in depends on nothing but the entries and the bounds: read again from the pending
- * list, the same entries make the same delivery.
- */
+/** A delivery in the making. */
 final class Gathering {
   private final RedisDeliveries.Bounds bounds;
   private final List<Entry> entries = new ArrayList<>();
@@ -46,8 +41,8 @@ final class Gathering {
   }
 
   /** Not when it is empty. */
-  EntryId last() {
-    return entries.getLast().id();
+  EntryId first() {
+    return entries.getFirst().id();
   }
 
   List<EntryId> ids() {
@@ -59,7 +54,7 @@ final class Gathering {
    * and end alike and differ between, and two Redis may give out the same ids. A token that is the
    * same for different runs would lose the second of them.
    */
-  Delivery delivery(int shard) {
+  Delivery delivery(int shard, boolean again) {
     long hash =
         Envelope.hashOf(
             () -> entries.stream().map(entry -> entry.batch().appendId()).iterator(),
@@ -73,6 +68,6 @@ final class Gathering {
             + ":"
             + HexFormat.of().toHexDigits(hash);
     List<LogBatch> batches = entries.stream().map(Entry::batch).toList();
-    return new Delivery(token, batches, false);
+    return new Delivery(token, batches, again);
   }
 }

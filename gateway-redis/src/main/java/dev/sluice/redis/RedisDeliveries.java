@@ -1,11 +1,18 @@
 package dev.sluice.redis;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.toSet;
 
 import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Deliveries;
+import io.lettuce.core.Consumer;
+import io.lettuce.core.Limit;
+import io.lettuce.core.Range;
+import io.lettuce.core.StreamMessage;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
+import io.lettuce.core.models.stream.PendingMessage;
 import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
@@ -22,6 +29,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,11 +37,16 @@ import org.slf4j.LoggerFactory;
 /**
  * Deliveries of one shard, as one consumer of its group.
  *
- * <p>What was read and not settled is this consumer's <em>pending list</em>, in Redis. It is read
- * again whenever it may hold something unknown here: at the start, after a delivery that was not
- * settled, after a failure, after taking over from a dead consumer. New entries are read only when
- * it holds nothing to deliver, so that the list is at most one delivery and what was read beyond
- * it, and a delivery handed out again is cut from it as it was before.
+ * <p>What was read and not settled is this consumer's <em>pending list</em>, in Redis. Before a
+ * delivery is handed out, its entries get a <em>mark</em> there, in the place of the number of
+ * times that each was delivered: a random number, too large for a count. Entries of one mark are
+ * one delivery, whoever reads them next and whatever the bounds are then. The count can be written
+ * also when Redis is full, and stays with the entry when another consumer takes over.
+ *
+ * <p>The list is read again whenever it may hold something unknown here: at the start, after a
+ * delivery that was not settled, after a failure, after taking over from a dead consumer. New
+ * entries are read only when it holds nothing to deliver. Entries without a mark were read and
+ * never handed out, or left by a release that knew no marks; deliveries are made of them afresh.
  *
  * <p>An entry that cannot be read stays pending, is passed over, and is counted in {@link
  * #unreadable}: a release that can read it will.
@@ -69,19 +82,39 @@ public final class RedisDeliveries implements Deliveries {
   /** What came of one read; {@code more} when there may be more of the same. */
   private record Page(List<Raw> entries, boolean more) {}
 
-  /** A delivery that is out, and what it was made of. */
+  /**
+   * An entry of the pending list.
+   *
+   * @param mark of its delivery; {@link #NO_MARK} when it is part of none
+   */
+  private record Pending(EntryId id, long mark) {}
+
+  /** What to hand out, once it is recorded. */
+  private record Found(Gathering gathering, long mark, boolean again) {}
+
+  /** A delivery that is out, and what it was made of: an id for each batch. */
   private record HandedOut(Delivery delivery, List<EntryId> ids) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisDeliveries.class);
 
   private static final byte[] NEW = {'>'};
-  private static final byte[] FROM_THE_START = {'0'};
+
+  /** Marks begin where no count of deliveries gets to, and end where Lua still counts exactly. */
+  private static final long MARKS_FROM = 1L << 20;
+
+  private static final long MARKS_TO = 1L << 50;
+  private static final long NO_MARK = 0;
+
+  /** A recorded delivery is what it is. */
+  private static final Bounds NO_BOUNDS = new Bounds(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
 
   /** In one reply; an entry may be larger and then comes alone. */
   private static final byte[] MAX_REPLY_BYTES = number(8 << 20);
 
   /** In one reply: Redis serves nobody else meanwhile. */
-  private static final byte[] MAX_REPLY_ENTRIES = number(256);
+  private static final int MAX_REPLY_ENTRIES = 256;
+
+  private static final int PAGE_OF_PENDING = 1_000;
 
   /** Between two looks for company: while logs trickle in, each look costs a round trip. */
   private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
@@ -108,8 +141,8 @@ public final class RedisDeliveries implements Deliveries {
   private boolean pendingUnknown = true;
   private @Nullable HandedOut handedOut;
 
-  /** Where the delivery ended that was handed out and not settled: so it must end again. */
-  private @Nullable EntryId endOfUnsettled;
+  /** The last entry that was there before the group: another group may have delivered it. */
+  private EntryId beforeGroup = new EntryId(0, 0);
 
   private Instant lookedForDead = Instant.EPOCH;
 
@@ -131,7 +164,6 @@ public final class RedisDeliveries implements Deliveries {
   @Override
   public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
     if (handedOut != null) {
-      endOfUnsettled = handedOut.ids().getLast();
       handedOut = null;
       doubtPending();
     }
@@ -139,13 +171,13 @@ public final class RedisDeliveries implements Deliveries {
     try {
       Optional<Delivery> next;
       try {
-        next = find(patience);
+        next = handOut(patience, gather);
       } catch (SpoolOutOfReach e) {
         if (!String.valueOf(e.getMessage()).contains("NOGROUP")) {
           throw e;
         }
         createGroup();
-        next = find(patience);
+        next = handOut(patience, gather);
       }
       certain = true;
       return next;
@@ -162,10 +194,24 @@ public final class RedisDeliveries implements Deliveries {
     carried.clear();
   }
 
-  private Optional<Delivery> find(Duration patience) throws InterruptedException {
+  private Optional<Delivery> handOut(Duration patience, Duration gather)
+      throws InterruptedException {
+    for (var found = find(patience, gather); found != null; found = find(patience, gather)) {
+      var ids = found.gathering().ids();
+      if (record(found.mark(), ids)) {
+        var delivery = found.gathering().delivery(shard.number(), found.again());
+        handedOut = new HandedOut(delivery, ids);
+        return Optional.of(delivery);
+      }
+      doubtPending(); // another took this one for dead
+    }
+    return Optional.empty();
+  }
+
+  private @Nullable Found find(Duration patience, Duration gather) throws InterruptedException {
     if (pendingUnknown) {
       var pending = fromPending();
-      if (pending.isPresent()) {
+      if (pending != null) {
         return pending;
       }
     }
@@ -173,61 +219,55 @@ public final class RedisDeliveries implements Deliveries {
       lookForDead();
       if (pendingUnknown) {
         var pending = fromPending();
-        if (pending.isPresent()) {
+        if (pending != null) {
           return pending;
         }
       }
     }
-    return fromNew(patience);
+    return fromNew(patience, gather);
   }
 
-  private Optional<Delivery> fromPending() throws InterruptedException {
-    var gathering = new Gathering(settings.bounds());
-    var met = new HashSet<EntryId>();
-    byte[] after = FROM_THE_START;
-    Page page;
-    do {
-      page = read(after);
-      for (var raw : page.entries()) {
-        after = raw.id().text();
-        var entry = readable(raw);
-        if (entry == null) {
-          met.add(raw.id());
-        } else if (endsBefore(raw.id(), gathering) || !gathering.add(entry)) {
-          return handOut(gathering);
-        }
-      }
-    } while (page.more());
-    pendingUnknown = false;
-    unreadable.retainAll(met); // a person may have removed some
+  private @Nullable Found fromPending() throws InterruptedException {
+    var pending = pending();
+    unreadable.retainAll(pending.stream().map(Pending::id).collect(toSet())); // some may be gone
     unreadableCount = unreadable.size();
-    return handOut(gathering);
+    pending.removeIf(entry -> unreadable.contains(entry.id()));
+    while (!pending.isEmpty()) {
+      long mark = pending.getFirst().mark();
+      var gathering = new Gathering(mark == NO_MARK ? settings.bounds() : NO_BOUNDS);
+      fetch(
+          pending.stream().filter(entry -> entry.mark() == mark).map(Pending::id).toList(),
+          gathering);
+      if (!gathering.isEmpty()) {
+        return new Found(gathering, mark == NO_MARK ? newMark() : mark, true);
+      }
+      pending.removeIf(entry -> entry.mark() == mark); // none of these can be delivered
+    }
+    pendingUnknown = false;
+    return null;
   }
 
-  private boolean endsBefore(EntryId id, Gathering gathering) {
-    return endOfUnsettled != null
-        && !gathering.isEmpty()
-        && gathering.last().compareTo(endOfUnsettled) <= 0
-        && id.compareTo(endOfUnsettled) > 0;
+  private static long newMark() {
+    return ThreadLocalRandom.current().nextLong(MARKS_FROM, MARKS_TO);
   }
 
-  private Optional<Delivery> fromNew(Duration patience) throws InterruptedException {
+  private @Nullable Found fromNew(Duration patience, Duration gather) throws InterruptedException {
     var gathering = new Gathering(settings.bounds());
     fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
-      return handOut(gathering); // the dead are looked for with empty hands, under any load
+      return fresh(gathering); // the dead are looked for with empty hands, under any load
     }
     if (gathering.isEmpty()) {
       var first = awaitFirst(patience);
       if (first.entries().isEmpty()) {
-        return Optional.empty();
+        return null;
       }
       take(first, gathering);
     }
     long since = lastRead;
-    long maxAge = settings.bounds().maxAge().toNanos();
+    long maxAge = Math.max(settings.bounds().maxAge().toNanos(), gather.toNanos());
     while (carried.isEmpty() && !gathering.isFull()) {
-      var page = read(NEW);
+      var page = read();
       take(page, gathering);
       if (!page.more()) {
         long left = maxAge - (System.nanoTime() - since);
@@ -237,7 +277,11 @@ public final class RedisDeliveries implements Deliveries {
         Thread.sleep(Duration.ofNanos(Math.min(left, LOOK_AGAIN.toNanos())));
       }
     }
-    return handOut(gathering);
+    return gathering.isEmpty() ? null : fresh(gathering);
+  }
+
+  private Found fresh(Gathering gathering) {
+    return new Found(gathering, newMark(), gathering.first().compareTo(beforeGroup) <= 0);
   }
 
   private void take(Page page, Gathering gathering) {
@@ -257,21 +301,12 @@ public final class RedisDeliveries implements Deliveries {
     }
   }
 
-  private Optional<Delivery> handOut(Gathering gathering) {
-    endOfUnsettled = null;
-    if (gathering.isEmpty()) {
-      return Optional.empty();
-    }
-    var delivery = gathering.delivery(shard.number());
-    handedOut = new HandedOut(delivery, gathering.ids());
-    return Optional.of(delivery);
-  }
-
   /** The entry, or null when there is none to deliver. */
   private @Nullable Entry readable(Raw raw) {
     var id = raw.id();
     if (raw.envelope() == null) {
-      settle(List.of(id)); // deleted from the stream by somebody: there is nothing left to deliver
+      // deleted from the stream by somebody: there is nothing left to deliver
+      boolean _ = settle(List.of(id), 0, List.of());
       return null;
     }
     if (unreadable.contains(id)) {
@@ -280,20 +315,31 @@ public final class RedisDeliveries implements Deliveries {
     try {
       return new Entry(id, Envelope.decode(raw.envelope()));
     } catch (UnreadableEnvelope e) {
-      unreadable.add(id);
-      unreadableCount = unreadable.size();
-      LOG.error(
-          "entry {} of shard {} cannot be read and stays pending: {}",
-          id,
-          shard.number(),
-          e.toString());
+      passOver(id, e.toString());
       return null;
     }
   }
 
+  private void passOver(EntryId id, String reason) {
+    unreadable.add(id);
+    unreadableCount = unreadable.size();
+    LOG.error(
+        "entry {} of shard {} cannot be read and stays pending: {}", id, shard.number(), reason);
+  }
+
   @Override
   public void setAside(UUID appendId, String reason) {
-    throw new UnsupportedOperationException("not built yet");
+    var out = handedOut;
+    var batches = out == null ? List.<LogBatch>of() : out.delivery().batches();
+    for (int i = 0; out != null && i < batches.size(); i++) {
+      if (batches.get(i).appendId().equals(appendId)) {
+        passOver(out.ids().get(i), reason);
+        handedOut = null; // the rest of it is another delivery
+        doubtPending();
+        return;
+      }
+    }
+    throw new IllegalArgumentException("batch " + appendId + " is not handed out");
   }
 
   @Override
@@ -301,24 +347,101 @@ public final class RedisDeliveries implements Deliveries {
     if (handedOut == null || !handedOut.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
     }
-    settle(handedOut.ids());
-    handedOut = null;
-    return true;
+    boolean settled =
+        deadLetters.size() <= settings.deadLetters() // else no need to send them all
+            && settle(handedOut.ids(), delivery.records(), deadLetters);
+    if (settled) {
+      handedOut = null;
+    }
+    return settled;
   }
 
-  private void settle(List<EntryId> ids) {
-    byte[][] arguments = new byte[ids.size() + 1][];
-    arguments[0] = group;
-    for (int i = 0; i < ids.size(); i++) {
-      arguments[i + 1] = ids.get(i).text();
-    }
-    Long _ =
+  private boolean settle(List<EntryId> ids, long records, List<DeadLetter> deadLetters) {
+    var arguments = new ArrayList<byte[]>();
+    arguments.add(group);
+    arguments.add(number(records));
+    arguments.add(number(settings.deadLetters()));
+    arguments.add(number(ids.size()));
+    ids.forEach(id -> arguments.add(id.text()));
+    deadLetters.forEach(letter -> arguments.addAll(RedisDeadLetters.fields(letter)));
+    Long settled =
         connection.callToTheEnd(
             settings.commandTimeout(),
-            redis -> Script.SETTLE.run(redis, new byte[][] {shard.stream()}, arguments));
+            redis ->
+                Script.SETTLE.run(
+                    redis,
+                    new byte[][] {shard.stream(), shard.ledger(), shard.dead()},
+                    arguments.toArray(byte[][]::new)));
+    return settled == 1;
   }
 
-  private Page read(byte[] after) throws InterruptedException {
+  private boolean record(long mark, List<EntryId> ids) throws InterruptedException {
+    var arguments = new ArrayList<byte[]>();
+    arguments.add(group);
+    arguments.add(consumer);
+    arguments.add(number(mark));
+    ids.forEach(id -> arguments.add(id.text()));
+    Long recorded =
+        connection.call(
+            settings.commandTimeout(),
+            redis ->
+                Script.RECORD.run(
+                    redis, new byte[][] {shard.stream()}, arguments.toArray(byte[][]::new)));
+    return recorded == 1;
+  }
+
+  private List<Pending> pending() throws InterruptedException {
+    var pending = new ArrayList<Pending>();
+    var of = Consumer.from(group, consumer);
+    List<PendingMessage> page;
+    do {
+      Range<String> rest =
+          pending.isEmpty()
+              ? Range.unbounded()
+              : Range.from(
+                  Range.Boundary.excluding(pending.getLast().id().toString()),
+                  Range.Boundary.unbounded());
+      page =
+          connection.call(
+              settings.commandTimeout(),
+              redis ->
+                  redis
+                      .async()
+                      .xpending(shard.stream(), of, rest, Limit.from(PAGE_OF_PENDING))
+                      .toCompletableFuture());
+      for (var entry : page) {
+        long count = entry.getRedeliveryCount();
+        pending.add(new Pending(EntryId.of(entry.getId()), count < MARKS_FROM ? NO_MARK : count));
+      }
+    } while (page.size() == PAGE_OF_PENDING);
+    return pending;
+  }
+
+  /** Reads entries into the gathering, in their order, until it takes no more. */
+  private void fetch(List<EntryId> ids, Gathering gathering) throws InterruptedException {
+    int next = 0;
+    while (next < ids.size()) {
+      var arguments = new ArrayList<byte[]>();
+      arguments.add(MAX_REPLY_BYTES);
+      ids.subList(next, Math.min(next + MAX_REPLY_ENTRIES, ids.size()))
+          .forEach(id -> arguments.add(id.text()));
+      List<Object> envelopes =
+          connection.call(
+              settings.commandTimeout(),
+              redis ->
+                  Script.FETCH.run(
+                      redis, new byte[][] {shard.stream()}, arguments.toArray(byte[][]::new)));
+      for (var envelope : envelopes) {
+        var entry = readable(new Raw(ids.get(next++), (byte[]) envelope));
+        if (entry != null && !gathering.add(entry)) {
+          return;
+        }
+      }
+    }
+  }
+
+  /** Of the new entries as many as come in one reply. */
+  private Page read() throws InterruptedException {
     List<Object> reply =
         connection.call(
             settings.commandTimeout(),
@@ -328,9 +451,8 @@ public final class RedisDeliveries implements Deliveries {
                     new byte[][] {shard.stream()},
                     group,
                     consumer,
-                    after,
                     MAX_REPLY_BYTES,
-                    MAX_REPLY_ENTRIES));
+                    number(MAX_REPLY_ENTRIES)));
     var entries = new ArrayList<Raw>();
     for (int i = 1; i < reply.size(); i += 2) {
       entries.add(new Raw(EntryId.of((byte[]) reply.get(i)), (byte[]) reply.get(i + 1)));
@@ -342,7 +464,7 @@ public final class RedisDeliveries implements Deliveries {
   private Page awaitFirst(Duration patience) throws InterruptedException {
     var block = patience.compareTo(settings.claimIdle()) < 0 ? patience : settings.claimIdle();
     if (block.toMillis() == 0) { // to Redis zero means for ever
-      return read(NEW);
+      return read();
     }
     List<Object> reply =
         connection.call(
@@ -423,7 +545,6 @@ public final class RedisDeliveries implements Deliveries {
   private void createGroup() throws InterruptedException {
     LOG.info("creating consumer group {} of shard {}", settings.group(), shard.number());
     doubtPending();
-    endOfUnsettled = null;
     try {
       String _ = connection.call(settings.commandTimeout(), this::createGroup);
     } catch (SpoolOutOfReach e) {
@@ -431,6 +552,15 @@ public final class RedisDeliveries implements Deliveries {
         throw e;
       }
     }
+    List<StreamMessage<byte[], byte[]>> last =
+        connection.call(
+            settings.commandTimeout(),
+            redis ->
+                redis
+                    .async()
+                    .xrevrange(shard.stream(), Range.unbounded(), Limit.from(1))
+                    .toCompletableFuture());
+    last.forEach(entry -> beforeGroup = EntryId.of(entry.getId()));
   }
 
   private CompletableFuture<String> createGroup(StatefulRedisConnection<byte[], byte[]> redis) {

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DeadLetters;
 import dev.sluice.core.port.Spool;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
@@ -55,6 +56,8 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
    * @param instance this process among the consumers of the group; the same after a restart where
    *     possible, so that what was under way goes on at once
    * @param bounds of one delivery
+   * @param deadLetters that each shard keeps at most, at least 1; deliveries with more refused
+   *     records wait
    * @param claimIdle when a silent consumer counts as dead and its entries are taken over; longer
    *     than the store ever takes with one delivery
    * @param commandTimeout how long Redis may take for one answer
@@ -66,12 +69,16 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
       String group,
       String instance,
       RedisDeliveries.Bounds bounds,
+      int deadLetters,
       Duration claimIdle,
       Duration commandTimeout) {
 
     public Settings {
       if (shards < 1) {
         throw new IllegalArgumentException("shards is " + shards + ", must be positive");
+      }
+      if (deadLetters < 1) {
+        throw new IllegalArgumentException("dead-letters is " + deadLetters + ", must be positive");
       }
       requireName("prefix", prefix);
       requireName("group", group);
@@ -95,6 +102,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
           "sluice",
           instance,
           RedisDeliveries.Bounds.DEFAULT,
+          100_000,
           Duration.ofMinutes(2),
           Duration.ofSeconds(5));
     }
@@ -115,8 +123,9 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
     /** Without the url, which may hold a password. */
     @Override
     public String toString() {
-      return "Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, claimIdle=%s, commandTimeout=%s]"
-          .formatted(shards, prefix, group, instance, bounds, claimIdle, commandTimeout);
+      return "Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d, claimIdle=%s, commandTimeout=%s]"
+          .formatted(
+              shards, prefix, group, instance, bounds, deadLetters, claimIdle, commandTimeout);
     }
   }
 
@@ -220,6 +229,11 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
    */
   public RedisDeliveries deliveries(int shard) {
     return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri), clock);
+  }
+
+  /** The dead letters of all shards, with a connection of their own that is made when needed. */
+  public DeadLetters deadLetters() {
+    return new RedisDeadLetters(settings, shards, new Connection(client, uri));
   }
 
   @Override

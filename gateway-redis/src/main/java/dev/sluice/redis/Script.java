@@ -17,7 +17,11 @@ import java.util.concurrent.CompletableFuture;
 enum Script {
   APPEND(ScriptOutputType.VALUE),
   READ(ScriptOutputType.MULTI),
+  FETCH(ScriptOutputType.MULTI),
+  RECORD(ScriptOutputType.INTEGER),
   SETTLE(ScriptOutputType.INTEGER),
+  REPLAY(ScriptOutputType.INTEGER),
+  PURGE(ScriptOutputType.INTEGER),
   CLAIM(ScriptOutputType.MULTI),
   TALLY(ScriptOutputType.MULTI),
   DEPTH(ScriptOutputType.MULTI);

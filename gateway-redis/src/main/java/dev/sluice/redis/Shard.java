@@ -11,7 +11,7 @@ import java.util.stream.IntStream;
  *
  * <p>The arrays are shared and never changed.
  */
-record Shard(int number, byte[] stream, byte[] ledger) {
+record Shard(int number, byte[] stream, byte[] ledger, byte[] dead) {
 
   static List<Shard> all(String prefix, int count) {
     return IntStream.range(0, count)
@@ -20,7 +20,8 @@ record Shard(int number, byte[] stream, byte[] ledger) {
                 new Shard(
                     i,
                     "{%s:%d}:logs".formatted(prefix, i).getBytes(UTF_8),
-                    "{%s:%d}:ledger".formatted(prefix, i).getBytes(UTF_8)))
+                    "{%s:%d}:ledger".formatted(prefix, i).getBytes(UTF_8),
+                    "{%s:%d}:dead".formatted(prefix, i).getBytes(UTF_8)))
         .toList();
   }
 }

@@ -3,8 +3,8 @@
 -- Returns the number of entries taken over, the consumer they come from, and how many are pending
 -- for this consumer then.
 --
--- All of one consumer's entries and of one only: they were one delivery, possibly stored but not
--- settled, and must come again as the same delivery. XAUTOCLAIM would mix the dead.
+-- All of one consumer's entries, however long each has been pending: some of a delivery without the
+-- others would be another delivery. JUSTID keeps the marks by which they belong together.
 local idle = tonumber(ARGV[3])
 
 -- Shows that this consumer is alive: up to Redis 7.0 a blocked read that finds nothing does not. No
@@ -23,9 +23,8 @@ for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
   elseif other.idle >= idle and other.pending > 0 and claimed == 0 then
     from = other.name
     repeat
-      local pending = redis.call(
-        'XPENDING', KEYS[1], ARGV[1], 'IDLE', idle, '-', '+', 1000, from)
-      local claim = { 'XCLAIM', KEYS[1], ARGV[1], ARGV[2], idle }
+      local pending = redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1000, from)
+      local claim = { 'XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0 }
       for _, entry in ipairs(pending) do
         claim[#claim + 1] = entry[1]
       end

@@ -34,7 +34,7 @@ class GatheringTest {
     var other = new Gathering(BOUNDS);
     other.add(new Entry(new EntryId(1, 0), batches.get(1)));
 
-    assertThat(one.delivery(0).token()).isNotEqualTo(other.delivery(0).token());
+    assertThat(one.delivery(0, false).token()).isNotEqualTo(other.delivery(0, false).token());
   }
 
   @Test
@@ -80,6 +80,6 @@ class GatheringTest {
     for (int i : chosen) {
       gathering.add(new Entry(new EntryId(1, i), batches.get(i)));
     }
-    return gathering.delivery(0).token();
+    return gathering.delivery(0, false).token();
   }
 }

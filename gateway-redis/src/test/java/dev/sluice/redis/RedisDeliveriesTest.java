@@ -181,7 +181,6 @@ class RedisDeliveriesTest {
                 new byte[][] {keys.stream()},
                 bytes("sluice"),
                 bytes("one"),
-                bytes(">"),
                 bytes("10000"),
                 bytes("256"))
             .get();
@@ -469,6 +468,7 @@ class RedisDeliveriesTest {
                 settings.group(),
                 settings.instance(),
                 BOUNDS,
+                settings.deadLetters(),
                 settings.claimIdle(),
                 settings.commandTimeout()),
             InstantSource.system());

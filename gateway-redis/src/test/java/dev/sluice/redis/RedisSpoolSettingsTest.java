@@ -20,6 +20,7 @@ class RedisSpoolSettingsTest {
                 "sluice",
                 "one",
                 new RedisDeliveries.Bounds(500_000, 134_217_728, Duration.ofSeconds(1)),
+                100_000,
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(5)));
   }
@@ -52,6 +53,7 @@ class RedisSpoolSettingsTest {
         "sluice",
         instance,
         RedisDeliveries.Bounds.DEFAULT,
+        1,
         claimIdle,
         commandTimeout);
   }

@@ -100,6 +100,7 @@ class RedisTroubleTest {
             "sluice",
             "one",
             BOUNDS,
+            3,
             Duration.ofMinutes(2),
             Duration.ofMinutes(1));
     try (var patient = new RedisSpool(settings, InstantSource.system())) {
@@ -242,6 +243,7 @@ class RedisTroubleTest {
             "hasty",
             "one",
             BOUNDS,
+            3,
             Duration.ofMinutes(2),
             Duration.ofMillis(300));
     try (var hasty = new RedisSpool(settings, InstantSource.system())) {

@@ -13,6 +13,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxAge how long the first entry of a batch waits for more
  * @param firstPause pause after a first failure; it doubles
  * @param longestPause longest pause between two tries
+ * @param deadLetters records refused by the store that each shard keeps at most; deliveries with
+ *     more of them wait
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
@@ -20,7 +22,8 @@ record DeliveryProperties(
     @DefaultValue("256MB") DataSize maxBytes,
     @DefaultValue("1s") Duration maxAge,
     @DefaultValue("200ms") Duration firstPause,
-    @DefaultValue("15s") Duration longestPause) {
+    @DefaultValue("15s") Duration longestPause,
+    @DefaultValue("100000") int deadLetters) {
 
   DeliveryProperties {
     Setting.requirePositive("sluice.delivery.max-records", maxRecords);
@@ -28,5 +31,6 @@ record DeliveryProperties(
     Setting.requirePositive("sluice.delivery.max-age", maxAge);
     Setting.requirePositive("sluice.delivery.first-pause", firstPause);
     Setting.requirePositive("sluice.delivery.longest-pause", longestPause);
+    Setting.requirePositive("sluice.delivery.dead-letters", deadLetters);
   }
 }

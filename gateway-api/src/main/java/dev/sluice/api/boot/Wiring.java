@@ -94,6 +94,7 @@ class Wiring {
             instance(sluice, environment),
             new RedisDeliveries.Bounds(
                 delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
+            delivery.deadLetters(),
             redis.claimIdle(),
             redis.timeout()),
         clock);

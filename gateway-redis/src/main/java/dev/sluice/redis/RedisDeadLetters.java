@@ -1,0 +1,251 @@
+package dev.sluice.redis;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DeadLetters;
+import io.lettuce.core.Limit;
+import io.lettuce.core.Range;
+import io.lettuce.core.Range.Boundary;
+import io.lettuce.core.StreamMessage;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Dead letters, a stream {@code {prefix:shard}:dead} for each shard. Entries have the fields {@code
+ * i}, the log's id in hexadecimal, {@code d}, the day of its receipt as days since 1970 in UTC,
+ * {@code r}, the reason, {@code a}, when it was given up in Unix milliseconds, and {@code e}, an
+ * {@link Envelope}. They are added by {@link Script#SETTLE}.
+ *
+ * <p>A letter that this release cannot read is left out of the list, and named in the log.
+ */
+final class RedisDeadLetters implements DeadLetters {
+
+  /** A letter's place: by Redis's time, then by shard. */
+  private record Place(EntryId entry, int shard) implements Comparable<Place> {
+    private static final Comparator<Place> ORDER =
+        Comparator.comparing(Place::entry).thenComparing(Place::shard);
+
+    /**
+     * @throws IllegalArgumentException when it has not the form of one
+     */
+    static Place of(String id) {
+      int dash = id.indexOf('-');
+      return new Place(EntryId.of(id.substring(dash + 1)), Integer.parseInt(id, 0, dash, 10));
+    }
+
+    @Override
+    public int compareTo(Place other) {
+      return ORDER.compare(this, other);
+    }
+
+    @Override
+    public String toString() {
+      return shard + "-" + entry;
+    }
+  }
+
+  private record Found(Place place, DeadLetter letter) {
+    Kept kept() {
+      return new Kept(place.toString(), letter);
+    }
+  }
+
+  private static final Logger LOG = LoggerFactory.getLogger(RedisDeadLetters.class);
+  private static final long NANOS_OF_DAY = Duration.ofDays(1).toNanos();
+
+  /** In one reply: a letter may be a large log. */
+  private static final int PAGE = 64;
+
+  private final RedisSpool.Settings settings;
+  private final List<Shard> shards;
+  private final Connection connection;
+
+  RedisDeadLetters(RedisSpool.Settings settings, List<Shard> shards, Connection connection) {
+    this.settings = settings;
+    this.shards = shards;
+    this.connection = connection;
+  }
+
+  /** What {@link Script#SETTLE} keeps of a letter. */
+  static List<byte[]> fields(DeadLetter letter) {
+    var log = letter.log();
+    return List.of(
+        logId(log),
+        day(log),
+        letter.reason().getBytes(UTF_8),
+        Long.toString(letter.at().toEpochMilli()).getBytes(US_ASCII),
+        Envelope.encode(log));
+  }
+
+  private static byte[] logId(LogBatch log) {
+    return log.firstId().toHex().getBytes(US_ASCII);
+  }
+
+  private static byte[] day(LogBatch log) {
+    return Long.toString(Math.floorDiv(log.receivedNanos(), NANOS_OF_DAY)).getBytes(US_ASCII);
+  }
+
+  /**
+   * @throws IllegalArgumentException when {@code after} is no id of a letter
+   */
+  @Override
+  public List<Kept> list(@Nullable String after, int limit) {
+    var from = after == null ? null : Place.of(after);
+    return shards.stream()
+        .flatMap(shard -> list(shard, from, limit).stream())
+        .sorted(Comparator.comparing(Found::place))
+        .limit(limit)
+        .map(Found::kept)
+        .toList();
+  }
+
+  private List<Found> list(Shard shard, @Nullable Place after, int limit) {
+    var found = new ArrayList<Found>();
+    var from = beginning(shard, after);
+    int page = Math.min(limit, PAGE);
+    List<StreamMessage<byte[], byte[]>> entries;
+    do {
+      entries = range(shard, Range.from(from, Boundary.unbounded()), page);
+      for (var entry : entries) {
+        read(shard, entry).ifPresent(found::add);
+        from = Boundary.excluding(entry.getId());
+      }
+    } while (entries.size() == page && found.size() < limit);
+    return found;
+  }
+
+  private static Boundary<String> beginning(Shard shard, @Nullable Place after) {
+    if (after == null) {
+      return Boundary.unbounded();
+    }
+    var entry = after.entry().toString();
+    return shard.number() > after.shard() ? Boundary.including(entry) : Boundary.excluding(entry);
+  }
+
+  @Override
+  public Optional<Kept> find(String id) {
+    return place(id)
+        .flatMap(
+            place -> {
+              var shard = shards.get(place.shard());
+              var entry = place.entry().toString();
+              return range(shard, Range.create(entry, entry), 1).stream()
+                  .findFirst()
+                  .flatMap(found -> read(shard, found));
+            })
+        .map(Found::kept);
+  }
+
+  /** Empty when no letter can have that id. */
+  private Optional<Place> place(String id) {
+    try {
+      return Optional.of(Place.of(id))
+          .filter(place -> place.shard() >= 0 && place.shard() < shards.size());
+    } catch (IllegalArgumentException _) {
+      return Optional.empty();
+    }
+  }
+
+  private List<StreamMessage<byte[], byte[]>> range(Shard shard, Range<String> range, int limit) {
+    return connection.callToTheEnd(
+        settings.commandTimeout(),
+        redis ->
+            redis.async().xrange(shard.dead(), range, Limit.from(limit)).toCompletableFuture());
+  }
+
+  private static Optional<Found> read(Shard shard, StreamMessage<byte[], byte[]> entry) {
+    var place = new Place(EntryId.of(entry.getId()), shard.number());
+    try {
+      var log = Envelope.decode(field(entry, 'e'));
+      var reason = new String(field(entry, 'r'), UTF_8);
+      long at = Long.parseLong(new String(field(entry, 'a'), US_ASCII));
+      return Optional.of(new Found(place, new DeadLetter(log, reason, Instant.ofEpochMilli(at))));
+    } catch (UnreadableEnvelope | IllegalArgumentException e) {
+      LOG.error("dead letter {} cannot be read and is left out: {}", place, e.toString());
+      return Optional.empty();
+    }
+  }
+
+  /** Empty when there is no such field. */
+  private static byte[] field(StreamMessage<byte[], byte[]> entry, char name) {
+    for (var field : entry.getBody().entrySet()) {
+      if (field.getKey().length == 1 && field.getKey()[0] == name) {
+        return field.getValue();
+      }
+    }
+    return new byte[0];
+  }
+
+  /**
+   * @throws IllegalArgumentException when the log is not one record of the letter's identity and
+   *     day of receipt
+   */
+  @Override
+  public boolean replay(String id, LogBatch log) {
+    if (log.records() != 1) {
+      throw new IllegalArgumentException("a dead letter of " + log.records() + " records");
+    }
+    long replayed =
+        place(id)
+            .map(
+                place -> {
+                  var shard = shards.get(place.shard());
+                  return run(
+                      Script.REPLAY,
+                      new byte[][] {shard.dead(), shard.stream()},
+                      place.entry().text(),
+                      logId(log),
+                      day(log),
+                      Envelope.encode(log));
+                })
+            .orElse(0L);
+    if (replayed < 0) {
+      throw new IllegalArgumentException(
+          "dead letter %s is of another log than %s, or of another day"
+              .formatted(id, log.firstId().toHex()));
+    }
+    return replayed == 1;
+  }
+
+  @Override
+  public boolean purge(String id) {
+    return place(id)
+        .map(
+            place -> {
+              var shard = shards.get(place.shard());
+              return run(
+                  Script.PURGE, new byte[][] {shard.dead(), shard.ledger()}, place.entry().text());
+            })
+        .filter(purged -> purged == 1)
+        .isPresent();
+  }
+
+  private long run(Script script, byte[][] keys, byte[]... arguments) {
+    Long done =
+        connection.callToTheEnd(
+            settings.commandTimeout(), redis -> script.run(redis, keys, arguments));
+    return done;
+  }
+
+  @Override
+  public Room room() {
+    long letters = 0;
+    for (var shard : shards) {
+      letters +=
+          connection.callToTheEnd(
+              settings.commandTimeout(),
+              redis -> redis.async().xlen(shard.dead()).toCompletableFuture());
+    }
+    return new Room(letters, (long) settings.deadLetters() * shards.size());
+  }
+}
