@@ -15,8 +15,8 @@ import org.springframework.util.unit.DataSize;
  * @param longestPause longest pause between two tries
  * @param deadLetters records refused by the store that each shard keeps at most; deliveries with
  *     more of them wait
- * @param maxRefused refused records in one batch that become dead letters; when there are more, it is
- *     the table that is wrong, and delivery waits
+ * @param maxRefused refused records in one batch that become dead letters; when there are more, it
+ *     is the table that is wrong, and delivery waits
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(

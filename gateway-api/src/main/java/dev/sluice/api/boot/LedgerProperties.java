@@ -18,7 +18,8 @@ record LedgerProperties(
   LedgerProperties {
     Setting.requirePositive("sluice.ledger.interval", interval);
     if (window.toDays() < 1) {
-      throw new IllegalArgumentException("sluice.ledger.window must be a day or more, is " + window);
+      throw new IllegalArgumentException(
+          "sluice.ledger.window must be a day or more, is " + window);
     }
   }
 }

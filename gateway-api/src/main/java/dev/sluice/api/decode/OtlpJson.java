@@ -43,8 +43,7 @@ public final class OtlpJson {
     CONTAINER
   }
 
-  record Field(
-      String name, int number, Kind kind, boolean repeated, @Nullable Message message) {}
+  record Field(String name, int number, Kind kind, boolean repeated, @Nullable Message message) {}
 
   static final class Message {
     private final Map<String, Field> fields = new HashMap<>();

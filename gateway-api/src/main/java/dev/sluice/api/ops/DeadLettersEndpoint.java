@@ -6,7 +6,6 @@ import com.fasterxml.jackson.annotation.JsonRawValue;
 import dev.sluice.api.decode.OtlpJson;
 import dev.sluice.api.decode.OtlpJsonText;
 import dev.sluice.api.decode.Undecodable;
-import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.AnyValueText;
@@ -310,9 +309,7 @@ public final class DeadLettersEndpoint {
   private static String service(OtlpRecord record) {
     var attributes = record.resource().attributes();
     for (int i = 0; i < attributes.size(); i++) {
-      var key =
-          new String(
-              record.bytes(), attributes.keyOffset(i), attributes.keyLength(i), UTF_8);
+      var key = new String(record.bytes(), attributes.keyOffset(i), attributes.keyLength(i), UTF_8);
       if (key.equals("service.name")) {
         var out = new ByteOutput(32);
         AnyValueText.append(attributes.value(i), record.bytes(), out);

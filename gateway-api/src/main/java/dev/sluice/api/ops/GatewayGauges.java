@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * What is asked for when Prometheus comes by: how deep the spool is and how fast it drains, how full
- * the memory and the dead letters are.
+ * What is asked for when Prometheus comes by: how deep the spool is and how fast it drains, how
+ * full the memory and the dead letters are.
  */
 public final class GatewayGauges implements MeterBinder {
   private final Backlog backlog;
@@ -23,8 +23,7 @@ public final class GatewayGauges implements MeterBinder {
   private final MemoryBudget budget;
   private final AtomicLong mostSettled = new AtomicLong();
 
-  public GatewayGauges(
-      Backlog backlog, Spool spool, DeadLetters deadLetters, MemoryBudget budget) {
+  public GatewayGauges(Backlog backlog, Spool spool, DeadLetters deadLetters, MemoryBudget budget) {
     this.backlog = backlog;
     this.spool = spool;
     this.deadLetters = deadLetters;

@@ -65,8 +65,7 @@ class OtlpJsonTextTest {
             .setBody(AnyValue.newBuilder().setStringValue("first"))
             .setSeverityText("INFO")
             .build();
-    var second =
-        LogRecord.newBuilder().setBody(AnyValue.newBuilder().setBoolValue(true)).build();
+    var second = LogRecord.newBuilder().setBody(AnyValue.newBuilder().setBoolValue(true)).build();
     var log = new ByteArrayOutputStream();
     first.writeTo(log);
     second.writeTo(log);
@@ -89,7 +88,8 @@ class OtlpJsonTextTest {
             .build()
             .toByteArray();
 
-    assertThat(read(OtlpJsonText.of(scattered))).isEqualTo(ExportLogsServiceRequest.parseFrom(bytes));
+    assertThat(read(OtlpJsonText.of(scattered)))
+        .isEqualTo(ExportLogsServiceRequest.parseFrom(bytes));
   }
 
   @Test
