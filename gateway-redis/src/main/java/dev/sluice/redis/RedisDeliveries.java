@@ -9,12 +9,10 @@ import dev.sluice.core.port.Deliveries;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
-import io.lettuce.core.StreamMessage;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
 import io.lettuce.core.models.stream.PendingMessage;
 import io.lettuce.core.output.NestedMultiOutput;
-import io.lettuce.core.output.StatusOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.time.Duration;
@@ -545,36 +543,11 @@ public final class RedisDeliveries implements Deliveries {
   private void createGroup() throws InterruptedException {
     LOG.info("creating consumer group {} of shard {}", settings.group(), shard.number());
     doubtPending();
-    try {
-      String _ = connection.call(settings.commandTimeout(), this::createGroup);
-    } catch (SpoolOutOfReach e) {
-      if (!String.valueOf(e.getMessage()).contains("BUSYGROUP")) { // another was faster
-        throw e;
-      }
-    }
-    List<StreamMessage<byte[], byte[]>> last =
+    byte[] last =
         connection.call(
             settings.commandTimeout(),
-            redis ->
-                redis
-                    .async()
-                    .xrevrange(shard.stream(), Range.unbounded(), Limit.from(1))
-                    .toCompletableFuture());
-    last.forEach(entry -> beforeGroup = EntryId.of(entry.getId()));
-  }
-
-  private CompletableFuture<String> createGroup(StatefulRedisConnection<byte[], byte[]> redis) {
-    var arguments =
-        new CommandArgs<>(ByteArrayCodec.INSTANCE)
-            .add("CREATE")
-            .add(shard.stream())
-            .add(group)
-            .add("0")
-            .add("MKSTREAM");
-    return redis
-        .async()
-        .dispatch(CommandType.XGROUP, new StatusOutput<>(ByteArrayCodec.INSTANCE), arguments)
-        .toCompletableFuture();
+            redis -> Script.GROUP.run(redis, new byte[][] {shard.stream()}, group));
+    beforeGroup = EntryId.of(last);
   }
 
   private static byte[] number(long value) {

@@ -16,6 +16,7 @@ import java.util.concurrent.CompletableFuture;
 /** The Lua steps: each is atomic in Redis. Sent by digest, in full when Redis has forgotten it. */
 enum Script {
   APPEND(ScriptOutputType.VALUE),
+  GROUP(ScriptOutputType.VALUE),
   READ(ScriptOutputType.MULTI),
   FETCH(ScriptOutputType.MULTI),
   RECORD(ScriptOutputType.INTEGER),

@@ -50,6 +50,14 @@ final class Keys implements AutoCloseable {
     return bytes("{" + prefix + ":0}:logs");
   }
 
+  byte[] ledger() {
+    return bytes("{" + prefix + ":0}:ledger");
+  }
+
+  byte[] dead() {
+    return bytes("{" + prefix + ":0}:dead");
+  }
+
   long streamLength() {
     return redis().xlen(stream());
   }
@@ -58,13 +66,26 @@ final class Keys implements AutoCloseable {
     return redis().xpending(stream(), bytes("sluice")).getCount();
   }
 
+  /** Redis has less memory than it uses, until this is closed. */
+  Full full() {
+    var limit = redis().configGet("maxmemory").get("maxmemory");
+    redis().configSet("maxmemory", "1000000");
+    return () -> redis().configSet("maxmemory", limit);
+  }
+
+  /** Closing makes room. */
+  interface Full extends AutoCloseable {
+    @Override
+    void close();
+  }
+
   static byte[] bytes(String text) {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
   @Override
   public void close() {
-    redis().del(stream(), bytes("{" + prefix + ":0}:ledger"));
+    redis().del(stream(), ledger(), dead());
     client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
   }
 }

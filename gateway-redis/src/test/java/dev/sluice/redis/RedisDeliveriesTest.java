@@ -5,6 +5,7 @@ import static dev.sluice.testkit.SpoolContract.assertSame;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Deliveries.Delivery;
@@ -13,6 +14,7 @@ import dev.sluice.core.port.Spool.Tally;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.Range;
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.XReadArgs;
 import io.lettuce.core.XReadArgs.StreamOffset;
 import java.time.Duration;
@@ -21,6 +23,7 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.FutureTask;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -189,6 +192,203 @@ class RedisDeliveriesTest {
     assertThat(reply.getFirst()).isEqualTo(1L);
   }
 
+  /** What was recorded wins over what would be gathered now. */
+  @Test
+  void next_boundsChangedSince_isTheSameDeliveryAgain() throws Exception {
+    append(LogBatches.some(6, 300));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+
+    var smaller = restartedWith(new RedisDeliveries.Bounds(1, 1, Duration.ZERO));
+    var second = smaller.next(PATIENCE).orElseThrow();
+    var larger = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+    var third = larger.next(PATIENCE).orElseThrow();
+
+    assertThat(first.batches()).hasSize(3);
+    assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
+    assertSame(second.batches(), first.batches());
+    larger.settle(third);
+    assertThat(larger.next(PATIENCE).orElseThrow().batches()).hasSize(3);
+  }
+
+  /** More than a page of the pending list, and more than Lua's unpack takes at once. */
+  @Test
+  void next_thousandsOfEntriesUnsettled_areTheSameDeliveryAgainAndForAnHeir() throws Exception {
+    var bounds = new RedisDeliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50));
+    var dead = keys.spool(keys.settings("dead", bounds, IDLE));
+    others.add(dead);
+    append(LogBatches.some(3_000, 1));
+    var consumer = dead.deliveries(0);
+    var first = consumer.next(PATIENCE).orElseThrow();
+    var again = consumer.next(PATIENCE).orElseThrow();
+    dead.close();
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+
+    var taken = awaitNext(heir);
+
+    assertThat(first.batches()).hasSize(3_000);
+    assertThat(again.token()).isEqualTo(first.token());
+    assertThat(taken.token()).isEqualTo(first.token());
+    assertThat(taken.again()).isTrue();
+    assertSame(taken.batches(), first.batches());
+  }
+
+  /** As an earlier release leaves it: pending, with a count of deliveries. */
+  @Test
+  void next_pendingWithoutAMark_isGatheredWithinTheBoundsAndRecorded() throws Exception {
+    append(LogBatches.some(5, 300));
+    readAs("one", 5);
+
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    var again = restartedWith(RedisDeliveries.Bounds.DEFAULT).next(PATIENCE).orElseThrow();
+
+    assertThat(first.batches()).hasSize(3);
+    assertThat(first.again()).isTrue();
+    assertThat(again.token()).isEqualTo(first.token());
+  }
+
+  @Test
+  void next_redisFull_isRecordedAndHandedOutAgainTheSame() throws Exception {
+    var batches = LogBatches.some(6, 300);
+    append(batches);
+    try (var _ = keys.full()) {
+      assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isInstanceOf(Appended.Busy.class);
+
+      var first = deliveries.next(PATIENCE).orElseThrow();
+      var again = deliveries.next(PATIENCE).orElseThrow();
+      var restarted = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+      var afterRestart = restarted.next(PATIENCE).orElseThrow();
+      restarted.settle(afterRestart);
+      restarted.settle(restarted.next(PATIENCE).orElseThrow());
+
+      assertThat(first.batches()).hasSize(3);
+      assertThat(List.of(again.token(), afterRestart.token())).containsOnly(first.token());
+      assertSame(afterRestart.batches(), batches.subList(0, 3));
+      assertThat(keys.streamLength()).isZero();
+      assertThat(keys.pending()).isZero();
+    }
+  }
+
+  /**
+   * The one that was taken for dead goes on: both have the delivery, and one effect comes of it.
+   */
+  @Test
+  void settle_takenOverMeanwhile_hasOneEffectWhoeverIsFirst() throws Exception {
+    append(LogBatches.some(3, 300));
+    var slow = spoolOf("slow", Duration.ofMinutes(2)).deliveries(0);
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+    var letters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
+
+    var first = slow.next(PATIENCE).orElseThrow();
+    var taken = awaitNext(heir);
+
+    assertThat(taken.token()).isEqualTo(first.token());
+    assertThat(taken.again()).isTrue();
+    assertSame(taken.batches(), first.batches());
+    assertThat(slow.settle(first, letters)).isTrue();
+    assertThat(heir.settle(taken, letters)).isTrue();
+    assertThat(spool.deadLetters().room().letters()).isEqualTo(1);
+    assertThat(keys.redis().hget(keys.ledger(), bytes("settled"))).isEqualTo(bytes("900"));
+    assertThat(keys.streamLength()).isZero();
+    assertThat(slow.next(SHORT)).isEmpty();
+    assertThat(heir.next(SHORT)).isEmpty();
+  }
+
+  /** What it read beyond its delivery is not its own any more, and was delivered by another. */
+  @Test
+  void next_carriedTakenOverMeanwhile_isNotHandedOut() throws Exception {
+    append(LogBatches.some(5, 300));
+    var slow = spoolOf("slow", Duration.ofMinutes(2)).deliveries(0);
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+    var first = slow.next(PATIENCE).orElseThrow();
+    assertThat(first.batches()).hasSize(3);
+    assertThat(awaitNext(heir).token()).isEqualTo(first.token());
+    slow.settle(first);
+
+    assertThat(slow.next(SHORT)).isEmpty();
+
+    var rest = heir.next(PATIENCE).orElseThrow();
+    assertThat(rest.batches()).hasSize(2);
+    assertThat(slow.next(SHORT)).isEmpty();
+    assertThat(heir.next(PATIENCE).orElseThrow().token()).isEqualTo(rest.token());
+  }
+
+  /** However long a delivery is tried, the one that tries it is alive, and so is the delivery. */
+  @Test
+  void next_sameDeliveryAgain_showsThatTheConsumerIsAlive() throws Exception {
+    append(LogBatches.some(1, 1));
+    var _ = deliveries.next(PATIENCE).orElseThrow();
+    var before = signsOfLife();
+    await().until(() -> signsOfLife().get(2) > before.get(2) + 100);
+
+    var _ = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(signsOfLife().get(0)).isGreaterThan(before.get(0) + 90);
+    assertThat(signsOfLife().get(1)).isGreaterThan(before.get(1) + 90);
+  }
+
+  /** By Redis's clock: when the consumer was seen, when the entry was delivered, and now. */
+  private List<Long> signsOfLife() {
+    return keys.redis()
+        .eval(
+            """
+            local time = redis.call('TIME')
+            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+            local consumer = redis.call('XINFO', 'CONSUMERS', KEYS[1], 'sluice')[1]
+            local entry = redis.call('XPENDING', KEYS[1], 'sluice', '-', '+', 1)[1]
+            return { now - consumer[6], now - entry[3], now }
+            """,
+            ScriptOutputType.MULTI,
+            keys.stream());
+  }
+
+  @Test
+  void setAside_thenRestart_isMetAgainAndKeepsNobodyBack() throws Exception {
+    var batches = LogBatches.some(3, 10);
+    append(batches);
+    var all = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.setAside(batches.getFirst().appendId(), "not what it says");
+    assertThat(deliveries.unreadable()).isEqualTo(1);
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    append(LogBatches.some(1, 1));
+
+    var restarted = restarted();
+    var met = restarted.next(PATIENCE).orElseThrow();
+    restarted.setAside(batches.getFirst().appendId(), "not what it says");
+    var next = restarted.next(PATIENCE).orElseThrow();
+    restarted.settle(next);
+
+    assertThat(met.token()).isNotEqualTo(all.token());
+    assertSame(met.batches(), batches.subList(0, 1));
+    assertThat(next.records()).isEqualTo(1);
+    assertThat(restarted.next(SHORT)).isEmpty();
+    assertThat(restarted.unreadable()).isEqualTo(1);
+    assertThat(keys.pending()).isEqualTo(1);
+  }
+
+  @Test
+  void next_toGatherLonger_waitsForCompanyThatLong() throws Exception {
+    var waiting = new FutureTask<>(() -> deliveries.next(PATIENCE, Duration.ofSeconds(30)));
+    append(LogBatches.some(1, 900));
+    Thread.ofVirtual().start(waiting);
+    await().until(() -> keys.redis().xinfoGroups(keys.stream()).size() == 1 && keys.pending() == 1);
+    await().during(BOUNDS.maxAge().multipliedBy(4)).until(() -> !waiting.isDone());
+
+    append(LogBatches.some(1, 100)); // full now
+
+    assertThat(waiting.get().orElseThrow().batches()).hasSize(2);
+  }
+
+  @Test
+  void next_toGatherLongerWithoutPatience_doesNotWait() throws Exception {
+    append(LogBatches.some(1, 1));
+    long start = System.nanoTime();
+
+    assertThat(deliveries.next(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
+  }
+
   @Test
   void next_companyWithinMaxAge_isOneDelivery() throws Exception {
     var patient =
@@ -247,6 +447,7 @@ class RedisDeliveriesTest {
     var again = deliveries.next(PATIENCE).orElseThrow();
 
     assertThat(again.token()).isEqualTo(unsettled.token());
+    assertThat(again.again()).isTrue();
     assertSame(again.batches(), batches.subList(1, 2));
   }
 
@@ -504,6 +705,16 @@ class RedisDeliveriesTest {
     var other = keys.spool(keys.settings(instance, BOUNDS, claimIdle));
     others.add(other);
     return other;
+  }
+
+  private RedisDeliveries restartedWith(RedisDeliveries.Bounds bounds) {
+    var other = keys.spool(keys.settings(bounds));
+    others.add(other);
+    return other.deliveries(0);
+  }
+
+  private static Delivery awaitNext(Deliveries deliveries) {
+    return await().until(() -> deliveries.next(SHORT), Optional::isPresent).orElseThrow();
   }
 
   private RedisDeliveries restarted() {

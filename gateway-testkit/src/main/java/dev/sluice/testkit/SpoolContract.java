@@ -188,6 +188,87 @@ public abstract class SpoolContract {
   }
 
   @Test
+  void next_handedOutAgain_saysSo() throws Exception {
+    var deliveries = restarted();
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    append(LogBatches.of(10));
+
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(again);
+    append(LogBatches.of(10));
+    var second = deliveries.next(PATIENCE).orElseThrow();
+    var afterRestart = restarted().next(PATIENCE).orElseThrow();
+
+    assertThat(first.again()).isFalse();
+    assertThat(again.again()).isTrue();
+    assertThat(second.again()).isFalse();
+    assertThat(afterRestart.again()).isTrue();
+    assertThat(afterRestart.token()).isEqualTo(second.token());
+  }
+
+  @Test
+  void setAside_oneOfABatch_restComesAgainUnderItsOwnToken() throws Exception {
+    var batches = LogBatches.some(3, 10);
+    append(batches);
+    var deliveries = restarted();
+    var all = deliveries.next(PATIENCE).orElseThrow();
+
+    deliveries.setAside(batches.get(1).appendId(), "not what it says");
+    append(LogBatches.of(10));
+    var rest = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.next(PATIENCE).orElseThrow();
+
+    assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
+    assertThat(rest.token()).isNotEqualTo(all.token());
+    assertThat(rest.again()).isTrue();
+    assertThat(again.token()).isEqualTo(rest.token());
+  }
+
+  @Test
+  void setAside_everythingOfABatch_passesOverItAndKeepsIt() throws Exception {
+    var batches = LogBatches.some(2, MAX_RECORDS);
+    append(batches);
+    var deliveries = restarted();
+    var first = deliveries.next(PATIENCE).orElseThrow();
+
+    deliveries.setAside(first.batches().getFirst().appendId(), "not what it says");
+    var second = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.settle(second);
+
+    assertSame(second.batches(), batches.subList(1, 2));
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(spool().tally().inFlight()).isEqualTo(MAX_RECORDS);
+    assertThat(backlog().depth().entries()).isEqualTo(1);
+  }
+
+  @Test
+  void setAside_notHandedOut_throws() throws Exception {
+    var batch = LogBatches.of(1);
+    append(batch);
+    var deliveries = restarted();
+
+    assertThatThrownBy(() -> deliveries.setAside(batch.appendId(), "why"))
+        .isInstanceOf(IllegalArgumentException.class);
+    var _ = deliveries.next(PATIENCE).orElseThrow();
+    assertThatThrownBy(() -> deliveries.setAside(UUID.randomUUID(), "why"))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void settle_afterSetAside_throwsAndSettlesNothing() throws Exception {
+    var batches = LogBatches.some(2, 10);
+    append(batches);
+    var deliveries = restarted();
+    var all = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.setAside(batches.getFirst().appendId(), "not what it says");
+
+    assertThatThrownBy(() -> deliveries.settle(all)).isInstanceOf(IllegalArgumentException.class);
+
+    assertThat(spool().tally().inFlight()).isEqualTo(20);
+  }
+
+  @Test
   void next_differentRuns_haveDifferentTokens() throws Exception {
     var deliveries = restarted();
     append(LogBatches.of(1));

@@ -11,7 +11,7 @@ import java.time.InstantSource;
 import org.junit.jupiter.api.Test;
 
 class InMemorySpoolTest extends SpoolContract {
-  final InMemorySpool spool = new InMemorySpool(MAX_RECORDS, MAX_BYTES, InstantSource.system());
+  final InMemorySpool spool = new InMemorySpool(MAX_RECORDS, MAX_BYTES, 10, InstantSource.system());
 
   @Override
   protected Spool spool() {

@@ -1,0 +1,265 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Keys.bytes;
+import static dev.sluice.testkit.SpoolContract.assertSame;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeadLetters.Kept;
+import dev.sluice.core.port.DeadLetters.Room;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.testkit.DeadLettersContract;
+import dev.sluice.testkit.LogBatches;
+import io.lettuce.core.Range;
+import io.lettuce.core.XAddArgs;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RedisDeadLettersTest extends DeadLettersContract {
+  static final RedisDeliveries.Bounds BOUNDS =
+      new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Instant AT = Instant.ofEpochMilli(1_700_000_000_123L);
+
+  final Keys keys = new Keys();
+  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
+  final RedisDeliveries deliveries = spool.deliveries(0);
+  final DeadLetters deadLetters = spool.deadLetters();
+
+  @AfterEach
+  void close() {
+    deliveries.close();
+    spool.close();
+    keys.close();
+  }
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @Override
+  protected Deliveries deliveries() {
+    return deliveries;
+  }
+
+  @Override
+  protected DeadLetters deadLetters() {
+    return deadLetters;
+  }
+
+  @Test
+  void settle_withALetter_writesItsFieldsAndCountsWhatIsSettled() throws Exception {
+    var log = LogBatches.of(1);
+    settleWith(spool, 0, List.of(new DeadLetter(log, "no such column", AT)), 7);
+
+    var fields = new TreeMap<String, byte[]>();
+    keys.redis()
+        .xrange(keys.dead(), Range.unbounded())
+        .getFirst()
+        .getBody()
+        .forEach((name, value) -> fields.put(new String(name, UTF_8), value));
+    assertThat(fields).containsOnlyKeys("i", "d", "r", "a", "e");
+    assertThat(text(fields.get("i"))).isEqualTo(log.firstId().toHex());
+    assertThat(text(fields.get("d"))).isEqualTo(Long.toString(day(log)));
+    assertThat(text(fields.get("r"))).isEqualTo("no such column");
+    assertThat(text(fields.get("a"))).isEqualTo("1700000000123");
+    assertThat(ledger("settled")).isEqualTo("7");
+  }
+
+  @Test
+  void purge_oneOfThem_isCountedOnItsDayOnce() throws Exception {
+    var log = LogBatches.of(1);
+    settleWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
+    var id = deadLetters.list(null, 1).getFirst().id();
+
+    deadLetters.purge(id);
+    deadLetters.purge(id);
+
+    assertThat(ledger("purged:" + day(log))).isEqualTo("1");
+  }
+
+  @Test
+  void replay_oneOfThem_hasItsRecordAndDayInTheStream() throws Exception {
+    var log = LogBatches.of(1);
+    settleWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
+
+    deadLetters.replay(deadLetters.list(null, 1).getFirst().id(), log);
+
+    var fields = new TreeMap<String, String>();
+    keys.redis()
+        .xrange(keys.stream(), Range.unbounded())
+        .getFirst()
+        .getBody()
+        .forEach((name, value) -> fields.put(text(name), text(value)));
+    assertThat(fields)
+        .containsOnlyKeys("n", "d", "e")
+        .containsEntry("n", "1")
+        .containsEntry("d", Long.toString(day(log)));
+  }
+
+  @Test
+  void list_unreadableAmongThem_leavesItOutAndFillsThePage() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      keys.redis().xadd(keys.dead(), Map.of(bytes("e"), bytes("x")));
+    }
+    var unreadable = keys.redis().xadd(keys.dead(), Map.of(bytes("what"), bytes("ever")));
+    byte[] two = Envelope.encode(LogBatches.of(2));
+    keys.redis().xadd(keys.dead(), Map.of(bytes("e"), two, bytes("a"), bytes("1")));
+    var log = LogBatches.of(1);
+    keys.redis()
+        .xadd(
+            keys.dead(),
+            Map.of(bytes("e"), Envelope.encode(log), bytes("a"), bytes("1"), bytes("r"), two));
+
+    var list = deadLetters.list(null, 1);
+
+    assertSame(list.stream().map(kept -> kept.letter().log()).toList(), List.of(log));
+    assertThat(deadLetters.list(list.getFirst().id(), 1)).isEmpty();
+    assertThat(deadLetters.find("0-" + unreadable)).isEmpty();
+    assertThat(deadLetters.purge("0-" + unreadable)).isTrue();
+    assertThat(deadLetters.room().letters()).isEqualTo(102);
+  }
+
+  @Test
+  void list_severalShards_isInTheOrderOfTimeWhateverThePage() throws Exception {
+    var settings =
+        new RedisSpool.Settings(
+            keys.url,
+            3,
+            keys.prefix,
+            "sluice",
+            "one",
+            BOUNDS,
+            50,
+            Duration.ofMinutes(2),
+            Keys.COMMAND_TIMEOUT);
+    try (var three = new RedisSpool(settings, InstantSource.system())) {
+      var sent = new ArrayList<String>();
+      for (int i = 0; i < 12; i++) {
+        // the same instants in all shards, so that the order within one matters
+        var id = "%d-%d".formatted(1_000 + i / 6, 1 + i / 3 % 2);
+        byte[] dead = bytes("{%s:%d}:dead".formatted(keys.prefix, i % 3));
+        var log = LogBatches.of(1);
+        keys.redis()
+            .xadd(
+                dead,
+                new XAddArgs().id(id),
+                Map.of(bytes("e"), Envelope.encode(log), bytes("a"), bytes("1")));
+        sent.add((i % 3) + "-" + id);
+      }
+      for (int limit : new int[] {1, 2, 5, 12, 100}) {
+        assertThat(idsOf(three.deadLetters(), limit)).isEqualTo(sent);
+      }
+      assertThat(three.deadLetters().room()).isEqualTo(new Room(12, 150));
+      assertThat(three.deadLetters().find("2-1000-1")).isPresent();
+      assertThat(three.deadLetters().find("3-1000-1")).isEmpty();
+      keys.redis()
+          .del(bytes("{" + keys.prefix + ":1}:dead"), bytes("{" + keys.prefix + ":2}:dead"));
+    }
+  }
+
+  /** More than one reply holds. */
+  @Test
+  void list_hundreds_areAllThere() throws Exception {
+    var settings = keys.settings("one", BOUNDS, Duration.ofMinutes(2));
+    var large =
+        new RedisSpool.Settings(
+            settings.url(),
+            1,
+            settings.prefix(),
+            "sluice",
+            "one",
+            BOUNDS,
+            1_000,
+            settings.claimIdle(),
+            settings.commandTimeout());
+    try (var many = new RedisSpool(large, InstantSource.system())) {
+      var letters =
+          IntStream.range(0, 500)
+              .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, AT))
+              .toList();
+      settleWith(many, 0, letters, 500);
+
+      var reasons = many.deadLetters().list(null, 400).stream().map(kept -> kept.letter().reason());
+
+      assertThat(reasons)
+          .containsExactlyElementsOf(
+              letters.subList(0, 400).stream().map(DeadLetter::reason).toList());
+    }
+  }
+
+  @Test
+  void everything_redisFull_goesOnAllTheSame() throws Exception {
+    var letters =
+        IntStream.range(0, 3)
+            .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, AT))
+            .toList();
+    append(spool, LogBatches.of(10));
+    try (var _ = keys.full()) {
+      assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isInstanceOf(Appended.Busy.class);
+
+      assertThat(deliveries.settle(deliveries.next(PATIENCE).orElseThrow(), letters)).isTrue();
+      var kept = deadLetters.list(null, 10);
+      assertThat(kept.stream().map(k -> k.letter().reason()))
+          .containsExactly("no 0", "no 1", "no 2");
+      assertThat(deadLetters.purge(kept.getFirst().id())).isTrue();
+      assertThat(deadLetters.replay(kept.getLast().id(), kept.getLast().letter().log())).isTrue();
+
+      assertThat(ledger("settled")).isEqualTo("10");
+      assertThat(ledger("purged:" + day(kept.getFirst().letter().log()))).isEqualTo("1");
+      assertSame(
+          deliveries.next(PATIENCE).orElseThrow().batches(), List.of(letters.getLast().log()));
+    }
+  }
+
+  private static List<String> idsOf(DeadLetters letters, int limit) {
+    var ids = new ArrayList<String>();
+    for (var page = letters.list(null, limit); !page.isEmpty(); ) {
+      ids.addAll(page.stream().map(Kept::id).toList());
+      page = letters.list(ids.getLast(), limit);
+    }
+    return ids;
+  }
+
+  private static void settleWith(RedisSpool spool, int shard, List<DeadLetter> letters, int records)
+      throws Exception {
+    append(spool, LogBatches.of(records));
+    try (var deliveries = spool.deliveries(shard)) {
+      var delivery = deliveries.next(PATIENCE).orElseThrow();
+      assertThat(deliveries.settle(delivery, letters)).isTrue();
+    }
+  }
+
+  private static void append(RedisSpool spool, LogBatch batch) {
+    assertThat(spool.append(batch).toCompletableFuture().join())
+        .isInstanceOf(Appended.Accepted.class);
+  }
+
+  private String ledger(String field) {
+    return text(keys.redis().hget(keys.ledger(), bytes(field)));
+  }
+
+  private static String text(byte @Nullable [] bytes) {
+    return bytes == null ? "none" : new String(bytes, UTF_8);
+  }
+
+  private static long day(LogBatch log) {
+    return Math.floorDiv(log.receivedNanos(), Duration.ofDays(1).toNanos());
+  }
+}
