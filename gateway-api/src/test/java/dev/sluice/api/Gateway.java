@@ -56,6 +56,7 @@ public final class Gateway {
             "--sluice.ingest.otlp-http-port=0",
             "--sluice.delivery.max-age=100ms",
             "--sluice.delivery.longest-pause=500ms",
+            "--sluice.ledger.interval=250ms",
             "--sluice.redis.url=" + redis.url(),
             "--sluice.clickhouse.url=" + clickHouse.url());
   }
@@ -139,6 +140,22 @@ public final class Gateway {
   /** Native logs, one object or an array. */
   HttpResponse<String> postLogs(String json) {
     return post(http("/api/v1/logs"), "application/json", json.getBytes(UTF_8));
+  }
+
+  /** One sample of a meter, by its name and labels as Prometheus shows them. */
+  double meter(String sample) {
+    return get(management("/actuator/prometheus"))
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(sample + " "))
+        .mapToDouble(line -> Double.parseDouble(line.substring(sample.length() + 1)))
+        .findFirst()
+        .orElse(Double.NaN);
+  }
+
+  HttpResponse<String> delete(URI uri) {
+    var request = HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(30)).DELETE().build();
+    return send(request, BodyHandlers.ofString());
   }
 
   HttpResponse<String> get(URI uri) {

@@ -17,7 +17,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -28,6 +32,9 @@ import org.junit.jupiter.api.io.TempDir;
  */
 @Timeout(180)
 class KillIT {
+  private static final Pattern LEFT =
+      Pattern.compile("ended, (\\d+) entries with (\\d+) logs stay in the spool");
+
   private static final int REQUESTS = 40;
   private static final int LOGS = 25;
   private static final Duration START = Duration.ofSeconds(60);
@@ -82,12 +89,65 @@ class KillIT {
     gateway.destroy();
 
     assertThat(gateway.waitFor(40, TimeUnit.SECONDS)).isTrue();
-    assertThat(Files.readString(log())).contains("nothing is left in the spool");
+    assertThat(lastLine()).endsWith("ended, nothing is left in the spool");
     await()
         .atMost(Duration.ofSeconds(10))
         .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
     start("--sluice.roles=ingest"); // nobody delivers: what is stored now was stored before the end
     assertThat(count("count()")).isEqualTo(Integer.toString(REQUESTS * LOGS));
+  }
+
+  @Test
+  void terminate_underLoadWhileTheStoreIsAway_saysLastWhatStaysAndStoresItOnceAfterwards()
+      throws Exception {
+    start("--sluice.clickhouse.url=http://127.0.0.1:" + freePort(), "--sluice.shutdown-budget=3s");
+    var acknowledged = ConcurrentHashMap.<Integer>newKeySet();
+    var sent = new AtomicInteger();
+    var clients = new ArrayList<Thread>();
+    for (int i = 0; i < 4; i++) {
+      clients.add(Thread.startVirtualThread(() -> postUntilShut(sent, acknowledged)));
+    }
+    await().atMost(START).until(() -> acknowledged.size() >= REQUESTS);
+
+    gateway.destroy();
+
+    assertThat(gateway.waitFor(40, TimeUnit.SECONDS)).isTrue();
+    for (var client : clients) {
+      client.join();
+    }
+    var left = LEFT.matcher(lastLine());
+    assertThat(left.find()).as(lastLine()).isTrue();
+    int logs = Integer.parseInt(left.group(2));
+    assertThat(Integer.parseInt(left.group(1))).isPositive();
+    assertThat(logs).isGreaterThanOrEqualTo(acknowledged.size() * LOGS);
+    start("--sluice.delivery.max-age=100ms");
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .untilAsserted(() -> assertThat(count("count()")).isEqualTo(Integer.toString(logs)));
+    assertThat(count("uniqExact(Body)")).isEqualTo(Integer.toString(logs));
+    for (int request : acknowledged) {
+      assertThat(count("countIf(endsWith(Body, ' of %d'))".formatted(request)))
+          .isEqualTo(Integer.toString(LOGS));
+    }
+    assertThat(ledger()).contains("\"imbalance\":0");
+  }
+
+  /** An answer that does not come says nothing; the request is not sent again. */
+  private void postUntilShut(AtomicInteger sent, Set<Integer> acknowledged) {
+    while (gateway.isAlive()) {
+      int request = sent.getAndIncrement();
+      try {
+        if (post(request).statusCode() == 202) {
+          acknowledged.add(request);
+        }
+      } catch (Exception _) {
+        // shut
+      }
+    }
+  }
+
+  private String lastLine() throws IOException {
+    return Files.readAllLines(log()).getLast();
   }
 
   private void start(String... more) throws IOException {

@@ -121,8 +121,9 @@ class OperationsIT {
             "sluice_delivery_batch_entries_count",
             "sluice_delivery_store_seconds_count",
             "sluice_delivery_age_seconds_count",
-            "sluice_delivery_postponed_total",
-            "sluice_delivery_refused_total",
+            "sluice_delivery_postponed_total{reason=\"store\"}",
+            "sluice_delivery_dead_lettered_total",
+            "sluice_delivery_paused{reason=\"schema\"}",
             "sluice_spool_entries",
             "sluice_spool_oldest_age_seconds",
             "sluice_ingest_in_flight_bytes");

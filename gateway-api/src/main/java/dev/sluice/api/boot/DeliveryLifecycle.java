@@ -4,6 +4,7 @@ import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
 import java.time.Duration;
@@ -76,7 +77,11 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
               RandomGenerator.getDefault());
       started.add(
           DeliveryWorker.start(
-              String.valueOf(started.size()), source, store, meter, backoff, clock));
+              String.valueOf(started.size()),
+              source,
+              store,
+              meter,
+              new DeliveryWorker.Manner(backoff, Thread::sleep, clock, settings.maxRefused())));
     }
     workers = List.copyOf(started);
   }
@@ -103,6 +108,13 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
     }
   }
 
+  /** Workers that store nothing at the moment, for this cause. */
+  long paused(Cause cause) {
+    return workers.stream()
+        .filter(worker -> worker.trouble().filter(t -> t.cause() == cause).isPresent())
+        .count();
+  }
+
   /** Spool entries that this release cannot read; they stay pending. */
   int unreadable() {
     return deliveries.stream().mapToInt(RedisDeliveries::unreadable).sum();
@@ -121,28 +133,18 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
     var ending = workers;
     workers = List.of();
     ending.forEach(DeliveryWorker::drain);
+    boolean all = true;
     for (var worker : ending) {
-      worker.end(remaining());
+      all &= worker.end(remaining());
       worker.close();
     }
-    LOG.info("delivery ended, {}", left());
+    LOG.info(all ? "delivery ended" : "delivery ended with the shutdown budget");
   }
 
   private Duration remaining() {
     return deadline == Long.MAX_VALUE
         ? budget
         : Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
-  }
-
-  private String left() {
-    try {
-      long entries = spool.depth().entries();
-      return entries == 0
-          ? "nothing is left in the spool"
-          : entries + " entries stay in the spool until the next start";
-    } catch (RuntimeException e) {
-      return "what is left in the spool is not known: " + e.getMessage();
-    }
   }
 
   @Override

@@ -15,6 +15,8 @@ import org.springframework.util.unit.DataSize;
  * @param longestPause longest pause between two tries
  * @param deadLetters records refused by the store that each shard keeps at most; deliveries with
  *     more of them wait
+ * @param maxRefused refused records in one batch that become dead letters; when there are more, it
+ *     is the table that is wrong, and delivery waits
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
@@ -23,7 +25,8 @@ record DeliveryProperties(
     @DefaultValue("1s") Duration maxAge,
     @DefaultValue("200ms") Duration firstPause,
     @DefaultValue("15s") Duration longestPause,
-    @DefaultValue("100000") int deadLetters) {
+    @DefaultValue("100000") int deadLetters,
+    @DefaultValue("1000") int maxRefused) {
 
   DeliveryProperties {
     Setting.requirePositive("sluice.delivery.max-records", maxRecords);
@@ -32,5 +35,6 @@ record DeliveryProperties(
     Setting.requirePositive("sluice.delivery.first-pause", firstPause);
     Setting.requirePositive("sluice.delivery.longest-pause", longestPause);
     Setting.requirePositive("sluice.delivery.dead-letters", deadLetters);
+    Setting.requirePositive("sluice.delivery.max-refused", maxRefused);
   }
 }

@@ -9,10 +9,12 @@ import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
 import dev.sluice.api.ops.GrpcHealth;
 import dev.sluice.api.ops.LedgerEndpoint;
+import dev.sluice.api.ops.LedgerGauges;
 import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.api.ops.SpoolHealth;
 import dev.sluice.api.ops.StoreHealth;
@@ -21,6 +23,9 @@ import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.redis.RedisDeliveries;
@@ -150,6 +155,12 @@ class Wiring {
     return executor;
   }
 
+  private static Timer timer(ScheduledThreadPoolExecutor thread) {
+    return (delay, task) -> {
+      var _ = thread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+    };
+  }
+
   @Bean
   MemoryBudget memoryBudget(IngestProperties properties) {
     Setting.requirePositive("sluice.ingest.max-in-flight", properties.maxInFlight());
@@ -165,11 +176,8 @@ class Wiring {
       InstantSource clock,
       ScheduledThreadPoolExecutor timerThread,
       MicrometerMeters meters) {
-    Timer timer =
-        (delay, task) -> {
-          var _ = timerThread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
-        };
-    return new IngestLogs(spool, limits, properties.coalescing(), clock, timer, meters);
+    return new IngestLogs(
+        spool, limits, properties.coalescing(), clock, timer(timerThread), meters);
   }
 
   @Bean
@@ -286,13 +294,57 @@ class Wiring {
   }
 
   @Bean
-  LedgerEndpoint ledgerEndpoint(RedisSpool spool, ClickHouseLogStore store) {
-    return new LedgerEndpoint(spool, store);
+  Ledger ledger(
+      RedisSpool spool,
+      ClickHouseLogStore store,
+      InstantSource clock,
+      LedgerProperties properties,
+      SluiceProperties sluice) {
+    return new Ledger(spool, store, clock, properties.window(), sluice.retention());
   }
 
   @Bean
-  GatewayGauges gauges(RedisSpool spool, MemoryBudget budget) {
-    return new GatewayGauges(spool, budget);
+  LedgerEndpoint ledgerEndpoint(Ledger ledger) {
+    return new LedgerEndpoint(ledger);
+  }
+
+  @Bean(destroyMethod = "close")
+  LedgerGauges ledgerGauges(
+      Ledger ledger, ScheduledThreadPoolExecutor timerThread, LedgerProperties properties) {
+    return new LedgerGauges(ledger, timer(timerThread), properties.interval());
+  }
+
+  @Bean
+  DeadLetters deadLetters(RedisSpool spool) {
+    return spool.deadLetters();
+  }
+
+  @Bean
+  DeadLettersEndpoint deadLettersEndpoint(DeadLetters deadLetters, Limits limits) {
+    return new DeadLettersEndpoint(deadLetters, limits);
+  }
+
+  @Bean
+  LastWord lastWord(RedisSpool spool) {
+    return new LastWord(spool);
+  }
+
+  @Bean
+  GatewayGauges gauges(RedisSpool spool, DeadLetters deadLetters, MemoryBudget budget) {
+    return new GatewayGauges(spool, spool, deadLetters, budget);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder pausedDelivery(DeliveryLifecycle delivery) {
+    return registry -> {
+      for (var cause : Cause.values()) {
+        Gauge.builder("sluice.delivery.paused", delivery, d -> d.paused(cause) > 0 ? 1 : 0)
+            .description("Whether delivery waits: 1 or 0 by reason")
+            .tag("reason", MicrometerMeters.label(cause))
+            .register(registry);
+      }
+    };
   }
 
   @Bean

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
@@ -26,7 +27,7 @@ import tools.jackson.core.JsonToken;
  */
 public final class OtlpJson {
 
-  private enum Kind {
+  enum Kind {
     TEXT,
     HEX,
     BASE64,
@@ -42,28 +43,36 @@ public final class OtlpJson {
     CONTAINER
   }
 
-  private record Field(int number, Kind kind, boolean repeated, @Nullable Message message) {}
+  record Field(String name, int number, Kind kind, boolean repeated, @Nullable Message message) {}
 
-  private static final class Message {
+  static final class Message {
     private final Map<String, Field> fields = new HashMap<>();
+    private final Map<Integer, Field> numbers = new TreeMap<>();
+
+    /** Null for a field that is unknown. */
+    @Nullable Field field(int number) {
+      return numbers.get(number);
+    }
 
     Message with(String name, int number, Kind kind) {
-      return put(name, new Field(number, kind, false, null));
+      return put(new Field(name, number, kind, false, null));
     }
 
     Message with(String name, int number, Message message) {
-      return put(name, new Field(number, Kind.MESSAGE, false, message));
+      return put(new Field(name, number, Kind.MESSAGE, false, message));
     }
 
     Message withMany(String name, int number, Message message) {
-      return put(name, new Field(number, Kind.MESSAGE, true, message));
+      return put(new Field(name, number, Kind.MESSAGE, true, message));
     }
 
     Message withContainer(String name, int number, Message message) {
-      return put(name, new Field(number, Kind.CONTAINER, false, message));
+      return put(new Field(name, number, Kind.CONTAINER, false, message));
     }
 
-    private Message put(String name, Field field) {
+    private Message put(Field field) {
+      var name = field.name();
+      numbers.put(field.number(), field);
       fields.put(name, field);
       fields.put(name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), field);
       return this;
@@ -73,11 +82,14 @@ public final class OtlpJson {
   /** More than any 64-bit integer needs, whatever zeros it has. */
   private static final int MOST_DIGITS = 64;
 
-  private static final Message REQUEST = schema();
+  /** One value, of whichever of its fields was set last. */
+  static final Message ANY_VALUE = new Message();
+
+  static final Message REQUEST = schema();
 
   /** Field numbers of opentelemetry/proto/{collector/logs,logs,resource,common}/v1. */
   private static Message schema() {
-    var any = new Message();
+    var any = ANY_VALUE;
     var keyValue = new Message().with("key", 1, Kind.TEXT).with("value", 2, any);
     any.with("stringValue", 1, Kind.TEXT)
         .with("boolValue", 2, Kind.BOOL)

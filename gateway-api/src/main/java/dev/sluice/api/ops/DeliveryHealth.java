@@ -8,8 +8,9 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
- * Up while the spool can be read and every shard's worker runs. A store that is away does not
- * change it: nothing is lost.
+ * Up while the spool can be read and every shard's worker runs. A store that is away, a table that
+ * is not as it should be, dead letters that are full do not change it, since logs are taken and
+ * nothing is lost; they are told as {@code trouble}.
  */
 public final class DeliveryHealth implements HealthIndicator {
   private final Supplier<? extends Collection<DeliveryWorker>> workers;
@@ -25,6 +26,15 @@ public final class DeliveryHealth implements HealthIndicator {
     var all = workers.get();
     long alive = all.stream().filter(DeliveryWorker::alive).count();
     var health = (alive == all.size() ? Health.up() : Health.down()).withDetail("workers", alive);
+    var troubles =
+        all.stream()
+            .flatMap(worker -> worker.trouble().stream())
+            .map(trouble -> MicrometerMeters.label(trouble.cause()) + ": " + trouble.reason())
+            .distinct()
+            .toList();
+    if (!troubles.isEmpty()) {
+      health.withDetail("trouble", troubles);
+    }
     try {
       var depth = backlog.depth();
       return health

@@ -2,17 +2,31 @@ package dev.sluice.api.ops;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeadLetters.Room;
+import dev.sluice.core.port.Spool;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToLongFunction;
 
-/** What is asked for when Prometheus comes by: how deep the spool is, how full the memory. */
+/**
+ * What is asked for when Prometheus comes by: how deep the spool is and how fast it drains, how
+ * full the memory and the dead letters are.
+ */
 public final class GatewayGauges implements MeterBinder {
   private final Backlog backlog;
+  private final Spool spool;
+  private final DeadLetters deadLetters;
   private final MemoryBudget budget;
+  private final AtomicLong mostSettled = new AtomicLong();
 
-  public GatewayGauges(Backlog backlog, MemoryBudget budget) {
+  public GatewayGauges(Backlog backlog, Spool spool, DeadLetters deadLetters, MemoryBudget budget) {
     this.backlog = backlog;
+    this.spool = spool;
+    this.deadLetters = deadLetters;
     this.budget = budget;
   }
 
@@ -25,10 +39,48 @@ public final class GatewayGauges implements MeterBinder {
         .description("Age of the oldest spool entry")
         .baseUnit("seconds")
         .register(registry);
+    Gauge.builder("sluice.spool.waiting", this::waiting)
+        .description("Log records in the spool, about")
+        .register(registry);
+    FunctionCounter.builder("sluice.spool.settled", this, GatewayGauges::settled)
+        .description("Log records settled over the life of the spool; its rate is the drain")
+        .register(registry);
+    Gauge.builder("sluice.dead.letters", deadLetters, d -> room(d, Room::letters))
+        .description("Log records that the store refused and that wait for somebody")
+        .register(registry);
+    Gauge.builder("sluice.dead.letters.capacity", deadLetters, d -> room(d, Room::capacity))
+        .description("How many dead letters there may be; then delivery waits")
+        .register(registry);
     Gauge.builder("sluice.ingest.in.flight", budget, MemoryBudget::used)
         .description("Bytes that unanswered requests hold")
         .baseUnit("bytes")
         .register(registry);
+  }
+
+  private Number waiting() {
+    var condition = spool.condition().toCompletableFuture().join();
+    return known(condition) ? condition.waiting() : Double.NaN;
+  }
+
+  /** Never less than before, which would look like another spool. */
+  private double settled() {
+    var condition = spool.condition().toCompletableFuture().join();
+    return known(condition)
+        ? mostSettled.accumulateAndGet(condition.settled(), Math::max)
+        : mostSettled.get();
+  }
+
+  /** A spool that is full is unavailable too and has figures; one that is away has none. */
+  private static boolean known(Spool.Condition condition) {
+    return condition.unavailable() == null || condition.settled() > 0;
+  }
+
+  private static double room(DeadLetters deadLetters, ToLongFunction<Room> figure) {
+    try {
+      return figure.applyAsLong(deadLetters.room());
+    } catch (RuntimeException _) {
+      return Double.NaN;
+    }
   }
 
   private Number entries() {

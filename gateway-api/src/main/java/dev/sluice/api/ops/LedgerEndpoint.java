@@ -1,10 +1,9 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Spool;
-import java.util.LinkedHashMap;
+import dev.sluice.core.ledger.Ledger;
+import java.time.LocalDate;
+import java.util.List;
 import java.util.Map;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
@@ -12,68 +11,91 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/**
- * {@code /actuator/ledger}: where every accepted log is. Each figure is counted where it lives,
- * none is the difference of the others, so {@code imbalance} can differ from 0 and then means
- * trouble.
- *
- * <p>The counts are taken one after the other: under load they are some milliseconds apart and the
- * imbalance is not 0 for a moment. At rest it is.
- */
+/** {@code /actuator/ledger}: where every log is that was accepted in the last days. */
 @Endpoint(id = "ledger")
 public final class LedgerEndpoint {
-  private final Spool spool;
-  private final LogStore store;
+  private final Ledger ledger;
 
-  public LedgerEndpoint(Spool spool, LogStore store) {
-    this.spool = spool;
-    this.store = store;
+  public LedgerEndpoint(Ledger ledger) {
+    this.ledger = ledger;
   }
 
   /**
-   * @param accepted log records ever accepted into the spool; null while the spool is away
+   * The figures are taken one after the other and need not add up while logs are on their way;
+   * {@code imbalance} takes that into account.
+   *
+   * @param from first day of receipt that is counted (UTC)
+   * @param accepted log records accepted into the spool; null while the spool is away
    * @param inFlight of those, in the spool now; null while the spool is away
-   * @param stored rows in the log table; null while the store is away
-   * @param imbalance accepted - inFlight - stored; null while one of them is not known
+   * @param stored of those, in the log table; null while the store is away
+   * @param deadLettered of those, refused by the store and kept; null while the spool is away
+   * @param purged of those, dead letters that were thrown away; null while the spool is away
+   * @param imbalance records that are missing or too many; null while one of the figures is not
+   *     known
+   * @param days the same, day by day
    * @param away who could not be asked, and why; empty when all answered
    */
-  public record Ledger(
+  public record Answer(
+      LocalDate from,
       @Nullable Long accepted,
       @Nullable Long inFlight,
       @Nullable Long stored,
+      @Nullable Long deadLettered,
+      @Nullable Long purged,
       @Nullable Long imbalance,
+      List<Day> days,
       Map<String, String> away) {}
+
+  /**
+   * @param imbalance records that are missing; less than 0 when there are too many
+   */
+  public record Day(
+      LocalDate day,
+      @Nullable Long accepted,
+      @Nullable Long inFlight,
+      @Nullable Long stored,
+      @Nullable Long deadLettered,
+      @Nullable Long purged,
+      @Nullable Long imbalance) {}
 
   /** 200 with all figures, or 503 with those that are known. */
   @ReadOperation
-  public Mono<WebEndpointResponse<Ledger>> ledger() {
-    return Mono.fromCallable(this::count).subscribeOn(Schedulers.boundedElastic());
+  public Mono<WebEndpointResponse<Answer>> ledger() {
+    return Mono.fromCallable(this::answer).subscribeOn(Schedulers.boundedElastic());
   }
 
-  private WebEndpointResponse<Ledger> count() {
-    var away = new LinkedHashMap<String, String>();
-    var tally = ask("spool", spool::tally, away);
-    var stored = ask("store", store::stored, away);
-    var ledger =
-        new Ledger(
-            tally == null ? null : tally.accepted(),
-            tally == null ? null : tally.inFlight(),
-            stored,
-            tally == null || stored == null ? null : tally.accepted() - tally.inFlight() - stored,
-            away);
+  private WebEndpointResponse<Answer> answer() {
+    var account = ledger.count();
+    var total = day(account.from(), account.total());
     return new WebEndpointResponse<>(
-        ledger,
-        away.isEmpty()
+        new Answer(
+            account.from(),
+            total.accepted(),
+            total.inFlight(),
+            total.stored(),
+            total.deadLettered(),
+            total.purged(),
+            total.imbalance(),
+            account.days().entrySet().stream()
+                .map(entry -> day(entry.getKey(), entry.getValue()))
+                .toList(),
+            account.away()),
+        account.away().isEmpty()
             ? WebEndpointResponse.STATUS_OK
             : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
   }
 
-  private static <T> @Nullable T ask(String whom, Supplier<T> question, Map<String, String> away) {
-    try {
-      return question.get();
-    } catch (RuntimeException e) {
-      away.put(whom, String.valueOf(e.getMessage()));
-      return null;
-    }
+  private static Day day(LocalDate day, Ledger.Entry entry) {
+    var spool = entry.spool();
+    return spool == null
+        ? new Day(day, null, null, entry.stored(), null, null, entry.imbalance())
+        : new Day(
+            day,
+            spool.accepted(),
+            spool.inFlight(),
+            entry.stored(),
+            spool.deadLettered(),
+            spool.purged(),
+            entry.imbalance());
   }
 }

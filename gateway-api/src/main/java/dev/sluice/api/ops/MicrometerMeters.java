@@ -7,7 +7,10 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The core's meters in Micrometer, by entrance on the way in and by stage on the way out. */
@@ -19,8 +22,8 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   private final DistributionSummary batchEntries;
   private final Timer insert;
   private final Timer age;
-  private final Counter postponed;
-  private final Counter refused;
+  private final Map<Cause, Counter> postponed = new EnumMap<>(Cause.class);
+  private final Counter deadLettered;
 
   public MicrometerMeters(MeterRegistry registry) {
     this.registry = registry;
@@ -44,13 +47,17 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
         Timer.builder("sluice.delivery.age")
             .description("Age of the oldest record of a delivery when it is stored")
             .register(registry);
-    postponed =
-        Counter.builder("sluice.delivery.postponed")
-            .description("Deliveries that were not stored and are handed out again")
-            .register(registry);
-    refused =
-        Counter.builder("sluice.delivery.refused")
-            .description("Deliveries that the store refused; they stay in the spool")
+    for (var cause : Cause.values()) {
+      postponed.put(
+          cause,
+          Counter.builder("sluice.delivery.postponed")
+              .description("Deliveries that were not stored and are handed out again")
+              .tag("reason", label(cause))
+              .register(registry));
+    }
+    deadLettered =
+        Counter.builder("sluice.delivery.dead.lettered")
+            .description("Log records that the store refused and that became dead letters")
             .register(registry);
   }
 
@@ -148,12 +155,17 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   }
 
   @Override
-  public void postponed(String reason) {
-    postponed.increment();
+  public void deadLettered(int records) {
+    deadLettered.increment(records);
   }
 
   @Override
-  public void refused() {
-    refused.increment();
+  public void postponed(Cause cause) {
+    Objects.requireNonNull(postponed.get(cause)).increment();
+  }
+
+  /** The cause as a label of a meter. */
+  public static String label(Cause cause) {
+    return cause.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

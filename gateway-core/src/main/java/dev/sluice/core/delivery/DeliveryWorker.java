@@ -1,15 +1,21 @@
 package dev.sluice.core.delivery;
 
+import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
 import dev.sluice.core.port.LogStore.Portion;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Moves deliveries from one shard of the spool to the store, one at a time, on a virtual thread of
@@ -17,47 +23,71 @@ import java.time.InstantSource;
  *
  * <p>There is one way to recover. Whatever goes wrong, the delivery stays unsettled, the worker
  * pauses, and {@link Deliveries#next} hands it out again: after a busy store, a lost connection or
- * a restart alike.
+ * a restart alike. Records that the store refuses are found by {@link Bisection} and become dead
+ * letters; the others are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
   private static final Duration PATIENCE = Duration.ofMillis(250);
 
+  /**
+   * How a worker takes its time.
+   *
+   * @param backoff its pauses after failures
+   * @param sleeper how it keeps to the store's pace
+   * @param clock tells the age of what it stores, and when the last store began
+   * @param maxRefused refused records in one delivery beyond which it is the table that is wrong
+   */
+  public record Manner(
+      Backoff backoff, Backoff.Sleeper sleeper, InstantSource clock, int maxRefused) {
+    public Manner {
+      if (maxRefused < 1) {
+        throw new IllegalArgumentException("at most " + maxRefused + " refused records");
+      }
+    }
+  }
+
+  /**
+   * Why nothing is stored at the moment.
+   *
+   * @param reason for the operator, without any log's content
+   */
+  public record Trouble(Cause cause, String reason) {}
+
   private final Deliveries deliveries;
   private final LogStore store;
   private final DeliveryMeter meter;
   private final Backoff backoff;
+  private final Backoff.Sleeper sleeper;
   private final InstantSource clock;
+  private final int maxRefused;
   private final Thread thread;
   private volatile boolean draining;
   private volatile boolean stopped;
   private volatile boolean drained;
-  private boolean troubled;
+  private volatile @Nullable Trouble trouble;
+  private Duration pace = Duration.ZERO;
+  private Instant storeBegan = Instant.EPOCH;
+
+  /** Of the delivery handed out last, if it was refused. */
+  private @Nullable Bisection bisection;
 
   private DeliveryWorker(
-      String name,
-      Deliveries deliveries,
-      LogStore store,
-      DeliveryMeter meter,
-      Backoff backoff,
-      InstantSource clock) {
+      String name, Deliveries deliveries, LogStore store, DeliveryMeter meter, Manner manner) {
     this.deliveries = deliveries;
     this.store = store;
     this.meter = meter;
-    this.backoff = backoff;
-    this.clock = clock;
+    this.backoff = manner.backoff();
+    this.sleeper = manner.sleeper();
+    this.clock = manner.clock();
+    this.maxRefused = manner.maxRefused();
     this.thread = Thread.ofVirtual().name("delivery-" + name).unstarted(this::run);
   }
 
   /** A worker exists only while running: there is no half-built state to close by mistake. */
   public static DeliveryWorker start(
-      String name,
-      Deliveries deliveries,
-      LogStore store,
-      DeliveryMeter meter,
-      Backoff backoff,
-      InstantSource clock) {
-    var worker = new DeliveryWorker(name, deliveries, store, meter, backoff, clock);
+      String name, Deliveries deliveries, LogStore store, DeliveryMeter meter, Manner manner) {
+    var worker = new DeliveryWorker(name, deliveries, store, meter, manner);
     worker.thread.start();
     return worker;
   }
@@ -67,11 +97,16 @@ public final class DeliveryWorker implements AutoCloseable {
     return thread.isAlive();
   }
 
+  /** What keeps it from storing; empty while it stores, or has nothing to. */
+  public Optional<Trouble> trouble() {
+    return Optional.ofNullable(trouble);
+  }
+
   private void run() {
     try {
       while (!stopped) {
         boolean last = draining;
-        boolean found = step(last ? Duration.ZERO : PATIENCE);
+        boolean found = step(last);
         if (last && !found) {
           drained = true;
           return;
@@ -82,62 +117,136 @@ public final class DeliveryWorker implements AutoCloseable {
     }
   }
 
-  private boolean step(Duration patience) throws InterruptedException {
+  private boolean step(boolean last) throws InterruptedException {
     try {
-      var next = deliveries.next(patience);
+      pace = last ? Duration.ZERO : store.pace();
+      var next = deliveries.next(last ? Duration.ZERO : PATIENCE, pace);
       if (next.isEmpty()) {
+        goesOn();
         return false;
       }
       deliver(next.get());
     } catch (RuntimeException e) {
-      postponed(e.toString());
+      postponed(Cause.SPOOL, e.toString());
     } catch (Error e) {
       // out of memory, most likely, and of somebody else's making: to end would stop the shard
       LOG.log(Level.ERROR, "delivery failed, it is tried again", e);
-      postponed(e.toString());
+      postponed(Cause.STORE, e.toString());
     }
     return true;
   }
 
   private void deliver(Delivery delivery) throws InterruptedException {
     var start = clock.instant();
-    switch (store.store(Portion.of(delivery))) {
-      case Outcome.Stored() -> {
-        var end = clock.instant();
-        deliveries.settle(delivery);
-        meter.stored(
-            delivery.records(),
-            delivery.batches().size(),
-            Duration.between(start, end),
-            Duration.ofNanos(
-                end.getEpochSecond() * 1_000_000_000L + end.getNano() - oldest(delivery)));
-        backoff.reset();
-        if (troubled) {
-          troubled = false;
-          LOG.log(Level.INFO, "delivery goes on");
-        }
+    if (bisection != null && !bisection.isOf(delivery)) {
+      bisection = null; // another has settled it, or it is made of other batches now
+    }
+    switch (bisection == null ? whole(delivery) : bisection.go(this::store)) {
+      case Outcome.Stored() ->
+          settle(delivery, bisection == null ? List.of() : bisection.letters(), start);
+      case Outcome.TryLater(var reason) -> postponed(Cause.STORE, reason);
+      case Outcome.Misshapen(var reason) -> postponed(Cause.SCHEMA, reason);
+      case Outcome.Corrupt(var appendId, var reason) -> {
+        LOG.log(Level.ERROR, "a batch is set aside, it cannot be delivered: {0}", reason);
+        bisection = null;
+        deliveries.setAside(appendId, reason);
       }
-      case Outcome.TryLater(var reason) -> postponed(reason);
-      case Outcome.Misshapen(var reason) ->
-          postponed("the tables are not as they should be: " + reason);
-      case Outcome.Corrupt(var appendId, var reason) -> deliveries.setAside(appendId, reason);
-      case Outcome.Refused(var reason) -> {
-        meter.refused();
-        LOG.log(
-            Level.ERROR,
-            "the store refused {0} logs, they stay in the spool: {1}",
-            delivery.records(),
-            reason);
-        backoff.pause();
-      }
+      case Outcome.Refused(var reason) -> throw new IllegalStateException(reason); // see whole
     }
   }
 
-  /** The first failure is a warning, the same again is not news. */
-  private void postponed(String reason) throws InterruptedException {
-    meter.postponed(reason);
-    LOG.log(troubled ? Level.DEBUG : Level.WARNING, "delivery postponed: {0}", reason);
-    troubled = true;
+  /** At once, or if that is refused in pieces. */
+  private Outcome whole(Delivery delivery) throws InterruptedException {
+    var outcome = store(Portion.of(delivery));
+    if (outcome instanceof Outcome.Refused(var reason)) {
+      LOG.log(
+          Level.WARNING,
+          "{0} logs are refused, those that are not at fault are stored without the others: {1}",
+          delivery.records(),
+          reason);
+      bisection = new Bisection(delivery, reason, maxRefused, clock);
+      return bisection.go(this::store);
+    }
+    return outcome;
+  }
+
+  private Outcome store(Portion portion) throws InterruptedException {
+    keepPace();
+    try {
+      return store.store(portion);
+    } catch (RuntimeException e) {
+      return new Outcome.TryLater(e.toString());
+    }
+  }
+
+  /** In short sleeps, so that an orderly end need not wait; a clock set back costs no more. */
+  private void keepPace() throws InterruptedException {
+    var left = pace.minus(Duration.between(storeBegan, clock.instant()));
+    if (left.compareTo(pace) > 0) {
+      left = pace;
+    }
+    while (left.isPositive() && !draining) {
+      var nap = left.compareTo(PATIENCE) < 0 ? left : PATIENCE;
+      sleeper.sleep(nap);
+      left = left.minus(nap);
+    }
+    storeBegan = clock.instant();
+  }
+
+  private void settle(Delivery delivery, List<DeadLetter> letters, Instant start)
+      throws InterruptedException {
+    var end = clock.instant();
+    if (!deliveries.settle(delivery, letters)) {
+      postponed(Cause.DEAD_LETTERS, "no room for " + letters.size() + " more dead letters");
+      return;
+    }
+    bisection = null;
+    backoff.reset();
+    goesOn();
+    if (!letters.isEmpty()) {
+      meter.deadLettered(letters.size());
+      LOG.log(
+          Level.ERROR,
+          "{0} logs are dead letters now, the first because: {1}",
+          letters.size(),
+          letters.getFirst().reason());
+    }
+    meter.stored(
+        delivery.records() - letters.size(),
+        delivery.batches().size(),
+        Duration.between(start, end),
+        Duration.ofNanos(end.getEpochSecond() * 1_000_000_000L + end.getNano() - oldest(delivery)));
+  }
+
+  private void goesOn() {
+    if (trouble != null) {
+      trouble = null;
+      LOG.log(Level.INFO, "delivery goes on");
+    }
+  }
+
+  /** The first failure of a kind is said, the same again is not news. */
+  private void postponed(Cause cause, String reason) throws InterruptedException {
+    meter.postponed(cause);
+    var before = trouble;
+    trouble = new Trouble(cause, reason);
+    if (before != null && before.cause() == cause) {
+      LOG.log(Level.DEBUG, "delivery postponed: {0}", reason);
+    } else {
+      switch (cause) {
+        case STORE, SPOOL -> LOG.log(Level.WARNING, "delivery postponed: {0}", reason);
+        case SCHEMA ->
+            LOG.log(
+                Level.ERROR,
+                "delivery waits for somebody to mend the tables, logs stay in the spool: {0}",
+                reason);
+        case DEAD_LETTERS ->
+            LOG.log(
+                Level.ERROR,
+                "delivery waits for somebody to look at the dead letters, logs stay in the spool: {0}",
+                reason);
+      }
+    }
     backoff.pause();
   }
 

@@ -5,17 +5,30 @@ import java.time.Duration;
 /** Counts what goes out. Implementations do not block. */
 public interface DeliveryMeter {
 
+  /** Why a delivery is not stored at the moment. */
+  enum Cause {
+    /** The store is busy, away or in doubt. */
+    STORE,
+    /** The store's tables are not as they should be; a person is needed. */
+    SCHEMA,
+    /** There is no room for another dead letter; a person is needed. */
+    DEAD_LETTERS,
+    /** The spool is out of reach. */
+    SPOOL
+  }
+
   /**
-   * A delivery was stored and settled.
+   * A delivery was settled.
    *
+   * @param records that are stored
    * @param took from handing over to the store until its confirmation
    * @param sinceReceived age of the oldest record: from its receipt until the confirmation
    */
   void stored(long records, int batches, Duration took, Duration sinceReceived);
 
-  /** A delivery was not stored and will be handed out again. */
-  void postponed(String reason);
+  /** Records of a settled delivery that the store refused: they are dead letters now. */
+  void deadLettered(int records);
 
-  /** The store refused a delivery; it stays in the spool. */
-  void refused();
+  /** A delivery was not stored and will be handed out again. */
+  void postponed(Cause cause);
 }

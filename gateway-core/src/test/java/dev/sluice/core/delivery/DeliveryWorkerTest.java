@@ -1,14 +1,22 @@
 package dev.sluice.core.delivery;
 
+import static dev.sluice.core.port.DeliveryMeter.Cause.SCHEMA;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.DeliveryMeter;
+import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
@@ -18,14 +26,18 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -38,6 +50,7 @@ class DeliveryWorkerTest {
   /** Everything that happens, in its order, whoever does it. */
   private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
+  private volatile Instant now = NOW;
   private final WaitingDeliveries deliveries = new WaitingDeliveries();
   private final ScriptedStore store = new ScriptedStore();
   private final Backoff backoff =
@@ -47,7 +60,17 @@ class DeliveryWorkerTest {
           p -> note("pause " + p.toMillis()),
           () -> 0L);
   private final DeliveryWorker worker =
-      DeliveryWorker.start("test", deliveries, store, new NotingMeter(), backoff, () -> NOW);
+      DeliveryWorker.start(
+          "test",
+          deliveries,
+          store,
+          new NotingMeter(),
+          new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3));
+
+  private void sleep(Duration pause) {
+    note("sleep " + pause.toMillis());
+    now = now.plus(pause);
+  }
 
   private void note(String event) {
     events.add(event);
@@ -85,16 +108,16 @@ class DeliveryWorkerTest {
     assertThat(next(15))
         .containsExactly(
             "store 1-0",
-            "postponed too many parts",
+            "postponed STORE",
             "pause 100",
             "store 1-0",
-            "postponed too many parts",
+            "postponed STORE",
             "pause 200",
             "store 1-0",
-            "postponed too many parts",
+            "postponed STORE",
             "pause 400",
             "store 1-0",
-            "postponed too many parts",
+            "postponed STORE",
             "pause 400",
             "store 1-0",
             "settle 1-0",
@@ -124,21 +147,156 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(next(5))
-        .containsExactly(
-            "store 1-0",
-            "postponed java.lang.IllegalStateException: connection reset",
-            "pause 100",
-            "store 1-0",
-            "settle 1-0");
+        .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
   }
 
   @Test
-  void deliver_storeRefuses_staysInTheSpoolAndIsCountedAsRefused() throws Exception {
-    store.then(() -> new Outcome.Refused("unknown column"));
+  void deliver_oneOfManyIsRefused_theOthersAreStoredAndItIsADeadLetter() throws Exception {
+    store.refuse(5);
+    deliveries.offer("1-0", 3, 5);
+
+    assertThat(next(11))
+        .containsExactly(
+            "store 1-0",
+            "store 1-0/0 again",
+            "store 1-0/1 again",
+            "store 1-0/10 again",
+            "store 1-0/100 again",
+            "store 1-0/101 again",
+            "store 1-0/11 again",
+            "letter log 5 because refused is 5",
+            "settle 1-0",
+            "dead letters 1",
+            "stored 7 logs 2 batches PT9S");
+    assertThat(store.records()).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 6, 7);
+    assertThat(worker.trouble()).isEmpty();
+  }
+
+  @Test
+  void deliver_aLoneRecordIsRefused_isADeadLetterAtOnce() throws Exception {
+    store.refuse(0);
     deliveries.offer("1-0", 1);
 
     assertThat(next(5))
-        .containsExactly("store 1-0", "refused", "pause 100", "store 1-0", "settle 1-0");
+        .containsExactly(
+            "store 1-0",
+            "letter log 0 because refused is 0",
+            "settle 1-0",
+            "dead letters 1",
+            "stored 0 logs 1 batches PT9S");
+  }
+
+  @Test
+  void deliver_storeIsBusyAmongThePieces_goesOnWhereItStopped() throws Exception {
+    store.refuse(0);
+    store.then(null);
+    store.then(() -> new Outcome.TryLater("too many parts"));
+    deliveries.offer("1-0", 4);
+
+    assertThat(next(12))
+        .containsExactly(
+            "store 1-0",
+            "store 1-0/0 again",
+            "postponed STORE",
+            "pause 100",
+            "store 1-0/0 again",
+            "store 1-0/00 again",
+            "store 1-0/01 again",
+            "store 1-0/1 again",
+            "letter log 0 because refused is 0",
+            "settle 1-0",
+            "dead letters 1",
+            "stored 3 logs 1 batches PT9S");
+  }
+
+  @Test
+  void deliver_noRoomForDeadLetters_waitsAndDropsNothing() throws Exception {
+    store.refuse(0);
+    deliveries.fullForDeadLetters(2);
+    deliveries.offer("1-0", 1);
+
+    assertThat(next(13))
+        .containsExactly(
+            "store 1-0",
+            "letter log 0 because refused is 0",
+            "settle 1-0",
+            "postponed DEAD_LETTERS",
+            "pause 100",
+            "letter log 0 because refused is 0",
+            "settle 1-0",
+            "postponed DEAD_LETTERS",
+            "pause 200",
+            "letter log 0 because refused is 0",
+            "settle 1-0",
+            "dead letters 1",
+            "stored 0 logs 1 batches PT9S");
+    assertThat(worker.trouble()).isEmpty();
+  }
+
+  @Test
+  void deliver_moreRefusedThanMay_waitsForTheTableAndThenStoresThemAll() throws Exception {
+    for (int i = 0; i < 4; i++) {
+      store.refuse(i);
+    }
+    deliveries.offer("1-0", 4);
+    var events = next(12);
+    assertThat(events).contains("postponed SCHEMA").noneMatch(e -> e.startsWith("settle"));
+    // while it is as it was, one record tells
+    assertThat(events.subList(events.size() - 3, events.size()))
+        .containsExactly("store 1-0/11 again", "postponed SCHEMA", "pause 200");
+    assertThat(worker.trouble()).hasValueSatisfying(t -> assertThat(t.cause()).isEqualTo(SCHEMA));
+
+    store.refuseNone();
+
+    String event;
+    do {
+      event = next(1).getFirst();
+    } while (!event.startsWith("stored"));
+    assertThat(event).isEqualTo("stored 4 logs 1 batches PT9S");
+    assertThat(store.records()).containsExactlyInAnyOrder(0, 1, 2, 3);
+  }
+
+  @Test
+  void deliver_tablesAreMisshapen_waitsAndSaysSo() throws Exception {
+    store.then(() -> new Outcome.Misshapen("no column Body"));
+    deliveries.offer("1-0", 1);
+
+    assertThat(next(5))
+        .containsExactly("store 1-0", "postponed SCHEMA", "pause 100", "store 1-0", "settle 1-0");
+  }
+
+  @Test
+  void deliver_aBatchIsCorrupt_setsItAside() throws Exception {
+    var id = UUID.randomUUID();
+    store.then(() -> new Outcome.Corrupt(id, "17 records instead of 18"));
+    deliveries.offer("1-0", 1);
+
+    assertThat(next(3))
+        .containsExactly("store 1-0", "set aside 17 records instead of 18", "store 1-0");
+  }
+
+  @Test
+  void deliver_storeWantsAPace_beginsNoMoreOften() throws Exception {
+    store.pace(Duration.ofMillis(600));
+    deliveries.offer("1-0", 1);
+    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+    deliveries.offer("2-0", 1);
+
+    assertThat(next(5))
+        .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "settle 2-0");
+    assertThat(deliveries.gathered()).isEqualTo(Duration.ofMillis(600));
+  }
+
+  @Test
+  void deliver_clockSetBack_keepsThePaceAndNoMore() throws Exception {
+    store.pace(Duration.ofMillis(100));
+    deliveries.offer("1-0", 1);
+    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+
+    now = now.minus(Duration.ofHours(1));
+    deliveries.offer("2-0", 1);
+
+    assertThat(next(2)).containsExactly("sleep 100", "store 2-0");
   }
 
   @Test
@@ -150,7 +308,7 @@ class DeliveryWorkerTest {
         .containsExactly(
             "store 1-0",
             "settle 1-0",
-            "postponed java.lang.IllegalStateException: cannot settle",
+            "postponed SPOOL",
             "pause 100",
             "store 1-0",
             "settle 1-0",
@@ -162,9 +320,7 @@ class DeliveryWorkerTest {
     deliveries.failNext();
     deliveries.offer("1-0", 1);
 
-    assertThat(next(3))
-        .containsExactly(
-            "postponed java.lang.IllegalStateException: spool away", "pause 100", "store 1-0");
+    assertThat(next(3)).containsExactly("postponed SPOOL", "pause 100", "store 1-0");
   }
 
   @Test
@@ -268,12 +424,7 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(next(5))
-        .containsExactly(
-            "store 1-0",
-            "postponed java.lang.OutOfMemoryError: thrown by the test",
-            "pause 100",
-            "store 1-0",
-            "settle 1-0");
+        .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
     assertThat(worker.alive()).isTrue();
   }
 
@@ -302,11 +453,23 @@ class DeliveryWorkerTest {
     private final Deque<Delivery> waiting = new ArrayDeque<>();
     private boolean nextFails;
     private boolean settleFails;
+    private int full;
+    private volatile Duration gathered = Duration.ZERO;
+
+    Duration gathered() {
+      return gathered;
+    }
+
+    synchronized void fullForDeadLetters(int times) {
+      full = times;
+    }
 
     synchronized void offer(String token, int... records) {
       var batches = new java.util.ArrayList<LogBatch>();
+      int first = 0;
       for (int count : records) {
-        batches.add(batch(count, batches.size()));
+        batches.add(batch(count, batches.size(), first));
+        first += count;
       }
       waiting.add(new Delivery(token, batches, false));
       notifyAll();
@@ -327,6 +490,7 @@ class DeliveryWorkerTest {
     @Override
     public synchronized Optional<Delivery> next(Duration patience, Duration gather)
         throws InterruptedException {
+      gathered = gather;
       if (waiting.isEmpty() && patience.isPositive()) {
         wait(patience.toMillis());
       }
@@ -344,7 +508,13 @@ class DeliveryWorkerTest {
 
     @Override
     public synchronized boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+      for (var letter : deadLetters) {
+        note("letter " + body(letter.log()) + " because " + letter.reason());
+      }
       note("settle " + delivery.token());
+      if (!deadLetters.isEmpty() && full-- > 0) {
+        return false;
+      }
       if (settleFails) {
         settleFails = false;
         throw new IllegalStateException("cannot settle");
@@ -359,24 +529,58 @@ class DeliveryWorkerTest {
     }
   }
 
-  private static LogBatch batch(int records, int younger) {
+  /** Logs whose bodies count them over the whole delivery. */
+  private static LogBatch batch(int records, int younger, int first) {
+    var logs = ScopeLogs.newBuilder();
+    for (int i = first; i < first + records; i++) {
+      logs.addLogRecords(
+          LogRecord.newBuilder().setBody(AnyValue.newBuilder().setStringValue("log " + i)));
+    }
     long received = (NOW.getEpochSecond() - 9 + younger) * 1_000_000_000L + NOW.getNano();
     return new LogBatch(
-        UUID.randomUUID(), "t", received, new LogId(1, 1), records, 1, new BitSet(), new byte[0]);
+        UUID.randomUUID(),
+        "t",
+        received,
+        new LogId(1, 1),
+        records,
+        1,
+        new BitSet(),
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(logs))
+            .build()
+            .toByteArray());
+  }
+
+  private static String body(LogBatch log) {
+    try {
+      var records =
+          ExportLogsServiceRequest.parseFrom(log.otlp())
+              .getResourceLogs(0)
+              .getScopeLogs(0)
+              .getLogRecordsList();
+      assertThat(records).hasSize(1);
+      return records.getFirst().getBody().getStringValue();
+    } catch (InvalidProtocolBufferException e) {
+      throw new AssertionError(e);
+    }
   }
 
   /** Answers from a script, then with success for ever. */
   private final class ScriptedStore implements LogStore {
     interface Step {
-      Outcome play() throws InterruptedException;
+      @Nullable Outcome play() throws InterruptedException;
     }
 
+    private final Set<Integer> refused = ConcurrentHashMap.newKeySet();
+    private final Queue<Integer> stored = new ConcurrentLinkedQueue<>();
+    private volatile Duration pace = Duration.ZERO;
     private final Queue<Step> script = new ConcurrentLinkedQueue<>();
     private final CountDownLatch released = new CountDownLatch(1);
     private volatile boolean held;
 
-    void then(Step step) {
-      script.add(step);
+    /** A step that is null leaves it to the records. */
+    void then(@Nullable Step step) {
+      script.add(step == null ? () -> null : step);
     }
 
     void hold() {
@@ -387,14 +591,44 @@ class DeliveryWorkerTest {
       released.countDown();
     }
 
+    /** From now on portions with the record at this place are refused. */
+    void refuse(int record) {
+      refused.add(record);
+    }
+
+    void refuseNone() {
+      refused.clear();
+    }
+
+    void pace(Duration pace) {
+      this.pace = pace;
+    }
+
+    List<Integer> records() {
+      return List.copyOf(stored);
+    }
+
     @Override
     public Outcome store(Portion portion) throws InterruptedException {
-      note("store " + portion.token());
+      note("store " + portion.token() + (portion.again() ? " again" : ""));
       if (held) {
         released.await();
       }
       var step = script.poll();
-      return step == null ? new Outcome.Stored() : step.play();
+      var outcome = step == null ? null : step.play();
+      if (outcome != null) {
+        return outcome;
+      }
+      var bad = IntStream.range(portion.from(), portion.to()).filter(refused::contains).findFirst();
+      if (bad.isPresent()) {
+        return new Outcome.Refused("refused is " + bad.getAsInt());
+      }
+      for (int i = portion.from(); i < portion.to(); i++) {
+        if (!portion.again() || !stored.contains(i)) {
+          stored.add(i);
+        }
+      }
+      return new Outcome.Stored();
     }
 
     @Override
@@ -404,7 +638,7 @@ class DeliveryWorkerTest {
 
     @Override
     public Duration pace() {
-      return Duration.ZERO;
+      return pace;
     }
   }
 
@@ -415,13 +649,13 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public void postponed(String reason) {
-      note("postponed " + reason);
+    public void deadLettered(int records) {
+      note("dead letters " + records);
     }
 
     @Override
-    public void refused() {
-      note("refused");
+    public void postponed(Cause cause) {
+      note("postponed " + cause);
     }
   }
 }

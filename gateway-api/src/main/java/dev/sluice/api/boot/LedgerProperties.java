@@ -1,0 +1,25 @@
+package dev.sluice.api.boot;
+
+import java.time.Duration;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * The account of what became of every log.
+ *
+ * @param window how many days of receipt it goes back, today included; fewer when logs are not kept
+ *     that long
+ * @param interval how often it is counted for the metrics
+ */
+@ConfigurationProperties("sluice.ledger")
+record LedgerProperties(
+    @DefaultValue("7d") Duration window, @DefaultValue("30s") Duration interval) {
+
+  LedgerProperties {
+    Setting.requirePositive("sluice.ledger.interval", interval);
+    if (window.toDays() < 1) {
+      throw new IllegalArgumentException(
+          "sluice.ledger.window must be a day or more, is " + window);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Timer;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The ledger as gauges, counted in the background now and then: whoever asks for the meters must
+ * not wait for two databases. Not a number while it is not known.
+ */
+public final class LedgerGauges implements MeterBinder, AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
+
+  private final Ledger ledger;
+  private final Timer timer;
+  private final Duration interval;
+  private volatile boolean closed;
+  private volatile Ledger.@Nullable Entry total;
+
+  /**
+   * @param interval between the end of one count and the beginning of the next
+   */
+  public LedgerGauges(Ledger ledger, Timer timer, Duration interval) {
+    this.ledger = ledger;
+    this.timer = timer;
+    this.interval = interval;
+  }
+
+  @Override
+  public void bindTo(MeterRegistry registry) {
+    gauge("imbalance", entry -> known(entry.imbalance()))
+        .description("Log records of the last days that are missing or too many; alert on it")
+        .register(registry);
+    gauge("accepted", spool(Tally::accepted))
+        .description("Log records of the last days that were accepted")
+        .register(registry);
+    gauge("in.flight", spool(Tally::inFlight))
+        .description("Of those, the ones that are in the spool")
+        .register(registry);
+    gauge("stored", entry -> known(entry.stored()))
+        .description("Of those, the ones that are in the log table")
+        .register(registry);
+    gauge("dead.lettered", spool(Tally::deadLettered))
+        .description("Of those, the ones that the store refused and that are kept")
+        .register(registry);
+    gauge("purged", spool(Tally::purged))
+        .description("Of those, dead letters that were thrown away")
+        .register(registry);
+    count();
+  }
+
+  private Gauge.Builder<LedgerGauges> gauge(String name, ToDoubleFunction<Ledger.Entry> figure) {
+    return Gauge.builder(
+        "sluice.ledger." + name,
+        this,
+        gauges -> {
+          var known = gauges.total;
+          return known == null ? Double.NaN : figure.applyAsDouble(known);
+        });
+  }
+
+  private static ToDoubleFunction<Ledger.Entry> spool(ToDoubleFunction<Tally> figure) {
+    return entry -> {
+      var tally = entry.spool();
+      return tally == null ? Double.NaN : figure.applyAsDouble(tally);
+    };
+  }
+
+  private static double known(@Nullable Long figure) {
+    return figure == null ? Double.NaN : figure.doubleValue();
+  }
+
+  /** On a thread of its own: it blocks, and the timer's thread is not to. */
+  private void count() {
+    var _ =
+        Thread.ofVirtual()
+            .name("ledger")
+            .start(
+                () -> {
+                  try {
+                    var before = total;
+                    total = ledger.count().total();
+                    report(before, total);
+                  } catch (RuntimeException e) {
+                    total = null;
+                    LOG.warn("the ledger could not be counted", e);
+                  } finally {
+                    if (!closed) {
+                      timer.after(interval, this::count);
+                    }
+                  }
+                });
+  }
+
+  private static void report(Ledger.@Nullable Entry before, Ledger.@Nullable Entry after) {
+    var now = after == null ? null : after.imbalance();
+    if (now != null && now != 0 && (before == null || !now.equals(before.imbalance()))) {
+      LOG.error("the ledger does not balance: {} logs are missing or too many", now);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+  }
+}

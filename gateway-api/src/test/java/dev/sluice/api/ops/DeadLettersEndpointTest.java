@@ -1,0 +1,239 @@
+package dev.sluice.api.ops;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.api.decode.OtlpJson;
+import dev.sluice.api.ops.DeadLettersEndpoint.Done;
+import dev.sluice.api.ops.DeadLettersEndpoint.Page;
+import dev.sluice.api.ops.DeadLettersEndpoint.Whole;
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.DeadLetters;
+import dev.sluice.testkit.LogBatches;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import java.time.Instant;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import reactor.core.publisher.Mono;
+
+class DeadLettersEndpointTest {
+  private static final Instant AT = Instant.parse("2026-08-24T10:00:00Z");
+
+  private final Kept kept = new Kept();
+  private final DeadLettersEndpoint endpoint = new DeadLettersEndpoint(kept, Limits.DEFAULT);
+
+  private static WebEndpointResponse<Object> ask(Mono<WebEndpointResponse<Object>> question) {
+    return question.blockOptional().orElseThrow();
+  }
+
+  private static <T> T body(Class<T> type, Mono<WebEndpointResponse<Object>> question) {
+    return type.cast(Optional.ofNullable(ask(question).getBody()).orElseThrow());
+  }
+
+  private static LogBatch log(String json) {
+    var payload = OtlpJson.read(json.getBytes(UTF_8), Limits.DEFAULT);
+    return LogBatches.of(Arrays.copyOf(payload.bytes(), payload.length()));
+  }
+
+  @Test
+  void list_several_tellsOldestFirstAndWhereToGoOn() {
+    var logs = List.of(LogBatches.of(1), LogBatches.of(1), LogBatches.of(1));
+    for (int i = 0; i < 3; i++) {
+      kept.letters.put(Integer.toString(i), new DeadLetter(logs.get(i), "because", AT));
+    }
+
+    var page = body(Page.class, endpoint.list(null, 2));
+
+    assertThat(page.letters()).isEqualTo(3);
+    assertThat(page.capacity()).isEqualTo(10);
+    assertThat(page.next()).isEqualTo("1");
+    assertThat(page.deadLetters()).extracting("id").containsExactly("0", "1");
+    var first = page.deadLetters().getFirst();
+    assertThat(first.logId()).isEqualTo(logs.getFirst().firstId().toHex());
+    assertThat(first.service()).isNotEmpty();
+    assertThat(first.tenant()).isEqualTo("default");
+    assertThat(first.reason()).isEqualTo("because");
+    assertThat(first.at()).isEqualTo(AT);
+    assertThat(first.bytes()).isEqualTo(logs.getFirst().otlp().length);
+    assertThat(body(Page.class, endpoint.list("1", null)).deadLetters()).hasSize(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, -1, 1001})
+  void list_limitOutOfRange_is400(int limit) {
+    assertThat(ask(endpoint.list(null, limit)).getStatus()).isEqualTo(400);
+  }
+
+  @Test
+  void show_one_hasTheLogAsOtlpInJson() throws Exception {
+    var log = LogBatches.of(1);
+    kept.letters.put("a", new DeadLetter(log, "because", AT));
+
+    var whole = body(Whole.class, endpoint.show("a"));
+
+    assertThat(parsed(log(whole.log()))).isEqualTo(parsed(log));
+  }
+
+  @Test
+  void replay_asItIs_keepsEverythingButTheAppend() {
+    var log = LogBatches.of(1);
+    kept.letters.put("a", new DeadLetter(log, "because", AT));
+
+    assertThat(ask(endpoint.replay("a", null)).getStatus()).isEqualTo(200);
+
+    var again = kept.replayed();
+    assertThat(again.otlp()).isEqualTo(log.otlp());
+    assertIdentityOf(log, again);
+    assertThat(again.expandedBytes()).isEqualTo(log.expandedBytes());
+    assertThat(again.appendId()).isNotEqualTo(log.appendId());
+    assertThat(kept.letters).isEmpty();
+  }
+
+  @Test
+  void replay_corrected_keepsIdentityReceiptAndTenant() throws Exception {
+    var log = LogBatches.of(1);
+    kept.letters.put("a", new DeadLetter(log, "because", AT));
+
+    var answer = ask(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
+
+    assertThat(answer.getStatus()).isEqualTo(200);
+    var again = kept.replayed();
+    assertIdentityOf(log, again);
+    var records = parsed(again).getResourceLogs(0).getScopeLogs(0).getLogRecordsList();
+    assertThat(records).hasSize(1);
+    assertThat(records.getFirst().getBody().getStringValue()).isEqualTo("better");
+  }
+
+  private static void assertIdentityOf(LogBatch log, LogBatch again) {
+    assertThat(again.firstId()).isEqualTo(log.firstId());
+    assertThat(again.receivedNanos()).isEqualTo(log.receivedNanos());
+    assertThat(again.tenant()).isEqualTo(log.tenant());
+    assertThat(again.records()).isEqualTo(1);
+    assertThat(again.refused().isEmpty()).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{}, {} | log | has 2 log records, must have one",
+        "{\"severityNumber\":99} | severity_number | is 99, known are 0 to 24",
+        "{\"severityNumber\":99}, {} | severity_number | is 99, known are 0 to 24",
+        "7 | log | malformed OTLP at line 1, column 47: an object is expected",
+      })
+  void replay_correctedBadly_is400WithTheReasonAndKeepsTheLetter(
+      String records, String field, String reason) {
+    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+
+    assertThat(ask(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
+    var only = body(Done.class, endpoint.replay("a", records(records))).reasons().getFirst();
+    assertThat(only.field()).isEqualTo(field);
+    assertThat(only.reason()).isEqualTo(reason);
+    assertThat(kept.letters).containsKey("a");
+  }
+
+  @Test
+  void replay_correctedToNothing_is400() {
+    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+
+    assertThat(ask(endpoint.replay("a", "{}")).getStatus()).isEqualTo(400);
+    assertThat(ask(endpoint.replay("a", "")).getStatus()).isEqualTo(400);
+    assertThat(ask(endpoint.replay("a", "{\"resourceLogs\":")).getStatus()).isEqualTo(400);
+  }
+
+  @Test
+  void purge_one_isGone() {
+    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+
+    assertThat(ask(endpoint.purge("a")).getStatus()).isEqualTo(200);
+
+    assertThat(kept.letters).isEmpty();
+  }
+
+  @Test
+  void anything_noSuchLetter_is404() {
+    assertThat(ask(endpoint.show("b")).getStatus()).isEqualTo(404);
+    assertThat(ask(endpoint.replay("b", null)).getStatus()).isEqualTo(404);
+    assertThat(ask(endpoint.purge("b")).getStatus()).isEqualTo(404);
+  }
+
+  @Test
+  void anything_spoolAway_is503() {
+    kept.away = true;
+
+    assertThat(ask(endpoint.list(null, null)).getStatus()).isEqualTo(503);
+    assertThat(ask(endpoint.show("a")).getStatus()).isEqualTo(503);
+    assertThat(ask(endpoint.replay("a", null)).getStatus()).isEqualTo(503);
+    assertThat(ask(endpoint.purge("a")).getStatus()).isEqualTo(503);
+  }
+
+  private static String records(String records) {
+    return "{\"resourceLogs\":[{\"scopeLogs\":[{\"logRecords\":[" + records + "]}]}]}";
+  }
+
+  private static ExportLogsServiceRequest parsed(LogBatch log) throws Exception {
+    return ExportLogsServiceRequest.parseFrom(log.otlp());
+  }
+
+  /** Letters in memory. */
+  private static final class Kept implements DeadLetters {
+    private final TreeMap<String, DeadLetter> letters = new TreeMap<>();
+    private @Nullable LogBatch replayed;
+    private boolean away;
+
+    LogBatch replayed() {
+      return Optional.ofNullable(replayed).orElseThrow();
+    }
+
+    private void reach() {
+      if (away) {
+        throw new IllegalStateException("spool away");
+      }
+    }
+
+    @Override
+    public List<DeadLetters.Kept> list(@Nullable String after, int limit) {
+      reach();
+      return letters.entrySet().stream()
+          .filter(entry -> after == null || entry.getKey().compareTo(after) > 0)
+          .limit(limit)
+          .map(entry -> new DeadLetters.Kept(entry.getKey(), entry.getValue()))
+          .toList();
+    }
+
+    @Override
+    public Optional<DeadLetters.Kept> find(String id) {
+      reach();
+      return Optional.ofNullable(letters.get(id)).map(l -> new DeadLetters.Kept(id, l));
+    }
+
+    @Override
+    public boolean replay(String id, LogBatch log) {
+      reach();
+      replayed = log;
+      return letters.remove(id) != null;
+    }
+
+    @Override
+    public boolean purge(String id) {
+      reach();
+      return letters.remove(id) != null;
+    }
+
+    @Override
+    public Room room() {
+      reach();
+      return new Room(letters.size(), 10);
+    }
+  }
+}

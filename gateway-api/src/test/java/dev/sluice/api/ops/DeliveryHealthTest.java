@@ -1,0 +1,73 @@
+package dev.sluice.api.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.delivery.Backoff;
+import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.testkit.InMemoryLogStore;
+import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.LogBatches;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.health.contributor.Status;
+
+class DeliveryHealthTest {
+  private final InMemorySpool spool = new InMemorySpool();
+  private final InMemoryLogStore store = new InMemoryLogStore();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final DeliveryWorker worker =
+      DeliveryWorker.start(
+          "test",
+          spool,
+          store,
+          new MicrometerMeters(registry),
+          new DeliveryWorker.Manner(
+              new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),
+              Thread::sleep,
+              InstantSource.system(),
+              1));
+  private final DeliveryHealth health = new DeliveryHealth(() -> List.of(worker), spool);
+
+  @AfterEach
+  void end() {
+    worker.close();
+  }
+
+  @Test
+  void health_tablesAreMisshapen_isUpAndTellsTheTroubleUntilItIsOver() {
+    store.answer(new Outcome.Misshapen("no column Body"));
+    spool.append(LogBatches.of(1));
+
+    await().until(() -> worker.trouble().isPresent());
+
+    var troubled = health.health();
+    assertThat(troubled.getStatus()).isEqualTo(Status.UP);
+    assertThat(troubled.getDetails()).containsEntry("trouble", List.of("schema: no column Body"));
+    assertThat(registry.get("sluice.delivery.postponed").tag("reason", "schema").counter().count())
+        .isPositive();
+
+    store.answer(null);
+
+    await().until(() -> worker.trouble().isEmpty());
+    assertThat(health.health().getDetails()).doesNotContainKey("trouble");
+  }
+
+  @Test
+  void health_workerEnded_isDown() {
+    worker.end(Duration.ofSeconds(10));
+
+    assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
+  }
+
+  @Test
+  void label_causes_areWordsOfPrometheus() {
+    assertThat(MicrometerMeters.label(Cause.DEAD_LETTERS)).isEqualTo("dead-letters");
+  }
+}

@@ -1,0 +1,163 @@
+package dev.sluice.core.delivery;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.otlp.Excerpt;
+import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.Portion;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Stores a refused delivery in ever smaller pieces until what is left are the records that the
+ * store will not take.
+ *
+ * <p>A piece is named after the delivery and the way to it, so that the same records are always
+ * tried under the same token; a piece that was refused is not tried again. What stops in the middle
+ * goes on where it stopped, else a store that is busy now and then would never see the end of it.
+ *
+ * <p>For one thread.
+ */
+final class Bisection {
+
+  /** How pieces are stored. */
+  @FunctionalInterface
+  interface Storing {
+    Outcome store(Portion portion) throws InterruptedException;
+  }
+
+  /** Of all dead letters of one delivery: they are held until it is settled. */
+  private static final long MAX_LETTER_BYTES = 256L << 20;
+
+  /**
+   * @param way from the whole: 0 is the first half, 1 the second
+   */
+  private record Piece(String way, int from, int to) {
+    int records() {
+      return to - from;
+    }
+  }
+
+  private final Delivery delivery;
+  private final int maxRefused;
+  private final InstantSource clock;
+  private final Deque<Piece> left = new ArrayDeque<>();
+  private final List<DeadLetter> letters = new ArrayList<>();
+  private long letterBytes;
+
+  /** The refused record that was one too many: while it is refused, others need not be tried. */
+  private @Nullable Piece tooMany;
+
+  /**
+   * @param delivery which the store has just refused
+   * @param maxRefused refused records beyond which the fault is not theirs
+   */
+  Bisection(Delivery delivery, String reason, int maxRefused, InstantSource clock) {
+    this.delivery = delivery;
+    this.maxRefused = maxRefused;
+    this.clock = clock;
+    var whole = whole();
+    if (whole.records() == 1) {
+      letter(whole, reason);
+    } else {
+      halve(whole);
+    }
+  }
+
+  private Piece whole() {
+    return new Piece("", 0, Math.toIntExact(delivery.records()));
+  }
+
+  boolean isOf(Delivery other) {
+    return delivery.token().equals(other.token());
+  }
+
+  /** What was refused so far; all of it once {@link #go} says that the rest is stored. */
+  List<DeadLetter> letters() {
+    return letters;
+  }
+
+  /** Goes on until all that can be is stored, or until something is in the way. */
+  Outcome go(Storing store) throws InterruptedException {
+    if (tooMany != null) {
+      if (store.store(portion(tooMany)) instanceof Outcome.Refused(var reason)) {
+        return tooManyRefused(reason);
+      }
+      startOver();
+    }
+    while (!left.isEmpty()) {
+      var piece = left.element();
+      switch (store.store(portion(piece))) {
+        case Outcome.Stored() -> left.remove();
+        case Outcome.Refused(var reason) when piece.records() > 1 -> {
+          left.remove();
+          halve(piece);
+        }
+        case Outcome.Refused(var reason) when full() -> {
+          tooMany = piece;
+          return tooManyRefused(reason);
+        }
+        case Outcome.Refused(var reason) -> {
+          left.remove();
+          letter(piece, reason);
+        }
+        case Outcome other -> {
+          return other;
+        }
+      }
+    }
+    return new Outcome.Stored();
+  }
+
+  /** The table is another now, so that what was refused may be taken. */
+  private void startOver() {
+    tooMany = null;
+    letters.clear();
+    letterBytes = 0;
+    left.clear();
+    halve(whole());
+  }
+
+  private boolean full() {
+    return letters.size() >= maxRefused || letterBytes > MAX_LETTER_BYTES;
+  }
+
+  private Outcome tooManyRefused(String reason) {
+    return new Outcome.Misshapen(
+        "more than %d of %d logs are refused, the last of them because: %s"
+            .formatted(letters.size(), delivery.records(), reason));
+  }
+
+  private void halve(Piece piece) {
+    int middle = (piece.from() + piece.to()) >>> 1;
+    left.push(new Piece(piece.way() + "1", middle, piece.to()));
+    left.push(new Piece(piece.way() + "0", piece.from(), middle));
+  }
+
+  /**
+   * Always as one that was tried before: with the whole it was, and a store may take part of what
+   * it refuses.
+   */
+  private Portion portion(Piece piece) {
+    return new Portion(
+        delivery.token() + "/" + piece.way(), delivery.batches(), piece.from(), piece.to(), true);
+  }
+
+  private void letter(Piece piece, String reason) {
+    int place = piece.from();
+    for (var batch : delivery.batches()) {
+      if (place < batch.records()) {
+        var letter = new DeadLetter(Excerpt.of(batch, place), reason, clock.instant());
+        letters.add(letter);
+        letterBytes += letter.log().otlp().length;
+        return;
+      }
+      place -= batch.records();
+    }
+    throw new IllegalStateException("no record " + piece.from() + " in " + delivery.token());
+  }
+}
