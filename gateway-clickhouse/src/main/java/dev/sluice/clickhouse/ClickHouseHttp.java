@@ -129,18 +129,26 @@ final class ClickHouseHttp implements AutoCloseable {
   }
 
   /**
-   * Ends the inserts whose id begins like this, and returns once none of them runs any more.
+   * Ends the inserts whose id begins like this, and returns once none of them runs any more. One
+   * that waits for bytes which do not come ends after ClickHouse's own {@code
+   * http_receive_timeout}, which is longer than anyone waits here. One of which too little has come
+   * to know its id is not among them.
    *
    * @throws ClickHouseFailed when that is not known in time
    */
   void endInserts(String prefix) {
-    var answer =
-        query(
-            "KILL QUERY WHERE startsWith(query_id, {prefix:String}) SYNC FORMAT TSV",
-            Map.of("prefix", prefix),
-            Map.of(),
-            END_PATIENCE,
-            InputStream::readAllBytes);
+    byte[] answer;
+    try {
+      answer =
+          query(
+              "KILL QUERY WHERE startsWith(query_id, {prefix:String}) SYNC FORMAT TSV",
+              Map.of("prefix", prefix),
+              Map.of(),
+              END_PATIENCE,
+              InputStream::readAllBytes);
+    } catch (ClickHouseFailed e) {
+      throw ClickHouseFailed.unreachable("an earlier insert may still run: " + e.getMessage(), e);
+    }
     // one line for each, its state first
     if (!new String(answer, UTF_8).lines().allMatch(line -> line.startsWith("finished\t"))) {
       throw ClickHouseFailed.inDoubt("an earlier insert of the same records does not end");
