@@ -1,5 +1,7 @@
 package dev.sluice.clickhouse;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.clickhouse.client.api.Client;
 import com.clickhouse.client.api.ClientConfigProperties;
 import com.clickhouse.client.api.ClientFaultCause;
@@ -33,6 +35,9 @@ final class ClickHouseHttp implements AutoCloseable {
 
   /** Whoever waits for it holds the place of another query. */
   private static final Duration CANCEL_PATIENCE = Duration.ofSeconds(2);
+
+  /** An insert ends at its next block; what takes longer is asked about again. */
+  private static final Duration END_PATIENCE = Duration.ofSeconds(10);
 
   /** More than all queries, inserts and probes together; the client's own 10 would be shared. */
   private static final int MAX_CONNECTIONS = 64;
@@ -104,7 +109,7 @@ final class ClickHouseHttp implements AutoCloseable {
         cancel(id);
         Thread.currentThread().interrupt();
       }
-      throw failed(e);
+      throw failed(e).withoutRecords();
     }
   }
 
@@ -123,11 +128,43 @@ final class ClickHouseHttp implements AutoCloseable {
     }
   }
 
-  /** Inserts the block, once for each token. */
-  void insert(String table, NativeBlock block, String token) {
+  /**
+   * Ends the inserts whose id begins like this, and returns once none of them runs any more. One
+   * that waits for bytes which do not come ends after ClickHouse's own {@code
+   * http_receive_timeout}, which is longer than anyone waits here. One of which too little has come
+   * to know its id is not among them.
+   *
+   * @throws ClickHouseFailed when that is not known in time
+   */
+  void endInserts(String prefix) {
+    byte[] answer;
+    try {
+      answer =
+          query(
+              "KILL QUERY WHERE startsWith(query_id, {prefix:String}) SYNC FORMAT TSV",
+              Map.of("prefix", prefix),
+              Map.of(),
+              END_PATIENCE,
+              InputStream::readAllBytes);
+    } catch (ClickHouseFailed e) {
+      throw ClickHouseFailed.unreachable("an earlier insert may still run: " + e.getMessage(), e);
+    }
+    // one line for each, its state first
+    if (!new String(answer, UTF_8).lines().allMatch(line -> line.startsWith("finished\t"))) {
+      throw ClickHouseFailed.inDoubt("an earlier insert of the same records does not end");
+    }
+  }
+
+  /**
+   * Inserts the block, once for each token.
+   *
+   * @param queryId under which ClickHouse knows this attempt
+   */
+  void insert(String table, NativeBlock block, String token, String queryId) {
     var request =
         new InsertSettings()
             .setDeduplicationToken(token)
+            .setQueryId(queryId)
             // an insert of unknown outcome is repeated by the delivery, not here
             .setOption(ClientConfigProperties.RETRY_ON_FAILURE.getKey(), 0)
             .serverSetting("async_insert", "0")

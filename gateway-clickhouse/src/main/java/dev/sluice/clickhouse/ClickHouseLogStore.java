@@ -5,16 +5,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.query.LogFilter;
+import java.io.IOException;
+import java.io.InputStream;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,6 +50,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           "use_uncompressed_cache",
           "0");
 
+  /** A token that hides records is rare; one after the other means that something else is wrong. */
+  private static final int MOST_TOKENS = 5;
+
   private static final int TIMEOUT_EXCEEDED = 159;
   private static final int MEMORY_LIMIT_EXCEEDED = 241;
 
@@ -52,11 +61,22 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   private final Schema schema;
   private final ReentrantLock inserting = new ReentrantLock(true);
   private final ConcurrentLinkedDeque<LogColumns> spare = new ConcurrentLinkedDeque<>();
+  private final InstantSource clock;
+  private final Pace pace;
 
   public ClickHouseLogStore(ClickHouseSettings settings) {
+    this(settings, InstantSource.system());
+  }
+
+  /**
+   * @param clock tells which logs are older than the retention, and when to count parts again
+   */
+  public ClickHouseLogStore(ClickHouseSettings settings, InstantSource clock) {
     this.settings = settings;
+    this.clock = clock;
     http = new ClickHouseHttp(settings);
     schema = new Schema(http, settings);
+    pace = new Pace(http, clock);
   }
 
   /**
@@ -70,8 +90,8 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
 
   /**
    * Stores the records in one insert, or in several that each cover other days or not too many
-   * bytes. Repeated with the same token and batches it makes the same inserts, and those that were
-   * stored before are not stored again.
+   * bytes. The first attempt believes ClickHouse; a later one looks for itself, see {@link
+   * #complete}.
    */
   @Override
   public Outcome store(Portion portion) throws InterruptedException {
@@ -81,16 +101,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
     try {
       schema.ensure();
-      int inserts = 0;
-      for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
-        columns.fill(portion.batches(), pass);
-        insert(inserts == 0 ? portion.token() : portion.token() + "-" + inserts, columns.block());
-        inserts++;
+      if (portion.again()) {
+        complete(portion, columns);
+      } else {
+        insert(portion, null, "", columns);
       }
       return new Outcome.Stored();
     } catch (LogColumns.Unstorable e) {
       LOG.error("a delivery cannot be stored: {}", e.getMessage());
-      return new Outcome.Refused(message(e));
+      return new Outcome.Corrupt(e.appendId(), e.reason());
     } catch (ClickHouseFailed e) {
       return outcome(e);
     } finally {
@@ -98,13 +117,105 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
-  private void insert(String token, NativeBlock block) throws InterruptedException {
+  /**
+   * Inserts what is not there of a portion that somebody may have tried before.
+   *
+   * <ul>
+   *   <li>The token alone is no proof. ClickHouse forgets it after so many inserts, and the rows
+   *       would be there twice; or it remembers a token whose rows a crash has taken, and they
+   *       would not be there at all.
+   *   <li>What is there says nothing while an earlier insert may still run. So that is ended first.
+   *   <li>An earlier insert may even begin later than this one: its bytes may be under way, or
+   *       whoever sends them asleep. So the first insert here has the same token, which ClickHouse
+   *       takes once.
+   *   <li>Only where the records do not appear under their token do they get another, which is the
+   *       same for everyone who comes to this point.
+   *   <li>What is there is not inserted again, not even to be left out by its token: views of the
+   *       table would be fed twice once the token is forgotten.
+   * </ul>
+   */
+  private void complete(Portion portion, LogColumns columns)
+      throws InterruptedException, LogColumns.Unstorable {
+    http.endInserts(attempts(portion));
+    var missing = missing(new Identities(portion, Long.MIN_VALUE));
+    // what is older than the retention is inserted like any other, but may be gone at once
+    var lasting = new Identities(portion, keptSince());
+    for (int token = 0; !missing.isEmpty(); token++) {
+      if (token == MOST_TOKENS) {
+        throw ClickHouseFailed.inDoubt(
+            "ClickHouse confirmed %d records that are not there".formatted(missing.cardinality()));
+      }
+      insert(portion, missing, token == 0 ? "" : "#" + token, columns);
+      missing = missing(lasting);
+    }
+  }
+
+  private BitSet missing(Identities identities) {
+    return identities.isEmpty()
+        ? new BitSet()
+        : http.query(
+            identities.sql(),
+            Map.of(),
+            QUERY_SETTINGS,
+            settings.queryTimeout(),
+            identities::missing);
+  }
+
+  private long keptSince() {
+    var retention = settings.retention();
+    if (retention == null) {
+      return Long.MIN_VALUE;
+    }
+    var since = clock.instant().minus(retention);
+    return since.getEpochSecond() * 1_000_000_000L + since.getNano();
+  }
+
+  /**
+   * @param only places in the portion of the records to insert; null for all. The others still have
+   *     their part in what goes into which insert, as when all were inserted
+   * @param again added to the tokens
+   */
+  private void insert(Portion portion, @Nullable BitSet only, String again, LogColumns columns)
+      throws InterruptedException, LogColumns.Unstorable {
+    int inserts = 0;
+    for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
+      columns.fill(portion, pass);
+      if (only != null) {
+        restrict(portion, pass, only, columns);
+      }
+      if (columns.block().rows() > 0) {
+        var token = inserts == 0 ? portion.token() : portion.token() + "-" + inserts;
+        insert(token + again, attempts(portion) + token + again, columns.block());
+      }
+      inserts++;
+    }
+  }
+
+  private static void restrict(Portion portion, Pass pass, BitSet only, LogColumns columns)
+      throws LogColumns.Unstorable {
+    var taken = pass.taken();
+    int all = taken.cardinality();
+    taken.and(only);
+    if (taken.cardinality() < all) {
+      columns.fill(portion, Pass.only(taken));
+    }
+  }
+
+  private void insert(String token, String attempt, NativeBlock block) throws InterruptedException {
     inserting.lockInterruptibly();
     try {
-      http.insert("otel_logs", block, token);
+      http.insert("otel_logs", block, token, attempt + "~" + UUID.randomUUID());
     } finally {
       inserting.unlock();
     }
+  }
+
+  /**
+   * How the ids of all inserts of a delivery begin. Not with the token: a part of a delivery has
+   * another one than the whole, but an insert of the whole must not run on beside it.
+   */
+  private static String attempts(Portion portion) {
+    return portion.batches().getFirst().appendId() + "~";
   }
 
   private Outcome outcome(ClickHouseFailed e) throws InterruptedException {
@@ -205,11 +316,6 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
-  /**
-   * {@inheritDoc}
-   *
-   * @throws RuntimeException when ClickHouse cannot tell
-   */
   @Override
   public SortedMap<LocalDate, Long> stored(LocalDate from) {
     try {
@@ -219,20 +325,31 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       throw ClickHouseFailed.unreachable("interrupted while the tables were made", e);
     }
     return http.query(
-        "SELECT count() FROM otel_logs FORMAT TSV",
-        Map.of(),
-        Map.of(),
+        // what others wrote has no identity of ours
+        """
+        SELECT toDate32(ReceivedTimestamp, 'UTC') AS day, count() FROM otel_logs
+        WHERE Id != toFixedString('', 16)
+          AND ReceivedTimestamp >= toDateTime64({from:String}, 9, 'UTC')
+        GROUP BY day FORMAT TSVRaw""",
+        Map.of("from", from.isBefore(LocalDate.EPOCH) ? "1970-01-01" : from.toString()),
+        QUERY_SETTINGS,
         settings.queryTimeout(),
-        in ->
-            new TreeMap<>(
-                Map.of(
-                    LocalDate.EPOCH,
-                    Long.parseLong(new String(in.readAllBytes(), UTF_8).strip()))));
+        ClickHouseLogStore::days);
   }
 
+  private static SortedMap<LocalDate, Long> days(InputStream in) throws IOException {
+    var days = new TreeMap<LocalDate, Long>();
+    new String(in.readAllBytes(), UTF_8)
+        .lines()
+        .map(line -> line.split("\t", 2))
+        .forEach(line -> days.put(LocalDate.parse(line[0]), Long.valueOf(line[1])));
+    return days;
+  }
+
+  /** {@inheritDoc} Follows the parts of the table, asked every few seconds: see {@link Pace}. */
   @Override
   public Duration pace() {
-    return Duration.ZERO;
+    return pace.current();
   }
 
   /**

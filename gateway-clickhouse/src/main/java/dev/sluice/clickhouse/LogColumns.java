@@ -14,8 +14,9 @@ import dev.sluice.core.otlp.MalformedOtlp;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.port.LogStore.Portion;
 import java.util.Arrays;
-import java.util.List;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,6 +73,8 @@ final class LogColumns implements OtlpSink {
   private @Nullable Pass pass;
   private int tenantNumber;
   private int accepted;
+  private int base; // place in the portion of the batch's first record; negative before it
+  private int end; // of the portion
   private @Nullable String fault;
 
   /** The columns, filled with what the last {@link #fill} took. */
@@ -80,16 +83,22 @@ final class LogColumns implements OtlpSink {
   }
 
   /**
-   * Replaces the columns' contents by what the pass takes of the batches.
+   * Replaces the columns' contents by what the pass takes of the portion. Batches without any
+   * record of the portion are not looked at.
    *
-   * @throws Unstorable when the batches are not what their envelopes say
+   * @throws Unstorable when a batch is not what its envelope says
    */
-  void fill(List<LogBatch> batches, Pass taking) throws Unstorable {
+  void fill(Portion portion, Pass taking) throws Unstorable {
     clear();
     pass = taking;
+    base = -portion.from();
+    end = portion.records();
     try {
-      for (var next : batches) {
-        walk(next);
+      for (var next : portion.batches()) {
+        if (base < end && base + next.records() > 0) {
+          walk(next);
+        }
+        base += next.records();
       }
     } finally {
       batch = null; // this object outlives the delivery, which is large
@@ -112,15 +121,14 @@ final class LogColumns implements OtlpSink {
     try {
       walker.walk(next.otlp(), 0, next.otlp().length, this);
     } catch (MalformedOtlp e) {
-      throw new Unstorable("batch " + next.appendId() + " is no OTLP: " + e.getMessage());
+      throw new Unstorable(next, "it is no OTLP: " + e.getMessage());
     }
     if (fault != null) {
-      throw new Unstorable("batch " + next.appendId() + ": " + fault);
+      throw new Unstorable(next, fault);
     }
     if (accepted != next.records()) {
       throw new Unstorable(
-          "batch %s has %d records, its envelope says %d"
-              .formatted(next.appendId(), accepted, next.records()));
+          next, "it has %d records, its envelope says %d".formatted(accepted, next.records()));
     }
   }
 
@@ -139,6 +147,10 @@ final class LogColumns implements OtlpSink {
       return;
     }
     int n = accepted++;
+    int place = base + n;
+    if (place < 0 || place >= end) {
+      return;
+    }
     long received = from.receivedNanos();
     long observed = log.observedNanos() != 0 ? log.observedNanos() : received;
     long time = log.timeNanos() != 0 ? log.timeNanos() : observed;
@@ -254,12 +266,26 @@ final class LogColumns implements OtlpSink {
     return requireNonNull(pass);
   }
 
-  /** The batches can never be stored: a fault of ours, or of the spool. */
+  /** A batch can never be stored: a fault of ours, or of the spool. */
   static final class Unstorable extends Exception {
     private static final long serialVersionUID = 1L;
 
-    Unstorable(String reason) {
-      super(reason);
+    private final UUID appendId;
+    private final String reason;
+
+    Unstorable(LogBatch batch, String reason) {
+      super("batch " + batch.appendId() + ": " + reason);
+      this.appendId = batch.appendId();
+      this.reason = reason;
+    }
+
+    /** Of the batch. */
+    UUID appendId() {
+      return appendId;
+    }
+
+    String reason() {
+      return reason;
     }
   }
 }

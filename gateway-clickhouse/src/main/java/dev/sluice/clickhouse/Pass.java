@@ -4,12 +4,12 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which records of a delivery go into one insert.
+ * Which records of a portion go into one insert.
  *
  * <p>ClickHouse refuses an insert into too many partitions, and a partition is a day: a pass takes
  * the first {@link #MAX_DAYS} days it meets, up to a number of bytes, and leaves the others to the
- * {@link #next} one. What it takes depends on the records alone, so that a repeated delivery makes
- * the same inserts.
+ * {@link #next} one. What it takes depends on the records alone, so that a portion that is tried
+ * again makes the same inserts.
  */
 final class Pass {
   /** Half of what ClickHouse allows, since its days may be those of another time zone. */
@@ -38,13 +38,30 @@ final class Pass {
     return new Pass(maxBytes, null);
   }
 
+  /** The pass for these records, which another has taken together. */
+  static Pass only(BitSet records) {
+    return new Pass(Long.MAX_VALUE, records);
+  }
+
+  /** Which records it has taken, once it was asked for all. */
+  BitSet taken() {
+    var taken = new BitSet();
+    if (offered == null) {
+      taken.set(0, position);
+    } else {
+      taken.or(offered);
+    }
+    taken.andNot(left);
+    return taken;
+  }
+
   /** The pass for what this one has left; null when that is nothing. */
   @Nullable Pass next() {
     return left.isEmpty() ? null : new Pass(maxBytes, left);
   }
 
   /**
-   * Whether the next record of the delivery is taken; asked for each, in order.
+   * Whether the next record of the portion is taken; asked for each, in order.
    *
    * @param bytes size of what has been taken so far
    */

@@ -17,6 +17,7 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 
 /** Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} selects. */
 final class RowBinary {
@@ -40,6 +41,14 @@ final class RowBinary {
       }
     }
     return false;
+  }
+
+  /** Identities, one after the other. */
+  static void readIds(InputStream in, Consumer<LogId> into) throws IOException {
+    var rows = new RowBinary(in);
+    for (int first; (first = rows.in.read()) >= 0; ) {
+      into.accept(rows.id(first));
+    }
   }
 
   static Span readSpan(InputStream in) throws IOException {
@@ -83,12 +92,16 @@ final class RowBinary {
     return end;
   }
 
-  private StoredLog log(int first) throws IOException {
+  private LogId id(int first) throws IOException {
     long high =
         (long) first << 56 | (in.readShort() & 0xFFFFL) << 40 | (in.readByte() & 0xFFL) << 32;
     high |= in.readInt() & 0xFFFF_FFFFL;
+    return new LogId(high, in.readLong());
+  }
+
+  private StoredLog log(int first) throws IOException {
     return new StoredLog(
-        new LogId(high, in.readLong()),
+        id(first),
         int64(),
         int64(),
         int64(),

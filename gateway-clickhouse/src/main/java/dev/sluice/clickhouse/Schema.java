@@ -27,7 +27,7 @@ final class Schema {
 
   /** In the order they are run; a file never changes once it was released. */
   private static final List<String> VERSIONS =
-      List.of("V1__otel_logs.sql", "V2__missing_columns.sql");
+      List.of("V1__otel_logs.sql", "V2__missing_columns.sql", "V3__received_index.sql");
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;

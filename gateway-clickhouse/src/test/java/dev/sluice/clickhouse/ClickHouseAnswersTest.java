@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.Portion;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -30,6 +32,7 @@ final class ClickHouseAnswersTest {
   private final ConcurrentLinkedQueue<Answer> script = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<String> inserts = new ConcurrentLinkedQueue<>();
   private HttpServer server;
+  private volatile boolean brokenTables;
   private ClickHouseLogStore store;
 
   @BeforeEach
@@ -55,6 +58,10 @@ final class ClickHouseAnswersTest {
       var body = exchange.getRequestBody().readAllBytes();
       boolean insert =
           request.contains("insert_deduplication_token") || request.contains("otel_logs");
+      if (!insert && brokenTables) {
+        failure(exchange, 53, "TYPE_MISMATCH");
+        return;
+      }
       if (!insert) {
         answer(exchange, 200, Map.of(), "2\n"); // whatever the migration asks
         return;
@@ -147,15 +154,26 @@ final class ClickHouseAnswersTest {
   @ParameterizedTest
   @CsvSource({
     "3, UNEXPECTED_END_OF_FILE",
+    "107, FILE_DOESNT_EXIST",
     "159, TIMEOUT_EXCEEDED",
     "164, READONLY",
     "202, TOO_MANY_SIMULTANEOUS_QUERIES",
+    "203, NO_FREE_CONNECTION",
+    "209, SOCKET_TIMEOUT",
+    "210, NETWORK_ERROR",
     "241, MEMORY_LIMIT_EXCEEDED",
+    "242, TABLE_IS_READ_ONLY",
+    "243, NOT_ENOUGH_SPACE",
     "252, TOO_MANY_PARTS",
+    "285, TOO_FEW_LIVE_REPLICAS",
     "319, UNKNOWN_STATUS_OF_INSERT",
+    "394, QUERY_WAS_CANCELLED",
+    "425, SYSTEM_ERROR",
+    "497, ACCESS_DENIED",
+    "516, AUTHENTICATION_FAILED",
     "999, KEEPER_EXCEPTION",
-    "16, NO_SUCH_COLUMN_IN_TABLE",
-    "60, UNKNOWN_TABLE",
+    "49, LOGICAL_ERROR",
+    "1001, STD_EXCEPTION",
     "1002, UNKNOWN_EXCEPTION",
   })
   void store_codeThatSaysNothingAgainstTheRecords_triesLater(int code, String name)
@@ -168,15 +186,76 @@ final class ClickHouseAnswersTest {
             later -> assertThat(later.reason()).contains(String.valueOf(code), name));
   }
 
+  /** What nobody has looked at may quote anything. */
+  @Test
+  void store_codeThatNobodyKnows_triesLaterWithoutQuoting() throws Exception {
+    script.add(e -> failure(e, 1234, "SOMETHING_NEW"));
+
+    assertThat(store()).isEqualTo(new Outcome.TryLater("ClickHouse error 1234 SOMETHING_NEW"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "7, INCORRECT_NUMBER_OF_COLUMNS",
+    "8, THERE_IS_NO_COLUMN",
+    "10, NOT_FOUND_COLUMN_IN_BLOCK",
+    "16, NO_SUCH_COLUMN_IN_TABLE",
+    "47, UNKNOWN_IDENTIFIER",
+    "50, UNKNOWN_TYPE",
+    "60, UNKNOWN_TABLE",
+    "81, UNKNOWN_DATABASE",
+    "218, TABLE_IS_DROPPED",
+  })
+  void store_codeOfTables_isMisshapen(int code, String name) throws Exception {
+    script.add(e -> failure(e, code, name));
+
+    assertThat(store())
+        .isInstanceOfSatisfying(
+            Outcome.Misshapen.class,
+            misshapen -> assertThat(misshapen.reason()).contains(String.valueOf(code), name));
+  }
+
+  /** A request that brings no records says nothing against any. */
+  @Test
+  void store_codeOfBadDataWhileTheTablesAreMade_triesLater() throws Exception {
+    brokenTables = true;
+
+    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(inserts).isEmpty();
+  }
+
+  @Test
+  void store_againAndNobodyKnowsWhetherTheFirstHasEnded_triesLaterAndInsertsNothing()
+      throws Exception {
+    // here KILL QUERY is answered with something else than "finished"
+    var portion = Portion.of(new Delivery("token", LogBatches.some(1, 7), true));
+
+    assertThat(store.store(portion))
+        .isInstanceOfSatisfying(
+            Outcome.TryLater.class, later -> assertThat(later.reason()).contains("earlier insert"));
+    assertThat(inserts).isEmpty();
+  }
+
   @ParameterizedTest
   @CsvSource({
     "6, CANNOT_PARSE_TEXT",
+    "25, CANNOT_PARSE_ESCAPE_SEQUENCE",
+    "26, CANNOT_PARSE_QUOTED_STRING",
     "27, CANNOT_PARSE_INPUT_ASSERTION_FAILED",
     "38, CANNOT_PARSE_DATE",
     "41, CANNOT_PARSE_DATETIME",
     "53, TYPE_MISMATCH",
+    "69, ARGUMENT_OUT_OF_BOUND",
+    "70, CANNOT_CONVERT_TYPE",
     "72, CANNOT_PARSE_NUMBER",
     "117, INCORRECT_DATA",
+    "128, TOO_LARGE_ARRAY_SIZE",
+    "131, TOO_LARGE_STRING_SIZE",
+    "321, VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE",
+    "349, CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN",
+    "395, FUNCTION_THROW_IF_VALUE_IS_NON_ZERO",
+    "467, CANNOT_PARSE_BOOL",
+    "469, VIOLATED_CONSTRAINT",
   })
   void store_codeOfBadData_isRefusedWithoutQuotingIt(int code, String name) throws Exception {
     script.add(e -> failure(e, code, name));

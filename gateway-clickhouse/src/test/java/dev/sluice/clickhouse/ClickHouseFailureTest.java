@@ -5,9 +5,12 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.Outcome.Misshapen;
 import dev.sluice.core.port.LogStore.Outcome.Stored;
 import dev.sluice.core.port.LogStore.Outcome.TryLater;
+import dev.sluice.core.port.LogStore.Portion;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
@@ -23,6 +26,8 @@ import org.junit.jupiter.api.Timeout;
 /** What becomes of a delivery when a real ClickHouse fails. */
 @Timeout(180)
 final class ClickHouseFailureTest {
+  private static final Outcome STORED = new Stored();
+
   private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
   private final List<LogBatch> batches = LogBatches.some(2, 50);
 
@@ -71,12 +76,13 @@ final class ClickHouseFailureTest {
     }
     var begun = new CountDownLatch(3);
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      var all =
+      var running =
           threads.submit(
               () -> {
                 for (int i = 0; i < deliveries.size(); i++) {
-                  while (!store.store("kill-" + i, deliveries.get(i)).equals(new Stored())) {
-                    Thread.onSpinWait(); // the delivery worker pauses here
+                  boolean again = false;
+                  while (!store.store(all("kill-" + i, deliveries.get(i), again)).equals(STORED)) {
+                    again = true; // the delivery worker pauses here
                   }
                   begun.countDown();
                 }
@@ -84,7 +90,7 @@ final class ClickHouseFailureTest {
               });
       begun.await();
       Engines.clickHouse().kill();
-      all.get();
+      running.get();
     }
 
     assertThat(store.stored()).isEqualTo(120_000);
@@ -92,13 +98,13 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_tableDropped_triesLaterAndMakesItAgain() throws Exception {
+  void store_tableDropped_isMisshapenAndMadeAgain() throws Exception {
     store.store("first", LogBatches.some(1, 10));
     Database.execute("DROP TABLE otel_logs SYNC");
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(TryLater.class))
-        .extracting(TryLater::reason)
+        .asInstanceOf(type(Misshapen.class))
+        .extracting(Misshapen::reason)
         .asString()
         .contains("UNKNOWN_TABLE");
 
@@ -107,18 +113,69 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_columnDropped_triesLaterNamingItAndAddsItAgain() throws Exception {
+  void store_columnOfOursDropped_isMisshapenNamingItAndAddedAgain() throws Exception {
     store.store("first", LogBatches.some(1, 10));
     Database.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(TryLater.class))
-        .extracting(TryLater::reason)
+        .asInstanceOf(type(Misshapen.class))
+        .extracting(Misshapen::reason)
         .asString()
         .contains("EventName");
 
     assertThat(store.store("t", batches)).isEqualTo(new Stored());
     assertThat(store.stored()).isEqualTo(110);
+  }
+
+  @Test
+  void store_anotherColumnDropped_isMisshapenUntilItIsBack() throws Exception {
+    store.store("first", LogBatches.some(1, 10));
+    Database.execute("ALTER TABLE otel_logs DROP COLUMN SeverityText");
+
+    boolean again = false;
+    for (int i = 0; i < 3; i++) {
+      assertThat(store.store(all("t", batches, again)))
+          .asInstanceOf(type(Misshapen.class))
+          .extracting(Misshapen::reason)
+          .asString()
+          .contains("SeverityText");
+      again = true;
+    }
+
+    Database.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
+    assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.stored()).isEqualTo(110);
+    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
+  }
+
+  @Test
+  void store_recordThatBreaksAConstraint_isRefusedWithoutQuotingIt() throws Exception {
+    store.migrate();
+    Database.execute("ALTER TABLE otel_logs ADD CONSTRAINT few CHECK Body = 'none is this'");
+
+    assertThat(store.store("t", batches))
+        .asInstanceOf(type(Outcome.Refused.class))
+        .extracting(Outcome.Refused::reason)
+        .isEqualTo("ClickHouse error 469 VIOLATED_CONSTRAINT");
+    assertThat(store.stored()).isZero();
+  }
+
+  @Test
+  void store_viewThatThrowsAtARecord_isRefusedWithoutQuotingIt() throws Exception {
+    store.migrate();
+    Database.execute("CREATE TABLE picky (x UInt8) ENGINE = Null");
+    Database.execute(
+        "CREATE MATERIALIZED VIEW picking TO picky AS"
+            + " SELECT throwIf(Body != '', 'said it') AS x FROM otel_logs");
+    try {
+      assertThat(store.store("t", batches))
+          .asInstanceOf(type(Outcome.Refused.class))
+          .extracting(Outcome.Refused::reason)
+          .isEqualTo("ClickHouse error 395 FUNCTION_THROW_IF_VALUE_IS_NON_ZERO");
+    } finally {
+      Database.execute("DROP VIEW picking SYNC");
+      Database.execute("DROP TABLE picky SYNC");
+    }
   }
 
   @Test
@@ -146,6 +203,10 @@ final class ClickHouseFailureTest {
         .extracting(TryLater::reason)
         .asString()
         .contains("TOO_MANY_PARTS");
+  }
+
+  private static Portion all(String token, List<LogBatch> batches, boolean again) {
+    return Portion.of(new Delivery(token, batches, again));
   }
 
   private void until(Outcome wanted, String token) {

@@ -43,9 +43,12 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private static final Comparator<StoredLog> NEWEST_FIRST =
       Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed();
 
+  private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
+
   private record Row(String tenant, StoredLog log) {}
 
   private final List<Row> rows = new ArrayList<>();
+  private final Set<LogId> ids = new HashSet<>();
   private final Set<String> tokens = new HashSet<>();
   private @Nullable Outcome answer;
 
@@ -64,27 +67,47 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     if (answer != null) {
       return answer;
     }
-    var stored = new ArrayList<Row>();
+    var wanted = new ArrayList<Row>();
+    int base = 0;
     for (var batch : portion.batches()) {
-      try {
-        new OtlpWalker(Limits.ALREADY_JUDGED)
-            .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, stored));
-      } catch (MalformedOtlp | IllegalArgumentException e) {
-        return new Outcome.Refused(String.valueOf(e.getMessage()));
+      int first = Math.max(0, portion.from() - base);
+      int end = Math.min(batch.records(), portion.to() - base);
+      if (first < end) {
+        try {
+          wanted.addAll(rows(batch).subList(first, end));
+        } catch (MalformedOtlp | IllegalArgumentException e) {
+          return new Outcome.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
+        }
       }
+      base += batch.records();
     }
-    if (stored.size() != portion.records()) {
-      return new Outcome.Refused("not as many records as the envelopes say");
-    }
-    if (tokens.add(portion.token())) {
-      rows.addAll(stored);
+    boolean known = !tokens.add(portion.token());
+    for (var row : wanted) {
+      if (portion.again() ? !ids.contains(row.log().id()) : !known) {
+        ids.add(row.log().id());
+        rows.add(row);
+      }
     }
     return new Outcome.Stored();
   }
 
+  private static List<Row> rows(LogBatch batch) throws MalformedOtlp {
+    var rows = new ArrayList<Row>();
+    new OtlpWalker(Limits.ALREADY_JUDGED)
+        .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, rows));
+    if (rows.size() != batch.records()) {
+      throw new IllegalArgumentException(
+          "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));
+    }
+    return rows;
+  }
+
   @Override
   public synchronized SortedMap<LocalDate, Long> stored(LocalDate from) {
-    return new TreeMap<>(Map.of(LocalDate.EPOCH, (long) rows.size()));
+    return rows.stream()
+        .map(row -> LocalDate.ofEpochDay(row.log().receivedNanos() / DAY_NANOS))
+        .filter(day -> !day.isBefore(from))
+        .collect(Collectors.groupingBy(day -> day, TreeMap::new, Collectors.counting()));
   }
 
   @Override

@@ -1,0 +1,137 @@
+package dev.sluice.clickhouse;
+
+import static java.util.Comparator.comparing;
+
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.LogStore.Portion;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * The identities of a portion's records, and which of them ClickHouse says it has.
+ *
+ * <p>A portion may be made of thousands of small batches, each a run of identities. To ask for each
+ * run would be a condition that ClickHouse evaluates thousands of times for each row; so runs that
+ * are near each other are asked for as one range, and the answer, which then holds identities of
+ * others too, is sifted here.
+ */
+final class Identities {
+  /** Each range is two comparisons for each row that is read. */
+  private static final int MOST_RANGES = 16;
+
+  /** What one process gives out in between is not worth a range of its own. */
+  private static final long NEAR_MILLIS = 1_000;
+
+  /**
+   * @param place in the portion of the run's first record
+   */
+  private record Run(LogId first, int records, int place) {
+    LogId last() {
+      return first.plus(records - 1);
+    }
+  }
+
+  private record Range(LogId first, LogId last) {}
+
+  /** In the order of identities. */
+  private final List<Run> runs = new ArrayList<>();
+
+  /**
+   * @param sinceNanos batches received before are left out: they need not be there
+   */
+  Identities(Portion portion, long sinceNanos) {
+    int base = -portion.from();
+    for (var batch : portion.batches()) {
+      int begin = Math.max(0, base);
+      int end = Math.min(portion.records(), base + batch.records());
+      if (begin < end && batch.receivedNanos() >= sinceNanos) {
+        runs.add(new Run(batch.firstId().plus(begin - base), end - begin, begin));
+      }
+      base += batch.records();
+    }
+    runs.sort(comparing(Run::first));
+  }
+
+  boolean isEmpty() {
+    return runs.isEmpty();
+  }
+
+  /**
+   * Asks for them, in RowBinary; others may be in the answer. The text holds nothing but identities
+   * of ours.
+   */
+  String sql() {
+    var ranges =
+        ranges().stream()
+            .map(r -> "Id BETWEEN %s AND %s".formatted(literal(r.first()), literal(r.last())))
+            .collect(Collectors.joining(" OR "));
+    // what other processes gave out at the same time stays where it is
+    var nodes =
+        runs.stream()
+            .map(run -> "unhex('%s')".formatted(run.first().toHex().substring(12, 24)))
+            .distinct()
+            .collect(Collectors.joining(", "));
+    return "SELECT Id FROM otel_logs WHERE (%s) AND substring(Id, 7, 6) IN (%s) FORMAT RowBinary"
+        .formatted(ranges, nodes);
+  }
+
+  private static String literal(LogId id) {
+    return "toFixedString(unhex('%s'), 16)".formatted(id.toHex());
+  }
+
+  /** The runs, joined where they are near each other, and at the smallest gaps until few enough. */
+  private List<Range> ranges() {
+    var gaps = IntStream.range(1, runs.size()).mapToLong(this::gapMillis).sorted().toArray();
+    long joined =
+        gaps.length < MOST_RANGES
+            ? NEAR_MILLIS
+            : Math.max(NEAR_MILLIS, gaps[gaps.length - MOST_RANGES]);
+    var ranges = new ArrayList<Range>();
+    var first = runs.getFirst().first();
+    for (int i = 1; i < runs.size(); i++) {
+      if (gapMillis(i) > joined) {
+        ranges.add(new Range(first, runs.get(i - 1).last()));
+        first = runs.get(i).first();
+      }
+    }
+    ranges.add(new Range(first, runs.getLast().last()));
+    return ranges;
+  }
+
+  /** Between the run and the one before. */
+  private long gapMillis(int run) {
+    return (runs.get(run).first().high() >>> 16) - (runs.get(run - 1).last().high() >>> 16);
+  }
+
+  /** Places in the portion of those that are not in the answer to {@link #sql}. */
+  BitSet missing(InputStream answer) throws IOException {
+    var missing = new BitSet();
+    for (var run : runs) {
+      missing.set(run.place(), run.place() + run.records());
+    }
+    RowBinary.readIds(answer, id -> found(id, missing));
+    return missing;
+  }
+
+  private void found(LogId id, BitSet missing) {
+    int low = 0;
+    int high = runs.size() - 1;
+    while (low <= high) {
+      int middle = (low + high) >>> 1;
+      var run = runs.get(middle);
+      if (id.compareTo(run.first()) < 0) {
+        high = middle - 1;
+      } else if (id.compareTo(run.last()) > 0) {
+        low = middle + 1;
+      } else {
+        missing.clear(run.place() + (int) (id.low() - run.first().low()));
+        return;
+      }
+    }
+  }
+}

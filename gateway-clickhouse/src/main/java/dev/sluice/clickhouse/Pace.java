@@ -1,0 +1,102 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.InputStream;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.concurrent.locks.ReentrantLock;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How far apart inserts should be, so that merges keep up with them.
+ *
+ * <p>ClickHouse slows inserts down once a partition has {@code parts_to_delay_insert} active parts,
+ * and refuses them at {@code parts_to_throw_insert}. Fewer, larger inserts make fewer parts, so the
+ * gateway slows down before that: with the most parts of any partition {@code p} and {@code
+ * parts_to_delay_insert} {@code d}, the distance is
+ *
+ * <pre>
+ *   0                             for p &lt;= d/2
+ *   30 s * ((p - d/2) / (d/2))²   up to
+ *   30 s                          for p &gt;= d
+ * </pre>
+ *
+ * <p>Safe for use by many threads.
+ */
+final class Pace {
+  private static final Logger LOG = LoggerFactory.getLogger(Pace.class);
+  private static final Duration SLOWEST = Duration.ofSeconds(30);
+
+  /** Parts come with inserts and go with merges: neither is a matter of milliseconds. */
+  private static final Duration VALID = Duration.ofSeconds(3);
+
+  private static final Duration PATIENCE = Duration.ofSeconds(1);
+
+  /** The most parts of a partition, the table's own limit or nothing, the limit of all tables. */
+  private static final String PARTS =
+      """
+      SELECT
+        (SELECT max(parts) FROM (
+          SELECT count() AS parts FROM system.parts
+          WHERE database = currentDatabase() AND table = 'otel_logs' AND active
+          GROUP BY partition_id)),
+        (SELECT extract(any(engine_full), 'parts_to_delay_insert = ([0-9]+)') FROM system.tables
+          WHERE database = currentDatabase() AND name = 'otel_logs'),
+        (SELECT any(value) FROM system.merge_tree_settings WHERE name = 'parts_to_delay_insert')
+      FORMAT TSVRaw""";
+
+  private final ClickHouseHttp http;
+  private final InstantSource clock;
+  private final ReentrantLock asking = new ReentrantLock();
+  private volatile Duration pace = Duration.ZERO;
+  private volatile Instant until = Instant.MIN;
+
+  Pace(ClickHouseHttp http, InstantSource clock) {
+    this.http = http;
+    this.clock = clock;
+  }
+
+  /** What was last found, asked again every few seconds by one thread; zero when nobody knows. */
+  Duration current() {
+    var now = clock.instant();
+    // a clock that was set back must not make an old answer last
+    boolean old = now.isAfter(until) || now.isBefore(until.minus(VALID.multipliedBy(2)));
+    if (old && asking.tryLock()) {
+      try {
+        pace = ask();
+        until = now.plus(VALID);
+      } finally {
+        asking.unlock();
+      }
+    }
+    return pace;
+  }
+
+  private Duration ask() {
+    try {
+      var answer = http.query(PARTS, Map.of(), Map.of(), PATIENCE, InputStream::readAllBytes);
+      var found = new String(answer, UTF_8).split("[\t\n]", -1);
+      return of(Long.parseLong(found[0]), Long.parseLong(found[1].isEmpty() ? found[2] : found[1]));
+    } catch (RuntimeException e) {
+      LOG.debug("nobody knows how many parts there are", e);
+      return Duration.ZERO;
+    }
+  }
+
+  /**
+   * @param parts the most active ones of a partition
+   * @param limit from which on ClickHouse slows inserts down; 0 for never
+   */
+  static Duration of(long parts, long limit) {
+    double half = limit / 2.0;
+    if (limit <= 0 || parts <= half) {
+      return Duration.ZERO;
+    }
+    double share = Math.min(1, (parts - half) / half);
+    return Duration.ofMillis(Math.round(SLOWEST.toMillis() * share * share));
+  }
+}

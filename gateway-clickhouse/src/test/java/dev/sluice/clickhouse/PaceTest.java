@@ -1,0 +1,103 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.LogBatches;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+@Timeout(120)
+final class PaceTest {
+  private final AtomicReference<Instant> now = new AtomicReference<>(Instant.now());
+  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings(), now::get);
+
+  @BeforeEach
+  void empty() {
+    Database.empty();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0, 1000, 0",
+    "500, 1000, 0",
+    "550, 1000, 300",
+    "750, 1000, 7500",
+    "1000, 1000, 30000",
+    "5000, 1000, 30000",
+    "1, 1, 30000",
+    "700, 0, 0",
+  })
+  void of_partsAndLimit_growsFromHalfOfIt(long parts, long limit, long millis) {
+    assertThat(Pace.of(parts, limit)).isEqualTo(Duration.ofMillis(millis));
+  }
+
+  @Test
+  void pace_mergesFallBehind_growsWithThePartsOfOneDay() throws Exception {
+    assertThat(store.pace()).as("no table yet").isZero();
+    store.migrate();
+    Database.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 10");
+    Database.execute("SYSTEM STOP MERGES otel_logs");
+    insert(5);
+    assertThat(pace()).isZero();
+
+    insert(3);
+    assertThat(store.pace()).as("asked a moment ago").isZero();
+    assertThat(pace()).isEqualTo(Duration.ofMillis(10_800));
+
+    Database.execute("SYSTEM START MERGES otel_logs");
+    Database.execute("OPTIMIZE TABLE otel_logs FINAL");
+    assertThat(pace()).isZero();
+  }
+
+  @Test
+  void pace_tableSaysNothing_followsTheServersLimit() throws Exception {
+    store.store("t", LogBatches.some(1, 1));
+
+    assertThat(pace()).isZero();
+    assertThat(
+            Database.ask(
+                "SELECT value FROM system.merge_tree_settings"
+                    + " WHERE name = 'parts_to_delay_insert'"))
+        .isEqualTo("1000");
+  }
+
+  @Test
+  void pace_engineStopped_isZero() throws Exception {
+    store.migrate();
+    Database.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 1");
+    insert(1);
+    assertThat(pace()).isPositive();
+    Engines.clickHouse().stop();
+    try {
+      assertThat(pace()).isZero();
+    } finally {
+      Engines.clickHouse().restart();
+    }
+  }
+
+  private void insert(int times) throws InterruptedException {
+    for (int i = 0; i < times; i++) {
+      // always of the same day
+      store.store("parts " + i + now.get(), LogBatches.some(1, 1));
+    }
+  }
+
+  /** Asked anew. */
+  private Duration pace() {
+    now.updateAndGet(then -> then.plusSeconds(5));
+    return store.pace();
+  }
+}

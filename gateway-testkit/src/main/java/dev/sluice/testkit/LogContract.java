@@ -1,0 +1,263 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.protobuf.ByteString;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Position;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.LogStore;
+import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.AttributeCondition.Operator;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.ArrayValue;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.common.v1.KeyValueList;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Timeout;
+
+/** What the contracts of storing and of reading logs are written in. */
+@Timeout(120)
+abstract class LogContract {
+  static final long SECOND = 1_000_000_000L;
+  static final long DAY = 86_400L * SECOND;
+
+  /** 2026-01-15T08:00:00Z. */
+  static final long NOON = 1_768_464_000L * SECOND;
+
+  static final String TRACE = "0102030405060708090a0b0c0d0e0f10";
+
+  static final AtomicInteger TOKENS = new AtomicInteger();
+
+  /** The store, always the same within a test. */
+  protected abstract LogStore store();
+
+  /** Reads what {@link #store} has stored. */
+  protected abstract LogReader reader();
+
+  final void store(LogBatch... batches) throws InterruptedException {
+    assertThat(store().store(token(), List.of(batches))).isEqualTo(new Outcome.Stored());
+  }
+
+  static String token() {
+    return "token-" + TOKENS.incrementAndGet();
+  }
+
+  final List<StoredLog> all() throws InterruptedException {
+    return read(query());
+  }
+
+  final List<StoredLog> read(Asking asking) throws InterruptedException {
+    return reader().read(asking.build()).logs();
+  }
+
+  final List<Long> times(Asking asking) throws InterruptedException {
+    return read(asking).stream().map(StoredLog::timeNanos).toList();
+  }
+
+  final List<Integer> offsets(Asking asking) throws InterruptedException {
+    return read(asking).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
+  }
+
+  final List<StoredLog> everyPage(Asking asking, int limit) throws InterruptedException {
+    var logs = new ArrayList<StoredLog>();
+    Position after = null;
+    do {
+      var page = reader().read(asking.limit(limit).after(after).build());
+      logs.addAll(page.logs());
+      after = page.next();
+    } while (after != null);
+    return logs;
+  }
+
+  static Asking query() {
+    return new Asking();
+  }
+
+  static final class Asking {
+    private String tenant = "default";
+    private @Nullable String service;
+    private List<Integer> severities = List.of();
+    private @Nullable Long from;
+    private @Nullable Long to;
+    private @Nullable String trace;
+    private @Nullable String text;
+    private int minSeverity;
+    private @Nullable String span;
+    private final List<AttributeCondition> attributes = new ArrayList<>();
+    private final List<AttributeCondition> resource = new ArrayList<>();
+    private int limit = 1000;
+    private @Nullable Position after;
+
+    Asking tenant(String name) {
+      tenant = name;
+      return this;
+    }
+
+    Asking service(String name) {
+      service = name;
+      return this;
+    }
+
+    Asking severities(Integer... numbers) {
+      severities = List.of(numbers);
+      return this;
+    }
+
+    Asking from(long nanos) {
+      from = nanos;
+      return this;
+    }
+
+    Asking to(long nanos) {
+      to = nanos;
+      return this;
+    }
+
+    Asking trace(String id) {
+      trace = id;
+      return this;
+    }
+
+    Asking text(String words) {
+      text = words;
+      return this;
+    }
+
+    Asking attributes(Map<String, String> wanted) {
+      wanted.forEach((key, value) -> attributes.add(AttributeCondition.equal(key, value)));
+      return this;
+    }
+
+    Asking attribute(String key, Operator operator, String... values) {
+      attributes.add(new AttributeCondition(key, operator, List.of(values)));
+      return this;
+    }
+
+    Asking resource(String key, Operator operator, String... values) {
+      resource.add(new AttributeCondition(key, operator, List.of(values)));
+      return this;
+    }
+
+    Asking minSeverity(int number) {
+      minSeverity = number;
+      return this;
+    }
+
+    Asking span(String id) {
+      span = id;
+      return this;
+    }
+
+    Asking limit(int logs) {
+      limit = logs;
+      return this;
+    }
+
+    Asking after(@Nullable Position position) {
+      after = position;
+      return this;
+    }
+
+    Query build() {
+      var filter =
+          LogFilter.of(tenant)
+              .service(service)
+              .severities(severities)
+              .minSeverity(minSeverity)
+              .from(from)
+              .to(to)
+              .traceId(trace)
+              .spanId(span)
+              .text(text == null ? null : TextQuery.parse(text));
+      attributes.forEach(filter::attribute);
+      resource.forEach(filter::resource);
+      return new Query(filter.build(), limit, after);
+    }
+  }
+
+  static LogBatch at(List<Long> times) {
+    return of(
+        times.stream()
+            .map(time -> LogRecord.newBuilder().setTimeUnixNano(time).build())
+            .toArray(LogRecord[]::new));
+  }
+
+  static LogRecord log(int nanosBefore) {
+    return LogRecord.newBuilder().setTimeUnixNano(NOON - nanosBefore).build();
+  }
+
+  static LogRecord said(int nanosBefore, String body) {
+    return log(nanosBefore).toBuilder().setBody(string(body)).build();
+  }
+
+  static LogBatch of(LogRecord... logs) {
+    return LogBatches.of(request(Resource.getDefaultInstance(), Arrays.asList(logs)));
+  }
+
+  static byte[] request(Resource resource, List<LogRecord> logs) {
+    return ExportLogsServiceRequest.newBuilder()
+        .addResourceLogs(
+            ResourceLogs.newBuilder()
+                .setResource(resource)
+                .addScopeLogs(ScopeLogs.newBuilder().addAllLogRecords(logs)))
+        .build()
+        .toByteArray();
+  }
+
+  static ByteString bytes(String hex) {
+    return ByteString.copyFrom(HexFormat.of().parseHex(hex));
+  }
+
+  static KeyValue pair(String key, AnyValue value) {
+    return KeyValue.newBuilder().setKey(key).setValue(value).build();
+  }
+
+  static AnyValue string(String value) {
+    return AnyValue.newBuilder().setStringValue(value).build();
+  }
+
+  static AnyValue number(long value) {
+    return AnyValue.newBuilder().setIntValue(value).build();
+  }
+
+  static AnyValue decimal(double value) {
+    return AnyValue.newBuilder().setDoubleValue(value).build();
+  }
+
+  static AnyValue bool(boolean value) {
+    return AnyValue.newBuilder().setBoolValue(value).build();
+  }
+
+  static AnyValue binary(byte[] value) {
+    return AnyValue.newBuilder().setBytesValue(ByteString.copyFrom(value)).build();
+  }
+
+  static AnyValue list(AnyValue... values) {
+    return AnyValue.newBuilder()
+        .setArrayValue(ArrayValue.newBuilder().addAllValues(Arrays.asList(values)))
+        .build();
+  }
+
+  static AnyValue map(KeyValue... pairs) {
+    return AnyValue.newBuilder()
+        .setKvlistValue(KeyValueList.newBuilder().addAllValues(Arrays.asList(pairs)))
+        .build();
+  }
+}

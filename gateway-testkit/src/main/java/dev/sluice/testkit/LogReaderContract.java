@@ -1,0 +1,345 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.port.LogReader.Position;
+import dev.sluice.core.port.LogReader.Span;
+import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.query.AttributeCondition.Operator;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.SeverityNumber;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** What every {@link LogReader} keeps to. Each test begins with an empty store. */
+public abstract class LogReaderContract extends LogContract {
+
+  @Test
+  void read_anotherTenant_isEmpty() throws Exception {
+    var batch = LogBatches.of(3);
+    var theirs =
+        new LogBatch(
+            batch.appendId(),
+            "acme",
+            batch.receivedNanos(),
+            batch.firstId(),
+            3,
+            batch.expandedBytes(),
+            batch.refused(),
+            batch.otlp());
+    store(theirs, LogBatches.of(2));
+
+    assertThat(all()).hasSize(2);
+    assertThat(read(query().tenant("acme"))).hasSize(3);
+    assertThat(read(query().tenant("acm' OR 1=1 --"))).isEmpty();
+  }
+
+  @Test
+  void read_byService_findsExactlyIt() throws Exception {
+    var names = List.of("cart", "Cart", "cart 2", "c'art\\", "カート", "");
+    for (var name : names) {
+      store(
+          LogBatches.of(
+              request(
+                  Resource.newBuilder().addAttributes(pair("service.name", string(name))).build(),
+                  List.of(log(0)))));
+    }
+
+    for (var name : names) {
+      assertThat(read(query().service(name)).stream().map(StoredLog::service))
+          .containsExactly(name);
+    }
+  }
+
+  @Test
+  void read_bySeverities_findsAnyOfThem() throws Exception {
+    var logs =
+        IntStream.rangeClosed(0, 24)
+            .mapToObj(i -> log(i).toBuilder().setSeverityNumberValue(i).build());
+    store(of(logs.toArray(LogRecord[]::new)));
+
+    assertThat(read(query().severities(17, 0, 24)).stream().map(StoredLog::severityNumber))
+        .containsExactly(0, 17, 24);
+  }
+
+  @Test
+  void read_betweenInstants_countsNanosecondsAndExcludesTheEnd() throws Exception {
+    store(at(List.of(NOON - 1, NOON, NOON + 1, NOON + 2)));
+
+    assertThat(times(query().from(NOON).to(NOON + 2))).containsExactly(NOON + 1, NOON);
+    assertThat(times(query().from(NOON + 1))).containsExactly(NOON + 2, NOON + 1);
+    assertThat(times(query().to(NOON))).containsExactly(NOON - 1);
+    assertThat(times(query().from(NOON).to(NOON))).isEmpty();
+    assertThat(times(query().from(NOON + 2).to(NOON - 1))).isEmpty();
+    assertThat(times(query().from(Long.MIN_VALUE).to(Long.MIN_VALUE))).isEmpty();
+  }
+
+  @Test
+  void read_anyTimeThatCanBeSent_isFoundWithAndWithoutBounds() throws Exception {
+    long after2106 = 4_294_967_296L * SECOND;
+    long after2149 = 65_536L * DAY;
+    var times =
+        new ArrayList<>(
+            List.of(1L, SECOND, 300 * SECOND, DAY, NOON, after2106, after2149, Long.MAX_VALUE));
+    // the same day and five minutes again, as far as the table's own functions can tell
+    for (long time : List.of(NOON, 5 * DAY, 30_000 * DAY + 17)) {
+      times.add(time + after2106);
+      times.add(time + after2149);
+      times.add(time + 2 * after2106 > 0 ? time + 2 * after2106 : time + after2106 + 1);
+    }
+    times.addAll(List.of(after2106 - 1, after2106 + 1, after2149 - 1, after2149 + 1));
+    times.addAll(List.of(Long.MAX_VALUE - 1, Long.MAX_VALUE - DAY, Long.MAX_VALUE - SECOND));
+    var sorted = times.stream().distinct().sorted(Comparator.reverseOrder()).toList();
+    store(at(sorted.reversed()));
+
+    assertThat(times(query())).isEqualTo(sorted);
+    assertThat(everyPage(query(), 2).stream().map(StoredLog::timeNanos)).isEqualTo(sorted);
+    for (long time : sorted) {
+      assertThat(times(query().from(time).limit(100)))
+          .isEqualTo(sorted.stream().filter(t -> t >= time).toList());
+      assertThat(times(query().to(time))).isEqualTo(sorted.stream().filter(t -> t < time).toList());
+      if (time < Long.MAX_VALUE) {
+        assertThat(times(query().from(time).to(time + 1))).containsExactly(time);
+      }
+    }
+  }
+
+  @Test
+  void read_byTrace_findsItsLogs() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().setTraceId(bytes(TRACE)).build(),
+            log(1),
+            log(2).toBuilder().setTraceId(bytes(TRACE.replace('0', '1'))).build()));
+
+    assertThat(read(query().trace(TRACE)).stream().map(StoredLog::traceId)).containsExactly(TRACE);
+    assertThat(read(query().trace(TRACE.replace('0', '2')))).isEmpty();
+  }
+
+  @Test
+  void read_byText_findsBodiesWithAllWordsInAnyCaseAndOrder() throws Exception {
+    store(
+        of(
+            said(0, "Connection RESET by peer 10.0.0.1"),
+            said(1, "connection refused: peer-17 gone"),
+            said(2, "Ärger mit Verbindung №5"),
+            said(3, "100% done"),
+            said(4, "")));
+
+    assertThat(found("connection")).containsExactly(0, 1);
+    assertThat(found("PEER connection")).containsExactly(0, 1);
+    assertThat(found("connect")).isEmpty();
+    assertThat(found("reset, peer!")).containsExactly(0);
+    assertThat(found("10.0.0.1")).containsExactly(0);
+    assertThat(found("peer-17")).containsExactly(1);
+    assertThat(found("ärger")).containsExactly(2);
+    assertThat(found("VERBINDUNG ÄRGER")).containsExactly(2);
+    assertThat(found("№5")).containsExactly(2);
+    assertThat(found("%")).containsExactly(3);
+    assertThat(found(": ")).containsExactly(1);
+    assertThat(found("reset' or 'x\\")).isEmpty();
+    assertThat(found("\t\n\\ reset")).containsExactly(0);
+  }
+
+  @Test
+  void read_byText_combinesWordsAndPhrases() throws Exception {
+    store(
+        of(
+            said(0, "connection refused by peer"),
+            said(1, "peer refused the connection"),
+            said(2, "timeout; connection refused"),
+            said(3, "disconnection refused: error (code=7)"),
+            said(4, "Größe überschritten, Fehler"),
+            said(5, "a \"quoted\\path\" here")));
+
+    assertThat(found("\"connection refused\"")).containsExactly(0, 2);
+    assertThat(found("\"CONNECTION Refused\" NOT timeout")).containsExactly(0);
+    assertThat(found("\"refused connection\"")).isEmpty();
+    assertThat(found("\"(code=7)\"")).containsExactly(3);
+    assertThat(found("\"code=\"")).containsExactly(3);
+    assertThat(found("\"error (code\"")).containsExactly(3);
+    assertThat(found("\".*\"")).isEmpty();
+    assertThat(found("\"größe ÜBERSCHRITTEN\"")).containsExactly(4);
+    assertThat(found("\"berschritten\"")).isEmpty();
+    assertThat(found("\"\\\"quoted\\\\path\\\"\"")).containsExactly(5);
+    assertThat(found("timeout OR fehler")).containsExactly(2, 4);
+    assertThat(found("refused AND (peer OR timeout)")).containsExactly(0, 1, 2);
+    assertThat(found("refused (the OR by)")).containsExactly(0, 1);
+    assertThat(found("NOT refused")).containsExactly(4, 5);
+    assertThat(found("refused NOT (peer OR timeout)")).containsExactly(3);
+    assertThat(found("peer connection OR path quoted")).containsExactly(0, 1, 5);
+  }
+
+  private List<Integer> found(String text) throws InterruptedException {
+    return read(query().text(text)).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
+  }
+
+  @Test
+  void read_byAttributes_findsRecordsThatHaveThemAll() throws Exception {
+    var odd = "k'e\\y\n\t{x:String} ü\0";
+    store(
+        of(
+            log(0).toBuilder()
+                .addAttributes(pair("a", string("1")))
+                .addAttributes(pair("b", string("2")))
+                .build(),
+            log(1).toBuilder().addAttributes(pair("a", string("1"))).build(),
+            log(2).toBuilder().addAttributes(pair("a", string(""))).build(),
+            log(3).toBuilder().addAttributes(pair(odd, string(odd))).build(),
+            log(4).toBuilder().addAttributes(pair("", string("nameless"))).build(),
+            log(5)));
+
+    assertThat(offsets(query().attributes(Map.of("a", "1")))).containsExactly(0, 1);
+    assertThat(offsets(query().attributes(Map.of("a", "1", "b", "2")))).containsExactly(0);
+    assertThat(offsets(query().attributes(Map.of("a", "")))).containsExactly(2);
+    assertThat(offsets(query().attributes(Map.of(odd, odd)))).containsExactly(3);
+    assertThat(offsets(query().attributes(Map.of("", "nameless")))).containsExactly(4);
+    assertThat(offsets(query().attributes(Map.of("a", "2")))).isEmpty();
+  }
+
+  @Test
+  void read_byConditionsOnAttributes_comparesAsAsked() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().addAttributes(pair("path", string("/api/v1"))).build(),
+            log(1).toBuilder().addAttributes(pair("path", string("/api/v2"))).build(),
+            log(2).toBuilder().addAttributes(pair("path", string(""))).build(),
+            log(3).toBuilder()
+                .addAttributes(pair("path", string("it's, a \\ \t\n[\"1\"]")))
+                .build(),
+            log(4).toBuilder().addAttributes(pair("", string("/api/v1"))).build(),
+            log(5)));
+
+    assertThat(offsets(query().attribute("path", Operator.EQUAL, "/api/v1"))).containsExactly(0);
+    assertThat(offsets(query().attribute("path", Operator.EQUAL, ""))).containsExactly(2);
+    assertThat(offsets(query().attribute("path", Operator.NOT_EQUAL, "/api/v1")))
+        .containsExactly(1, 2, 3, 4, 5);
+    assertThat(offsets(query().attribute("path", Operator.NOT_EQUAL, "")))
+        .containsExactly(0, 1, 3, 4, 5);
+    assertThat(offsets(query().attribute("path", Operator.PREFIX, "/api/"))).containsExactly(0, 1);
+    assertThat(offsets(query().attribute("path", Operator.PREFIX, "/api/%"))).isEmpty();
+    assertThat(offsets(query().attribute("path", Operator.EXISTS))).containsExactly(0, 1, 2, 3);
+    assertThat(offsets(query().attribute("path", Operator.IN, "/api/v2", "", "/nowhere")))
+        .containsExactly(1, 2);
+    assertThat(offsets(query().attribute("path", Operator.IN, "it's, a \\ \t\n[\"1\"]", "/api/v1")))
+        .containsExactly(0, 3);
+    assertThat(offsets(query().attribute("path", Operator.IN, "') OR 1 = 1 --"))).isEmpty();
+    assertThat(offsets(query().attribute("", Operator.EXISTS))).containsExactly(4);
+    assertThat(offsets(query().attribute("", Operator.PREFIX, "/api"))).containsExactly(4);
+    assertThat(offsets(query().attribute("", Operator.NOT_EQUAL, "/api/v1")))
+        .containsExactly(0, 1, 2, 3, 5);
+    assertThat(
+            offsets(
+                query()
+                    .attribute("path", Operator.PREFIX, "/")
+                    .attribute("path", Operator.NOT_EQUAL, "/api/v2")))
+        .containsExactly(0);
+  }
+
+  @Test
+  void read_byResource_findsItsRecords() throws Exception {
+    var pod = Resource.newBuilder().addAttributes(pair("k8s.pod.name", string("web-1"))).build();
+    store(LogBatches.of(request(pod, List.of(log(0)))), of(log(1)));
+
+    assertThat(offsets(query().resource("k8s.pod.name", Operator.PREFIX, "web-")))
+        .containsExactly(0);
+    assertThat(offsets(query().attribute("k8s.pod.name", Operator.EXISTS))).isEmpty();
+    assertThat(offsets(query().resource("k8s.pod.name", Operator.NOT_EQUAL, "web-1")))
+        .containsExactly(1);
+  }
+
+  @Test
+  void read_bySeverityAtLeast_findsItAndAbove() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_WARN).build(),
+            log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO4).build(),
+            log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_FATAL4).build(),
+            log(3)));
+
+    assertThat(offsets(query().minSeverity(13))).containsExactly(0, 2);
+    assertThat(offsets(query().minSeverity(0))).containsExactly(0, 1, 2, 3);
+  }
+
+  @Test
+  void read_bySpan_findsIt() throws Exception {
+    store(of(log(0).toBuilder().setSpanId(bytes("0123456789abcdef")).build(), log(1)));
+
+    assertThat(offsets(query().span("0123456789abcdef"))).containsExactly(0);
+  }
+
+  @Test
+  void span_someLogs_countsThemAndTellsFirstAndLast() throws Exception {
+    store(of(said(0, "a"), said(40, "a"), said(90, "b")));
+
+    assertThat(reader().span(query().build().filter())).isEqualTo(new Span(3, NOON - 90, NOON));
+    assertThat(reader().span(query().text("a").build().filter()))
+        .isEqualTo(new Span(2, NOON - 40, NOON));
+    assertThat(reader().span(query().text("none").build().filter())).isEqualTo(new Span(0, 0, 0));
+    assertThat(reader().span(query().from(NOON).to(NOON).build().filter()))
+        .isEqualTo(new Span(0, 0, 0));
+  }
+
+  @Test
+  void histogram_someLogs_countsThemByBucketAndLevel() throws Exception {
+    store(
+        of(
+            log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR).build(),
+            log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR4).build(),
+            log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO).build(),
+            log(10),
+            log(35).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_TRACE).build(),
+            log(200)));
+
+    var filter = query().from(NOON - 39).to(NOON + 1).build().filter();
+
+    assertThat(reader().histogram(filter, NOON - 39, 10))
+        .containsExactly(
+            new Bucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
+            new Bucket(NOON - 19, 1, Map.of()),
+            new Bucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
+    assertThat(reader().histogram(query().from(0).to(5).build().filter(), 0, 10)).isEmpty();
+  }
+
+  @Test
+  void read_manyOfOneInstant_pagesWithoutGapOrRepetitionWhileMoreArrive() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      store(at(LongStream.range(0, 1000).map(_ -> NOON).boxed().toList()));
+    }
+    var stored = everyPage(query(), 5000).stream().map(StoredLog::id).collect(Collectors.toSet());
+    assertThat(stored).hasSize(10_000);
+
+    var seen = new ArrayList<StoredLog>();
+    Position after = null;
+    do {
+      var page = reader().read(query().limit(997).after(after).build());
+      seen.addAll(page.logs());
+      after = page.next();
+      store(at(List.of(NOON, NOON + 1, NOON - 1)));
+    } while (after != null);
+
+    assertThat(seen.stream().map(StoredLog::id)).doesNotHaveDuplicates().containsAll(stored);
+    assertThat(seen)
+        .isSortedAccordingTo(
+            Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed());
+  }
+
+  @Test
+  void read_exactlyTheLimit_isTheLastPage() throws Exception {
+    store(LogBatches.of(10));
+
+    assertThat(reader().read(query().limit(10).build()).next()).isNull();
+    assertThat(reader().read(query().limit(9).build()).next()).isNotNull();
+  }
+}
