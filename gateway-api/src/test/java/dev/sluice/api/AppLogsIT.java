@@ -268,7 +268,7 @@ class AppLogsIT {
   }
 
   @ParameterizedTest
-  @CsvSource({"durable, 202", "accepted, 202", "stored, 400"})
+  @CsvSource({"durable, 202", "accepted, 202", "stored, 202", "safe, 400"})
   void post_ack_isGrantedOrRefused(String ack, int status) {
     var app = Gateway.service("app-ack");
 

@@ -191,7 +191,7 @@ class ContractIT {
       }
       if (random.nextInt(8) == 0) {
         request.header(
-            "sluice-ack", List.of("durable", "accepted", "never").get(random.nextInt(3)));
+            "sluice-ack", List.of("durable", "accepted", "stored", "never").get(random.nextInt(4)));
       }
 
       var response = Gateway.send(request.build(), BodyHandlers.ofString());

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.InboundMemory;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.ops.MicrometerMeters;
@@ -39,7 +38,6 @@ import io.grpc.netty.NettyServerBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
@@ -64,18 +62,20 @@ import org.junit.jupiter.api.Timeout;
 class GrpcMemoryTest {
   private static final int BUDGET = 1 << 20;
   private static final int WINDOW = 4;
+  private static final Duration MESSAGE_WITHIN = Duration.ofSeconds(30);
 
   private final HandSpool spool = new HandSpool();
   private final MemoryBudget budget = new MemoryBudget(BUDGET);
-  private final IngestLogs ingest =
-      new IngestLogs(
+  private final Doors doors =
+      Doors.of(
           spool,
           Limits.DEFAULT,
+          budget,
           new IngestLogs.Coalescing(1, 1, Duration.ZERO),
-          InstantSource.system(),
-          (_, task) -> task.run(),
           new MicrometerMeters(new SimpleMeterRegistry()));
   private final ReaderOf reader = new ReaderOf(new Page(List.of(), null));
+  private final HandTimer time = new HandTimer();
+  private final InboundMemory inbound = new InboundMemory(budget, MESSAGE_WITHIN, time, time);
   private Server server;
   private ManagedChannel channel;
 
@@ -86,13 +86,10 @@ class GrpcMemoryTest {
             .executor(Runnable::run)
             .maxInboundMessageSize(64 << 20)
             .flowControlWindow(1 << 20)
-            .addStreamTracerFactory(new InboundMemory(budget))
+            .addStreamTracerFactory(inbound)
             .addService(
                 new NativeLogsService(
-                    new GrpcIntake(ingest, budget, Duration.ofMinutes(1)),
-                    Limits.DEFAULT,
-                    reader,
-                    budget))
+                    doors.grpc(Duration.ofMinutes(1)), Limits.DEFAULT, reader, budget))
             .build()
             .start();
     channel =
@@ -116,6 +113,46 @@ class GrpcMemoryTest {
       await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
     }
     await().until(() -> budget.used() == 0);
+  }
+
+  @Test
+  void message_restDoesNotComeInTime_endsItsCallAndIsGivenBack() throws IOException {
+    try (var client = new Http2Socket(server.getPort())) {
+      client.begin("sluice.v1.LogService/Ingest", 60_000_000, 10_000);
+      await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
+      time.advance(MESSAGE_WITHIN);
+      assertThat(budget.used()).isEqualTo(10_000);
+
+      time.advance(Duration.ofSeconds(1));
+
+      await().until(() -> budget.used() == 0);
+    }
+  }
+
+  @Test
+  void message_oneOfAStreamDoesNotComeInTime_endsTheStream() throws IOException {
+    try (var client = new Http2Socket(server.getPort())) {
+      client.begin("sluice.v1.LogService/IngestStream", 60_000_000, 10_000);
+      await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
+
+      time.advance(MESSAGE_WITHIN.plusSeconds(1));
+
+      await().until(() -> budget.used() == 0);
+    }
+  }
+
+  /** Between messages a stream may be silent for as long as it likes. */
+  @Test
+  void message_complete_isNotTimed() {
+    spool.answerAtOnce();
+    var client = new StreamClient(Long.MAX_VALUE);
+    client.call.sendMessage(message(1, "b"));
+    await().until(() -> client.answers.size() == 1);
+
+    time.advance(MESSAGE_WITHIN.multipliedBy(10));
+    client.call.sendMessage(message(2, "b"));
+
+    await().until(() -> client.answers.size() == 2);
   }
 
   @Test

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
 import java.io.IOException;
@@ -42,13 +41,7 @@ class LeavingReaderTest {
           .port(0)
           .handle(
               new ReactorHttpHandlerAdapter(
-                  RouterFunctions.toHttpHandler(
-                      LogsRoutes.of(
-                          null,
-                          store,
-                          Limits.DEFAULT,
-                          new MemoryBudget(1 << 20),
-                          Duration.ofSeconds(10)))))
+                  RouterFunctions.toHttpHandler(LogsRoutes.of(null, store, Limits.DEFAULT))))
           .bindNow();
 
   @AfterEach

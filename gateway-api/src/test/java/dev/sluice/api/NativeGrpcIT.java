@@ -45,6 +45,7 @@ import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
@@ -200,7 +201,7 @@ class NativeGrpcIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"accepted", "durable"})
+  @ValueSource(strings = {"accepted", "durable", "stored"})
   void anyIngest_levelThatCanBeReached_isEchoedAsReached(String level) {
     var service = Gateway.service("native-grpc-ack");
     var headers = new AtomicReference<Metadata>();
@@ -211,16 +212,16 @@ class NativeGrpcIT {
         LogServiceGrpc.newBlockingStub(asking)
             .ingest(NativeLog.request(NativeLog.log(service, "native")));
 
-    assertThat(response.getAck()).isEqualTo(Ack.ACK_DURABLE);
-    assertThat(headers.get().get(ACK)).isEqualTo("durable");
+    assertThat(response.getAck()).isEqualTo(Ack.valueOf("ACK_" + level.toUpperCase(Locale.ROOT)));
+    assertThat(headers.get().get(ACK)).isEqualTo(level);
     var _ = LogsServiceGrpc.newBlockingStub(asking).export(Otlp.request(service, "otlp"));
-    assertThat(headers.get().get(ACK)).isEqualTo("durable");
+    assertThat(headers.get().get(ACK)).isEqualTo(level);
     gateway.awaitStored(service, 2);
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"stored", "whatever"})
-  void anyIngest_levelThatCannotBeReached_isInvalidArgument(String level) {
+  @ValueSource(strings = {"Stored", "whatever"})
+  void anyIngest_levelThatIsNone_isInvalidArgument(String level) {
     var asking = asking(level, new AtomicReference<>(), new AtomicReference<>());
     var request = NativeLog.request(NativeLog.log("s", "b"));
 
@@ -231,7 +232,7 @@ class NativeGrpcIT {
                 () -> LogsServiceGrpc.newBlockingStub(asking).export(Otlp.request("s", "b"))))) {
       assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
       assertThat(failure.getStatus().getDescription())
-          .isEqualTo("sluice-ack is not one of accepted, durable");
+          .isEqualTo("sluice-ack is not one of accepted, durable, stored");
     }
   }
 

@@ -197,22 +197,23 @@ class NativeIngestIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"accepted", "durable"})
+  @ValueSource(strings = {"accepted", "durable", "stored"})
   void post_ackLevelAskedFor_theOneReachedIsTold(String level) {
     var body = "{\"service\":\"ack\",\"body\":\"b\"}".getBytes(UTF_8);
 
     var response = gateway.post(gateway.http("/api/v1/logs"), JSON, body, "sluice-ack", level);
 
     assertThat(response.statusCode()).isEqualTo(202);
-    assertThat(response.headers().firstValue("sluice-ack")).hasValue("durable");
+    assertThat(response.headers().firstValue("sluice-ack")).hasValue(level);
+    assertThat(Gateway.json(response).get("ack").asString()).isEqualTo(level);
   }
 
   @Test
-  void post_ackLevelThatCannotBePromised_isRefused() {
+  void post_ackLevelThatIsNone_isRefused() {
     var service = Gateway.service("ack");
     var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(service).getBytes(UTF_8);
 
-    var response = gateway.post(gateway.http("/api/v1/logs"), JSON, body, "sluice-ack", "stored");
+    var response = gateway.post(gateway.http("/api/v1/logs"), JSON, body, "sluice-ack", "safe");
 
     assertThat(response.statusCode()).isEqualTo(400);
     gateway.postLogs("{\"service\":\"%s\",\"body\":\"after\"}".formatted(service));

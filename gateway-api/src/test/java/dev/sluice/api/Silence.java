@@ -18,6 +18,18 @@ public final class Silence implements IngestMeter {
   public void turnedAway(String entrance, int records) {}
 
   @Override
+  public void replayed(String entrance, int records) {}
+
+  @Override
+  public void conflicting(String entrance, int records) {}
+
+  @Override
+  public void lost(String entrance, int records) {}
+
+  @Override
+  public void shed(String entrance) {}
+
+  @Override
   public void malformed(String entrance) {}
 
   @Override

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.api.grpc.GrpcIntake;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.MicrometerMeters;
@@ -29,7 +28,6 @@ import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -49,17 +47,17 @@ import reactor.netty.http.server.HttpServer;
  */
 class SlowSpoolTest {
   private static final Duration ANSWER_WITHIN = Duration.ofMillis(200);
+  private static final Duration BODY_WITHIN = Duration.ofMinutes(1);
 
   private final Unhurried spool = new Unhurried();
   private final MemoryBudget budget = new MemoryBudget(1 << 20);
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final IngestLogs ingest =
-      new IngestLogs(
+  private final Doors doors =
+      Doors.of(
           spool,
           Limits.DEFAULT,
+          budget,
           new IngestLogs.Coalescing(100, 1 << 20, Duration.ofMillis(1)),
-          InstantSource.system(),
-          (_, task) -> task.run(),
           new MicrometerMeters(meters));
   private DisposableServer http;
   private Server grpc;
@@ -67,7 +65,8 @@ class SlowSpoolTest {
   @BeforeEach
   void start() throws IOException {
     var routes =
-        LogsRoutes.of(ingest, new InMemoryLogStore(), Limits.DEFAULT, budget, ANSWER_WITHIN);
+        LogsRoutes.of(
+            doors.http(BODY_WITHIN, ANSWER_WITHIN), new InMemoryLogStore(), Limits.DEFAULT);
     http =
         HttpServer.create()
             .host("127.0.0.1")
@@ -76,7 +75,7 @@ class SlowSpoolTest {
             .bindNow();
     grpc =
         NettyServerBuilder.forPort(0)
-            .addService(new OtlpLogsService(new GrpcIntake(ingest, budget, ANSWER_WITHIN)))
+            .addService(new OtlpLogsService(doors.grpc(ANSWER_WITHIN)))
             .build()
             .start();
   }
@@ -106,7 +105,7 @@ class SlowSpoolTest {
             BodyHandlers.ofString());
 
     assertThat(response.statusCode()).isEqualTo(503);
-    assertThat(response.headers().firstValue("Retry-After")).hasValue("5");
+    assertThat(response.headers().firstValue("Retry-After")).hasValue("1");
     assertThat(budget.used()).isPositive();
     assertThat(records("http-json", "accepted")).isZero();
     spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));

@@ -9,6 +9,7 @@ import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.http.LogsRoutes.WayIn;
 import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.GatewayGauges;
@@ -21,6 +22,7 @@ import dev.sluice.api.ops.StoreHealth;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ledger.Ledger;
@@ -44,6 +46,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
@@ -155,12 +158,6 @@ class Wiring {
     return executor;
   }
 
-  private static Timer timer(ScheduledThreadPoolExecutor thread) {
-    return (delay, task) -> {
-      var _ = thread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
-    };
-  }
-
   @Bean
   MemoryBudget memoryBudget(IngestProperties properties) {
     Setting.requirePositive("sluice.ingest.max-in-flight", properties.maxInFlight());
@@ -168,47 +165,77 @@ class Wiring {
   }
 
   @Bean
+  Timer timer(ScheduledThreadPoolExecutor timerThread) {
+    return (delay, task) -> {
+      var _ = timerThread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+    };
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  Admission admission(
+      RedisSpool spool,
+      MemoryBudget budget,
+      IngestProperties properties,
+      InstantSource clock,
+      Timer timer) {
+    return new Admission(
+        spool, budget, properties.maxBacklog(), clock, timer, RandomGenerator.getDefault());
+  }
+
+  @Bean
   @Conditional(IngestRole.class)
   IngestLogs ingestLogs(
       RedisSpool spool,
+      Admission admission,
       Limits limits,
       IngestProperties properties,
       InstantSource clock,
-      ScheduledThreadPoolExecutor timerThread,
+      Timer timer,
       MicrometerMeters meters) {
     return new IngestLogs(
-        spool, limits, properties.coalescing(), clock, timer(timerThread), meters);
+        spool,
+        new KeysAway(),
+        admission,
+        limits,
+        properties.coalescing(),
+        properties.storedWithin(),
+        clock,
+        timer,
+        meters);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, SluiceProperties sluice) {
+    return new IngestLifecycle(ingest, admission, sluice.shutdownBudget());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  WayIn wayIn(
+      IngestLogs ingest, MemoryBudget budget, Admission admission, IngestProperties properties) {
+    return new WayIn(ingest, budget, admission, properties.bodyWithin(), properties.answerWithin());
   }
 
   @Bean
   RouterFunction<ServerResponse> routes(
-      ObjectProvider<IngestLogs> ingest,
-      BoundedReader reader,
-      Limits limits,
-      MemoryBudget budget,
-      IngestProperties properties) {
-    return LogsRoutes.of(
-        ingest.getIfAvailable(), reader, limits, budget, properties.answerWithin());
+      ObjectProvider<WayIn> wayIn, BoundedReader reader, Limits limits) {
+    return LogsRoutes.of(wayIn.getIfAvailable(), reader, limits);
   }
 
   @Bean
   @Conditional(IngestRole.class)
   OtlpHttpPort otlpHttpPort(
-      IngestLogs ingest,
-      Limits limits,
-      MemoryBudget budget,
-      IngestProperties properties,
-      BeanFactory beans) {
-    return new OtlpHttpPort(
-        beans,
-        properties.otlpHttpPort(),
-        LogsRoutes.otlp(ingest, limits, budget, properties.answerWithin()));
+      WayIn wayIn, Limits limits, IngestProperties properties, BeanFactory beans) {
+    return new OtlpHttpPort(beans, properties.otlpHttpPort(), LogsRoutes.otlp(wayIn, limits));
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  GrpcIntake grpcIntake(IngestLogs ingest, MemoryBudget budget, IngestProperties properties) {
-    return new GrpcIntake(ingest, budget, properties.answerWithin());
+  GrpcIntake grpcIntake(
+      IngestLogs ingest, MemoryBudget budget, Admission admission, IngestProperties properties) {
+    return new GrpcIntake(ingest, budget, admission, properties.answerWithin());
   }
 
   @Bean
@@ -229,10 +256,12 @@ class Wiring {
    * a client that means well.
    */
   @Bean
-  ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(MemoryBudget budget) {
+  ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(
+      MemoryBudget budget, IngestProperties properties, InstantSource clock, Timer timer) {
     return server ->
         server
-            .addStreamTracerFactory(new InboundMemory(budget))
+            .addStreamTracerFactory(
+                new InboundMemory(budget, properties.bodyWithin(), clock, timer))
             .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW);
   }
@@ -309,9 +338,8 @@ class Wiring {
   }
 
   @Bean(destroyMethod = "close")
-  LedgerGauges ledgerGauges(
-      Ledger ledger, ScheduledThreadPoolExecutor timerThread, LedgerProperties properties) {
-    return new LedgerGauges(ledger, timer(timerThread), properties.interval());
+  LedgerGauges ledgerGauges(Ledger ledger, Timer timer, LedgerProperties properties) {
+    return new LedgerGauges(ledger, timer, properties.interval());
   }
 
   @Bean

@@ -2,6 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.port.LogReader.StoredLog;
 import java.util.Map;
 import java.util.Set;
@@ -83,6 +84,18 @@ public record AppLog(
 
   private static @Nullable String present(String value) {
     return value.isEmpty() ? null : value;
+  }
+
+  /** The one sentence of an answer to logs that could be read. */
+  public static String message(Ingested.Accepted result) {
+    if (result.accepted() == 0) {
+      return "Invalid log data";
+    }
+    return result.deadLettered() == 0
+        ? "Log data accepted"
+        : "Log data accepted; the store refused "
+            + result.deadLettered()
+            + " of the logs, which are kept as dead letters";
   }
 
   /**

@@ -98,7 +98,9 @@ public final class AppLogsService implements BindableService {
     if (way != null) {
       methods.addMethod(
           INGEST,
-          AckLevel.granted(
+          Asking.granted(
+              ENTRANCE,
+              way,
               ServerCalls.asyncUnaryCall((request, answer) -> ingest(way, request, answer))));
     }
     return methods.build();
@@ -130,7 +132,7 @@ public final class AppLogsService implements BindableService {
     var response =
         IngestLogsResponse.newBuilder()
             .setSuccess(success)
-            .setMessage(success ? "Log data accepted" : "Invalid log data")
+            .setMessage(AppLog.message(result))
             .setAccepted(result.accepted())
             .setRejected(result.rejectedCount())
             .setProcessingTimeMs(tookNanos / 1e6)

@@ -24,6 +24,7 @@ final class BlockingAnswer<T extends Message> {
   private static final Logger LOG = LoggerFactory.getLogger(BlockingAnswer.class);
   private static final String UNREADABLE = "logs cannot be read at the moment";
   private static final Duration BUSY = Duration.ofSeconds(1);
+  private static final Duration OVER_BUDGET = Duration.ofSeconds(1);
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
 
   private final MemoryBudget budget;
@@ -63,7 +64,7 @@ final class BlockingAnswer<T extends Message> {
         call.onNext(answer);
         call.onCompleted();
       } else {
-        fail(GrpcIntake.unavailable(UNREADABLE, GrpcIntake.OVER_BUDGET));
+        fail(GrpcIntake.unavailable(UNREADABLE, OVER_BUDGET));
       }
     } catch (InterruptedException _) {
       // the client is gone, or its deadline: there is nobody to tell

@@ -1,6 +1,10 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.api.decode.Undecodable;
+import dev.sluice.core.ingest.AckLevel;
+import dev.sluice.core.ingest.Admission;
+import dev.sluice.core.ingest.Asked;
+import dev.sluice.core.ingest.InHand;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
@@ -11,10 +15,11 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,12 +29,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class GrpcIntake {
   private static final Logger LOG = LoggerFactory.getLogger(GrpcIntake.class);
-  private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
 
   /** Above this, judging a message would keep its event loop's other connections waiting. */
   private static final int LONG_WORK = 1 << 20;
 
-  static final Duration OVER_BUDGET = Duration.ofSeconds(1);
   static final String UNAVAILABLE = "logs cannot be made safe at the moment";
 
   private static final Metadata.Key<byte[]> STATUS_DETAILS =
@@ -37,15 +40,28 @@ public final class GrpcIntake {
 
   private final IngestLogs ingest;
   private final MemoryBudget budget;
+  private final Admission admission;
   private final Duration answerWithin;
 
   /**
+   * @param admission who may be taken at all, and when the others should come again
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
-  public GrpcIntake(IngestLogs ingest, MemoryBudget budget, Duration answerWithin) {
+  public GrpcIntake(
+      IngestLogs ingest, MemoryBudget budget, Admission admission, Duration answerWithin) {
     this.ingest = ingest;
     this.budget = budget;
+    this.admission = admission;
     this.answerWithin = answerWithin;
+  }
+
+  /** Why a call cannot be taken now; null when it may be tried. */
+  Ingested.@Nullable Busy refusal(String entrance, AckLevel level) {
+    var busy = admission.refusal(level);
+    if (busy != null) {
+      ingest.shed(entrance);
+    }
+    return busy;
   }
 
   /**
@@ -56,39 +72,74 @@ public final class GrpcIntake {
    */
   CompletableFuture<Ingested> take(
       String entrance, RawMessage message, Function<byte[], OtlpPayload> decoder) {
+    var call = Asking.current();
+    var asked = call == null ? Asked.NOTHING : call.asked();
+    var answer = taken(entrance, asked, message, decoder);
+    return call == null
+        ? answer
+        : answer.thenApply(
+            ingested -> {
+              call.answered(ingested);
+              return ingested;
+            });
+  }
+
+  private CompletableFuture<Ingested> taken(
+      String entrance, Asked asked, RawMessage message, Function<byte[], OtlpPayload> decoder) {
     long held = InboundMemory.takeOver();
     var unusable = message.unusable();
     if (unusable != null) {
       budget.release(held);
-      if (!(unusable instanceof Ingested.Busy)) { // one that may come again is not to blame
-        ingest.unusable(entrance);
+      if (unusable instanceof Ingested.Busy) { // one that may come again is not to blame
+        return overBudget();
       }
+      ingest.unusable(entrance);
       return CompletableFuture.completedFuture(unusable);
     }
-    var bytes = message.bytes();
-    if (!holds(bytes.length, held)) {
-      return CompletableFuture.completedFuture(new Ingested.Busy(OVER_BUDGET));
+    var busy = refusal(entrance, asked.level()); // of a stream only its messages are asked for
+    if (busy != null) {
+      budget.release(held);
+      return CompletableFuture.completedFuture(busy);
     }
+    var bytes = message.bytes();
+    long needed = bytes.length;
+    if (asked.level() == AckLevel.ACCEPTED) {
+      needed += IngestLogs.OVERHEAD;
+    }
+    if (!holds(needed, held)) {
+      return overBudget();
+    }
+    long holding = needed;
     if (bytes.length <= LONG_WORK) {
-      return judged(entrance, bytes, decoder);
+      return judged(entrance, asked, bytes, decoder, holding);
     }
     return CompletableFuture.completedFuture(bytes)
-        .thenComposeAsync(all -> judged(entrance, all, decoder), ForkJoinPool.commonPool());
+        .thenComposeAsync(
+            all -> judged(entrance, asked, all, decoder, holding), ForkJoinPool.commonPool());
+  }
+
+  private CompletableFuture<Ingested> overBudget() {
+    return CompletableFuture.completedFuture(new Ingested.Busy(admission.afterMemory()));
   }
 
   private CompletableFuture<Ingested> judged(
-      String entrance, byte[] bytes, Function<byte[], OtlpPayload> decoder) {
-    long held = bytes.length;
-    CompletableFuture<Ingested> ingested;
+      String entrance,
+      Asked asked,
+      byte[] bytes,
+      Function<byte[], OtlpPayload> decoder,
+      long holding) {
+    long held = holding;
+    InHand inHand;
     try {
+      var request = asked.at(entrance, bytes);
       var payload = decoder.apply(bytes);
       if (payload.bytes() != bytes) {
         if (!holds(held + payload.bytes().length, held)) {
-          return CompletableFuture.completedFuture(new Ingested.Busy(OVER_BUDGET));
+          return overBudget();
         }
         held += payload.bytes().length;
       }
-      ingested = ingest.accept(entrance, payload).toCompletableFuture();
+      inHand = ingest.accept(request, payload);
     } catch (Undecodable e) {
       budget.release(held);
       ingest.unusable(entrance);
@@ -98,13 +149,9 @@ public final class GrpcIntake {
       budget.release(held);
       return CompletableFuture.completedFuture(unexpected(e));
     }
-    long holding = held;
-    var _ = ingested.whenComplete((_, _) -> budget.release(holding));
-    // a copy times out, not the original: what is on its way is counted when it arrives
-    return ingested
-        .copy()
-        .orTimeout(answerWithin.toMillis(), TimeUnit.MILLISECONDS)
-        .exceptionally(GrpcIntake::unexpected);
+    long all = held;
+    var _ = inHand.free().thenRun(() -> budget.release(all));
+    return inHand.answer(answerWithin).exceptionally(this::unexpected);
   }
 
   /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */
@@ -119,11 +166,12 @@ public final class GrpcIntake {
     return true;
   }
 
-  private static Ingested unexpected(Throwable failure) {
-    if (!(failure instanceof TimeoutException)) {
-      LOG.warn("logs not taken", failure);
+  private Ingested unexpected(Throwable failure) {
+    var cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    if (!(cause instanceof TimeoutException)) {
+      LOG.warn("logs not taken", cause);
     }
-    return new Ingested.Busy(UNKNOWN_TROUBLE);
+    return new Ingested.Busy(admission.afterTrouble());
   }
 
   /** UNAVAILABLE with a {@code RetryInfo}, on which clients come again. */
@@ -132,9 +180,22 @@ public final class GrpcIntake {
   }
 
   static StatusException unavailable(String message, Duration retryAfter) {
+    return retryable(Status.UNAVAILABLE, message, retryAfter);
+  }
+
+  /** ABORTED with a {@code RetryInfo}: the same request is under way. */
+  static StatusException underWay(Duration retryAfter) {
+    return retryable(Status.ABORTED, Ingested.UnderWay.REASON, retryAfter);
+  }
+
+  /** FAILED_PRECONDITION: the client has to choose another key. */
+  static StatusException keyReused() {
+    return Status.FAILED_PRECONDITION.withDescription(Ingested.KeyReused.REASON).asException();
+  }
+
+  private static StatusException retryable(Status status, String message, Duration retryAfter) {
     var trailers = new Metadata();
-    trailers.put(
-        STATUS_DETAILS, OtlpAnswer.status(Status.Code.UNAVAILABLE.value(), message, retryAfter));
-    return Status.UNAVAILABLE.withDescription(message).asException(trailers);
+    trailers.put(STATUS_DETAILS, OtlpAnswer.status(status.getCode().value(), message, retryAfter));
+    return status.withDescription(message).asException(trailers);
   }
 }

@@ -1,12 +1,19 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Timer;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.Serial;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -19,21 +26,70 @@ import org.jspecify.annotations.Nullable;
  * it does not tell of is what waits there because nobody asked for a message yet: that is bounded
  * by the flow control window of each call, and by how many calls a connection may have.
  *
+ * <p>A message whose rest does not come in time costs its call, so that what it holds is free
+ * again.
+ *
  * <p>{@link GrpcIntake} takes over what a call holds together with its message, so that nothing
  * counts twice; what nobody takes over is given back at the end of the call.
  */
 public final class InboundMemory extends ServerStreamTracer.Factory {
   private static final Context.Key<Held> HELD = Context.key("sluice-inbound-memory");
 
-  private final MemoryBudget budget;
+  private static final Duration LONGEST_BEAT = Duration.ofSeconds(1);
 
-  public InboundMemory(MemoryBudget budget) {
+  private final MemoryBudget budget;
+  private final Duration messageWithin;
+  private final InstantSource clock;
+  private final Timer timer;
+  private final Set<Held> unfinished = ConcurrentHashMap.newKeySet();
+  private final AtomicBoolean beating = new AtomicBoolean();
+
+  /**
+   * @param messageWithin how long a message may take to come, from its first byte to its last
+   */
+  public InboundMemory(
+      MemoryBudget budget, Duration messageWithin, InstantSource clock, Timer timer) {
     this.budget = budget;
+    this.messageWithin = messageWithin;
+    this.clock = clock;
+    this.timer = timer;
   }
 
   @Override
   public ServerStreamTracer newServerStreamTracer(String fullMethodName, Metadata headers) {
-    return new Held(budget);
+    return new Held();
+  }
+
+  /** One look at all unfinished messages now and then costs less than a timer for each. */
+  private void beat() {
+    if (!unfinished.isEmpty() && beating.compareAndSet(false, true)) {
+      var half = messageWithin.dividedBy(2);
+      try {
+        timer.after(half.compareTo(LONGEST_BEAT) < 0 ? half : LONGEST_BEAT, this::look);
+      } catch (RuntimeException _) {
+        beating.set(false); // a timer that is shutting down, and the server with it
+      }
+    }
+  }
+
+  private void look() {
+    var latest = clock.instant().minus(messageWithin);
+    for (var held : unfinished) {
+      held.endIfBegunBefore(latest);
+    }
+    beating.set(false);
+    beat();
+  }
+
+  /**
+   * Says what to do when a message of the current call does not come to its end in time; it is run
+   * on any thread.
+   */
+  static void watch(Runnable stalled) {
+    var held = HELD.get();
+    if (held != null) {
+      held.stalled = stalled;
+    }
   }
 
   /**
@@ -56,15 +112,12 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
    * Of one call. Bytes arrive on the connection's event loop, messages are taken wherever the
    * server runs its calls.
    */
-  private static final class Held extends ServerStreamTracer {
-    private final MemoryBudget budget;
+  private final class Held extends ServerStreamTracer {
     private long arriving;
+    private volatile Instant begun = Instant.MAX;
+    private volatile @Nullable Runnable stalled;
     private final AtomicLong complete = new AtomicLong();
     private volatile boolean closed;
-
-    private Held(MemoryBudget budget) {
-      this.budget = budget;
-    }
 
     @Override
     public Context filterContext(Context context) {
@@ -77,13 +130,32 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
       if (!budget.reserve(bytes)) {
         throw new OverBudget();
       }
+      if (arriving == 0 && bytes > 0) {
+        begun = clock.instant();
+        unfinished.add(this);
+        beat();
+      }
       arriving += bytes;
+    }
+
+    private void endIfBegunBefore(Instant latest) {
+      var end = stalled;
+      if (begun.isBefore(latest) && end != null) {
+        finished();
+        end.run();
+      }
+    }
+
+    private void finished() {
+      begun = Instant.MAX;
+      unfinished.remove(this);
     }
 
     @Override
     public void inboundMessageRead(int seqNo, long wireSize, long uncompressedSize) {
       complete.addAndGet(arriving);
       arriving = 0;
+      finished();
     }
 
     private boolean complete(int bytes) {
@@ -107,6 +179,7 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
     @Override
     public void streamClosed(@Nullable Status status) {
       closed = true;
+      finished();
       budget.release(arriving + complete.getAndSet(0));
       arriving = 0;
     }

@@ -133,6 +133,8 @@ final class IngestStream implements StreamObserver<RawMessage> {
       case Ingested.Malformed(var reason) -> answer.setRefused(NativeAnswers.malformed(reason));
       case Ingested.TooLarge(var reason) -> answer.setRefused(NativeAnswers.tooLarge(reason));
       case Ingested.Busy(var retryAfter) -> answer.setRefused(NativeAnswers.busy(retryAfter));
+      case Ingested.UnderWay _, Ingested.KeyReused _ ->
+          throw new IllegalStateException("a stream has no idempotency key");
     }
     return answer.build();
   }

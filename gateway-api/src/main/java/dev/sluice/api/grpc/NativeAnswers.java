@@ -27,7 +27,13 @@ final class NativeAnswers {
         .setAccepted(result.accepted())
         .addAllRejected(rejected(result, verdicts))
         .setRejectedTotal(result.rejectedCount())
-        .setAck(Ack.ACK_DURABLE)
+        .setAck(
+            switch (result.level()) {
+              case ACCEPTED -> Ack.ACK_ACCEPTED;
+              case DURABLE -> Ack.ACK_DURABLE;
+              case STORED -> Ack.ACK_STORED;
+            })
+        .setDeadLettered(result.deadLettered())
         .build();
   }
 

@@ -77,11 +77,15 @@ public final class NativeLogsService implements BindableService {
         .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
         .addMethod(
             INGEST,
-            AckLevel.granted(
+            Asking.granted(
+                ENTRANCE,
+                way,
                 ServerCalls.asyncUnaryCall((message, answer) -> ingest(way, message, answer))))
         .addMethod(
             INGEST_STREAM,
-            AckLevel.granted(
+            Asking.granted(
+                ENTRANCE,
+                way,
                 ServerCalls.asyncBidiStreamingCall(
                     answers ->
                         IngestStream.open(
@@ -114,6 +118,8 @@ public final class NativeLogsService implements BindableService {
       case Ingested.TooLarge(var reason) ->
           Status.RESOURCE_EXHAUSTED.withDescription(reason).asException();
       case Ingested.Busy(var retryAfter) -> GrpcIntake.unavailable(retryAfter);
+      case Ingested.UnderWay(var retryAfter) -> GrpcIntake.underWay(retryAfter);
+      case Ingested.KeyReused() -> GrpcIntake.keyReused();
     };
   }
 }

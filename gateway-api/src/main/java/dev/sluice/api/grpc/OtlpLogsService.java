@@ -47,7 +47,8 @@ public final class OtlpLogsService implements BindableService {
             .addMethod(EXPORT)
             .build();
     return ServerServiceDefinition.builder(descriptor)
-        .addMethod(EXPORT, AckLevel.granted(ServerCalls.asyncUnaryCall(this::export)))
+        .addMethod(
+            EXPORT, Asking.granted(ENTRANCE, intake, ServerCalls.asyncUnaryCall(this::export)))
         .build();
   }
 
@@ -70,6 +71,8 @@ public final class OtlpLogsService implements BindableService {
       case Ingested.TooLarge(var reason) ->
           answer.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
       case Ingested.Busy(var retryAfter) -> answer.onError(GrpcIntake.unavailable(retryAfter));
+      case Ingested.UnderWay(var retryAfter) -> answer.onError(GrpcIntake.underWay(retryAfter));
+      case Ingested.KeyReused() -> answer.onError(GrpcIntake.keyReused());
     }
   }
 }

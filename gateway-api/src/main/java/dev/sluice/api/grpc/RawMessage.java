@@ -8,6 +8,7 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,6 +17,9 @@ import org.jspecify.annotations.Nullable;
  */
 record RawMessage(byte[] bytes, @Nullable Ingested unusable) {
   private static final byte[] NOTHING = {};
+
+  /** When to come again is known to whoever answers. */
+  private static final Ingested OVER_BUDGET = new Ingested.Busy(Duration.ZERO);
 
   static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new Messages();
   static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
@@ -35,7 +39,7 @@ record RawMessage(byte[] bytes, @Nullable Ingested unusable) {
         var bytes = stream.readAllBytes();
         return InboundMemory.complete(bytes.length)
             ? new RawMessage(bytes, null)
-            : new RawMessage(NOTHING, new Ingested.Busy(GrpcIntake.OVER_BUDGET));
+            : new RawMessage(NOTHING, OVER_BUDGET);
       } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
         return new RawMessage(NOTHING, new Ingested.TooLarge(description(e.getStatus())));
       } catch (IOException _) {

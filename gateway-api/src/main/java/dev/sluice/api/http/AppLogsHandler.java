@@ -29,7 +29,6 @@ final class AppLogsHandler {
   Mono<ServerResponse> post(ServerRequest request) {
     return Mono.defer(
             () -> {
-              RequestHeaders.requireAck(request);
               long started = System.nanoTime();
               return intake
                   .take(request, form(request))
@@ -74,15 +73,14 @@ final class AppLogsHandler {
         ServerResponse.status(success ? HttpStatus.ACCEPTED : HttpStatus.BAD_REQUEST)
             .contentType(MediaType.APPLICATION_JSON);
     if (success) {
-      response.header(RequestHeaders.ACK, RequestHeaders.DURABLE);
+      response.headers(headers -> RequestHeaders.tell(headers, result));
     }
     return response.bodyValue(
         Json.write(
             json -> {
               json.writeStartObject();
               json.writeBooleanProperty("success", success);
-              json.writeStringProperty(
-                  "message", success ? "Log data accepted" : "Invalid log data");
+              json.writeStringProperty("message", AppLog.message(result));
               json.writeObjectPropertyStart("stats");
               json.writeNumberProperty("accepted", result.accepted());
               json.writeNumberProperty("rejected", result.rejectedCount());

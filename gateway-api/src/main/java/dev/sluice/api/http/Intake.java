@@ -1,7 +1,10 @@
 package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Undecodable;
+import dev.sluice.core.ingest.AckLevel;
+import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestLogs.Request;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
@@ -20,17 +23,23 @@ import reactor.netty.http.server.HttpServerResponse;
 /** What every HTTP entrance does: read, decode, hand in, and give the memory back. */
 final class Intake {
   private static final Logger LOG = LoggerFactory.getLogger(Intake.class);
-  private static final Duration UNKNOWN_TROUBLE = Duration.ofSeconds(5);
 
   private final IngestLogs ingest;
   private final RequestBody bodies;
   private final MemoryBudget budget;
+  private final Admission admission;
   private final Duration answerWithin;
 
-  Intake(IngestLogs ingest, RequestBody bodies, MemoryBudget budget, Duration answerWithin) {
+  Intake(
+      IngestLogs ingest,
+      RequestBody bodies,
+      MemoryBudget budget,
+      Admission admission,
+      Duration answerWithin) {
     this.ingest = ingest;
     this.bodies = bodies;
     this.budget = budget;
+    this.admission = admission;
     this.answerWithin = answerWithin;
   }
 
@@ -43,20 +52,37 @@ final class Intake {
 
   /**
    * Emits {@link Ingested.Accepted}; whatever else becomes of the request is a {@link
-   * RequestRefused}.
+   * RequestRefused}. One that cannot be taken now is told so before any of its body is read.
    */
   Mono<Ingested.Accepted> take(ServerRequest request, Form form) {
     var entrance = form.entrance();
     answerPlainly(request.exchange().getResponse());
     return Mono.using(
-            () -> new Reservation(budget),
+            () -> new Reservation(budget, admission::afterMemory),
             reservation ->
-                Mono.defer(() -> bodies.read(request, reservation))
+                Mono.defer(() -> admitted(request, form, reservation))
                     .doOnError(RequestRefused.class, e -> unusable(entrance, e))
-                    .flatMap(body -> handIn(entrance, body, form.decoder(), reservation)),
+                    .flatMap(one -> handIn(one, form.decoder(), reservation)),
             Reservation::close)
         .map(Intake::accepted)
-        .onErrorMap(Intake::refusal);
+        .onErrorMap(this::refusal);
+  }
+
+  private record Admitted(Request request, byte[] body) {}
+
+  private Mono<Admitted> admitted(ServerRequest request, Form form, Reservation reservation) {
+    var asked = RequestHeaders.asked(request);
+    var busy = admission.refusal(asked.level());
+    if (busy != null) {
+      ingest.shed(form.entrance());
+      throw RequestRefused.busy(busy.retryAfter());
+    }
+    if (asked.level() == AckLevel.ACCEPTED) {
+      reservation.add(IngestLogs.OVERHEAD);
+    }
+    return bodies
+        .read(request, reservation)
+        .map(body -> new Admitted(asked.at(form.entrance(), body), body));
   }
 
   /** Compression is for readers; here it would cost more than the few bytes it saves. */
@@ -68,20 +94,17 @@ final class Intake {
   }
 
   private Mono<Ingested> handIn(
-      String entrance,
-      byte[] body,
-      Function<byte[], OtlpPayload> decoder,
-      Reservation reservation) {
-    var payload = decoded(entrance, body, decoder);
-    if (payload.bytes() != body) {
+      Admitted one, Function<byte[], OtlpPayload> decoder, Reservation reservation) {
+    var payload = decoded(one.request().entrance(), one.body(), decoder);
+    if (payload.bytes() != one.body()) {
       reservation.add(payload.bytes().length);
     }
     var inHand = reservation.share();
     try {
-      var ingested = ingest.accept(entrance, payload).toCompletableFuture();
-      var _ = ingested.whenComplete((_, _) -> inHand.close());
+      var handed = ingest.accept(one.request(), payload);
+      var _ = handed.free().thenRun(inHand::close);
       // not cancelled with the request: what is on its way is counted when it arrives
-      return Mono.fromFuture(ingested, true).timeout(answerWithin);
+      return Mono.fromFuture(handed.answer(answerWithin), true);
     } catch (RuntimeException e) {
       inHand.close();
       throw e;
@@ -112,6 +135,8 @@ final class Intake {
           throw RequestRefused.malformed("malformed OTLP: " + reason);
       case Ingested.TooLarge(var reason) -> throw RequestRefused.tooLarge(reason);
       case Ingested.Busy(var retryAfter) -> throw RequestRefused.busy(retryAfter);
+      case Ingested.UnderWay(var retryAfter) -> throw RequestRefused.underWay(retryAfter);
+      case Ingested.KeyReused() -> throw RequestRefused.keyReused();
     };
   }
 
@@ -119,13 +144,13 @@ final class Intake {
    * Whatever is not the client's mistake is answered 503, never 500: OTLP clients retry the first
    * and throw the logs away on the second.
    */
-  private static Throwable refusal(Throwable failure) {
+  private Throwable refusal(Throwable failure) {
     if (failure instanceof RequestRefused) {
       return failure;
     }
     if (!(failure instanceof TimeoutException || failure instanceof AbortedException)) {
       LOG.warn("logs not taken", failure); // neither too slow nor a client that hung up
     }
-    return RequestRefused.busy(UNKNOWN_TROUBLE);
+    return RequestRefused.busy(admission.afterTrouble());
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.api.http;
 import static org.springframework.web.reactive.function.server.RequestPredicates.path;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
@@ -23,22 +24,38 @@ public final class LogsRoutes {
   private LogsRoutes() {}
 
   /**
-   * @param ingest the way in; null when this process does not take logs
-   * @param reader the way back
+   * What takes logs.
+   *
+   * @param budget what all requests together may hold
+   * @param admission who may be taken at all, and when the others should come again
+   * @param bodyWithin how long a whole body may take to come
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
-  public static RouterFunction<ServerResponse> of(
-      @Nullable IngestLogs ingest,
-      LogReader reader,
-      Limits limits,
+  public record WayIn(
+      IngestLogs ingest,
       MemoryBudget budget,
+      Admission admission,
+      Duration bodyWithin,
       Duration answerWithin) {
+
+    private Intake intake(Limits limits) {
+      return new Intake(
+          ingest, new RequestBody(limits, bodyWithin), budget, admission, answerWithin);
+    }
+  }
+
+  /**
+   * @param wayIn null when this process does not take logs
+   * @param reader the way back
+   */
+  public static RouterFunction<ServerResponse> of(
+      @Nullable WayIn wayIn, LogReader reader, Limits limits) {
     var routes = RouterFunctions.route();
     var reads = new Reads();
     var queries = new QueryHandler(reader, reads);
     var histograms = new HistogramHandler(reader, reads);
-    if (ingest != null) {
-      var intake = new Intake(ingest, new RequestBody(limits), budget, answerWithin);
+    if (wayIn != null) {
+      var intake = wayIn.intake(limits);
       var natively = new NativeLogsHandler(intake, limits);
       var otlp = new OtlpLogsHandler(intake, limits);
       routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), only(HttpMethod.POST));
@@ -62,9 +79,8 @@ public final class LogsRoutes {
   }
 
   /** OTLP alone, for its own port. */
-  public static RouterFunction<ServerResponse> otlp(
-      IngestLogs ingest, Limits limits, MemoryBudget budget, Duration answerWithin) {
-    var intake = new Intake(ingest, new RequestBody(limits), budget, answerWithin);
+  public static RouterFunction<ServerResponse> otlp(WayIn wayIn, Limits limits) {
+    var intake = wayIn.intake(limits);
     return RouterFunctions.route()
         .POST("/v1/logs", new OtlpLogsHandler(intake, limits)::post)
         .route(path("/v1/logs"), only(HttpMethod.POST))

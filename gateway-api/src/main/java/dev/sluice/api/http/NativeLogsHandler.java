@@ -7,6 +7,7 @@ import dev.sluice.api.decode.NativeVerdicts;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.Ingested;
 import java.util.List;
 import org.springframework.http.HttpStatus;
@@ -17,6 +18,7 @@ import reactor.core.publisher.Mono;
 
 /** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
 final class NativeLogsHandler {
+  private static final Ingested ONE = new Ingested.Accepted(1, List.of(), 0, AckLevel.DURABLE);
   private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
   private final Intake intake;
@@ -29,12 +31,10 @@ final class NativeLogsHandler {
 
   Mono<ServerResponse> post(ServerRequest request) {
     return Mono.defer(
-            () -> {
-              RequestHeaders.requireAck(request);
-              return intake
-                  .take(request, form(request))
-                  .flatMap(result -> answer(result, NativeVerdicts.of(result.rejected())));
-            })
+            () ->
+                intake
+                    .take(request, form(request))
+                    .flatMap(result -> answer(result, NativeVerdicts.of(result.rejected()))))
         .onErrorResume(RequestRefused.class, Problem::of);
   }
 
@@ -62,8 +62,8 @@ final class NativeLogsHandler {
     var response =
         ServerResponse.status(HttpStatus.ACCEPTED)
             .contentType(MediaType.APPLICATION_JSON)
-            .header(RequestHeaders.ACK, RequestHeaders.DURABLE);
-    if (result.accepted() == 1 && result.rejectedCount() == 0) {
+            .headers(headers -> RequestHeaders.tell(headers, result));
+    if (result.equals(ONE)) {
       return response.bodyValue(ONE_ACCEPTED);
     }
     return response.bodyValue(
@@ -75,7 +75,10 @@ final class NativeLogsHandler {
               if (result.rejectedCount() > rejected.size()) {
                 json.writeNumberProperty("rejected_total", result.rejectedCount());
               }
-              json.writeStringProperty("ack", RequestHeaders.DURABLE);
+              if (result.deadLettered() > 0) {
+                json.writeNumberProperty("dead_lettered", result.deadLettered());
+              }
+              json.writeStringProperty("ack", result.level().text());
               json.writeEndObject();
             }));
   }

@@ -59,7 +59,10 @@ final class OtlpLogsHandler {
   }
 
   private static Mono<ServerResponse> success(Ingested.Accepted result, boolean json) {
-    var response = ServerResponse.ok().contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF);
+    var response =
+        ServerResponse.ok()
+            .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF)
+            .headers(headers -> RequestHeaders.tell(headers, result));
     if (!json) {
       return response.bodyValue(OtlpAnswer.response(result));
     }
@@ -67,11 +70,11 @@ final class OtlpLogsHandler {
         Json.write(
             out -> {
               out.writeStartObject();
-              if (result.rejectedCount() > 0) {
+              int refused = OtlpAnswer.refused(result);
+              if (refused > 0) {
                 out.writeObjectPropertyStart("partialSuccess");
                 // proto3's JSON mapping writes 64-bit integers as text
-                out.writeStringProperty(
-                    "rejectedLogRecords", Integer.toString(result.rejectedCount()));
+                out.writeStringProperty("rejectedLogRecords", Integer.toString(refused));
                 out.writeStringProperty("errorMessage", OtlpAnswer.message(result));
                 out.writeEndObject();
               }
@@ -102,7 +105,10 @@ final class OtlpLogsHandler {
   private static int rpcCode(HttpStatus status) {
     return switch (status) {
       case BAD_REQUEST -> 3; // INVALID_ARGUMENT
+      case REQUEST_TIMEOUT -> 4; // DEADLINE_EXCEEDED
       case CONTENT_TOO_LARGE -> 8; // RESOURCE_EXHAUSTED
+      case UNPROCESSABLE_CONTENT -> 9; // FAILED_PRECONDITION
+      case CONFLICT -> 10; // ABORTED
       case UNSUPPORTED_MEDIA_TYPE -> 12; // UNIMPLEMENTED
       default -> 14; // UNAVAILABLE
     };

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.core.ingest.Ingested;
 import java.util.Locale;
 import org.springframework.http.HttpStatus;
 
@@ -24,6 +25,16 @@ enum ProblemType {
       HttpStatus.METHOD_NOT_ALLOWED,
       "The path is right, the method is not; the header `Allow` names those that are.",
       "allowed here: GET, POST"),
+  TOO_SLOW(
+      HttpStatus.REQUEST_TIMEOUT,
+      "The body began to come and did not come to its end in time. Nothing was taken; the connection"
+          + " is ended.",
+      "the body did not come within 30000 ms"),
+  UNDER_WAY(
+      HttpStatus.CONFLICT,
+      "A request with the same `Idempotency-Key` and the same body is being taken at this moment. Send"
+          + " it again after `Retry-After` seconds to learn what became of it.",
+      Ingested.UnderWay.REASON),
   TOO_LARGE(
       HttpStatus.CONTENT_TOO_LARGE,
       "The request is over a limit of whole requests: its size on the wire or unpacked, its number"
@@ -35,6 +46,11 @@ enum ProblemType {
       "The content type or the content encoding is not one that is understood; `detail` names those"
           + " that are.",
       "content type is missing"),
+  KEY_REUSED(
+      HttpStatus.UNPROCESSABLE_CONTENT,
+      "The `Idempotency-Key` was used for a request with another body or to another entrance, and is"
+          + " remembered. Nothing was taken. A new request needs a new key.",
+      Ingested.KeyReused.REASON),
   TOO_COSTLY(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The query needs more time or memory than a query is given. A shorter span of time or more"

@@ -1,6 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.domain.Limits;
+import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
@@ -29,9 +30,14 @@ final class RequestBody {
   private static final int LONG_ZSTD = 256;
 
   private final Limits limits;
+  private final Duration within;
 
-  RequestBody(Limits limits) {
+  /**
+   * @param within how long a whole body may take to come
+   */
+  RequestBody(Limits limits, Duration within) {
     this.limits = limits;
+    this.within = within;
   }
 
   /** The decompressed body; empty when the client sent none. */
@@ -51,6 +57,7 @@ final class RequestBody {
         .doOnNext(collected::add)
         .doOnComplete(() -> EarlyAnswer.bodyRead(request, true))
         .then(Mono.fromSupplier(collected::bytes))
+        .timeout(within, Mono.error(() -> RequestRefused.tooSlow(within)))
         .flatMap(body -> offLoop(body, encoding))
         .map(body -> encoding.decode(body, limit, reservation));
   }

@@ -1,15 +1,16 @@
 package dev.sluice.api.http;
 
+import dev.sluice.core.ingest.Asked;
+import dev.sluice.core.ingest.Ingested;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
 
 /** What the headers of a request with logs say, the same for every surface. */
 final class RequestHeaders {
-  static final String ACK = "sluice-ack";
-  static final String DURABLE = "durable";
-
   private RequestHeaders() {}
 
   /**
@@ -36,14 +37,31 @@ final class RequestHeaders {
   }
 
   /**
-   * {@code accepted} is granted by more than it asks for; {@code stored} cannot be promised yet.
+   * What is asked for beside the logs.
    *
-   * @throws RequestRefused when another level is asked for
+   * @throws RequestRefused when it cannot be understood
    */
-  static void requireAck(ServerRequest request) {
-    var ack = request.headers().firstHeader(ACK);
-    if (ack != null && !ack.equals(DURABLE) && !ack.equals("accepted")) {
-      throw RequestRefused.malformed(ACK + " is not one of accepted, durable");
+  static Asked asked(ServerRequest request) {
+    try {
+      return Asked.of(one(request, Asked.ACK), one(request, Asked.KEY));
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static @Nullable String one(ServerRequest request, String name) {
+    var values = request.headers().header(name);
+    if (values.size() > 1) {
+      throw new IllegalArgumentException(name + " is there more than once");
+    }
+    return values.isEmpty() ? null : values.getFirst();
+  }
+
+  /** What is said of the request beside its answer. */
+  static void tell(HttpHeaders headers, Ingested.Accepted result) {
+    headers.set(Asked.ACK, result.level().text());
+    if (result.replayed()) {
+      headers.set(Asked.REPLAYED, "true");
     }
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.core.ingest.Ingested;
 import java.io.Serial;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -49,6 +50,19 @@ final class RequestRefused extends RuntimeException {
   static RequestRefused busy(Duration retryAfter) {
     return new RequestRefused(
         ProblemType.NOT_SAFE, "logs cannot be made safe at the moment", retryAfter);
+  }
+
+  static RequestRefused tooSlow(Duration within) {
+    return new RequestRefused(
+        ProblemType.TOO_SLOW, "the body did not come within " + within.toMillis() + " ms", null);
+  }
+
+  static RequestRefused underWay(Duration retryAfter) {
+    return new RequestRefused(ProblemType.UNDER_WAY, Ingested.UnderWay.REASON, retryAfter);
+  }
+
+  static RequestRefused keyReused() {
+    return new RequestRefused(ProblemType.KEY_REUSED, Ingested.KeyReused.REASON, null);
   }
 
   static RequestRefused unreadable(Duration retryAfter) {

@@ -2,6 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import java.time.Duration;
+import java.util.function.Supplier;
 
 /**
  * What one request holds of the {@link MemoryBudget}, given back when nobody needs it any more: the
@@ -11,14 +12,17 @@ import java.time.Duration;
  * <p>Safe for use by many threads: a client may hang up while its request is worked on.
  */
 final class Reservation implements AutoCloseable {
-  private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
-
   private final MemoryBudget budget;
+  private final Supplier<Duration> retryAfter;
   private long held;
   private int owners = 1;
 
-  Reservation(MemoryBudget budget) {
+  /**
+   * @param retryAfter when to come again if there is no room
+   */
+  Reservation(MemoryBudget budget, Supplier<Duration> retryAfter) {
     this.budget = budget;
+    this.retryAfter = retryAfter;
   }
 
   /**
@@ -28,7 +32,7 @@ final class Reservation implements AutoCloseable {
    */
   synchronized void add(long bytes) {
     if (owners == 0 || !budget.reserve(bytes)) {
-      throw RequestRefused.busy(RETRY_AFTER);
+      throw RequestRefused.busy(retryAfter.get());
     }
     held += bytes;
   }
@@ -44,7 +48,7 @@ final class Reservation implements AutoCloseable {
   /** One more owner, who closes it too. */
   synchronized Reservation share() {
     if (owners == 0) {
-      throw RequestRefused.busy(RETRY_AFTER);
+      throw RequestRefused.busy(retryAfter.get());
     }
     owners++;
     return this;

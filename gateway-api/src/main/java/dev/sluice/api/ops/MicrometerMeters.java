@@ -67,6 +67,10 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
     private final Counter accepted;
     private final Counter rejected;
     private final Counter turnedAway;
+    private final Counter replayed;
+    private final Counter conflicting;
+    private final Counter lost;
+    private final Counter shed;
     private final Counter malformed;
     private final Counter unknownFields;
     private final Timer latency;
@@ -76,6 +80,14 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
       accepted = outcome(name, "accepted", registry);
       rejected = outcome(name, "rejected", registry);
       turnedAway = outcome(name, "turned_away", registry);
+      replayed = outcome(name, "replayed", registry);
+      conflicting = outcome(name, "conflicting", registry);
+      lost = outcome(name, "lost", registry);
+      shed =
+          Counter.builder("sluice.ingest.shed")
+              .description("Requests turned away before any of their body was read")
+              .tag("entrance", name)
+              .register(registry);
       bytes =
           Counter.builder("sluice.ingest.bytes")
               .description("Bytes of requests, decompressed, as OTLP")
@@ -100,7 +112,8 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
 
     private static Counter outcome(String name, String outcome, MeterRegistry registry) {
       return Counter.builder("sluice.ingest.records")
-          .description("Log records; received = accepted + rejected + turned away + on their way")
+          .description(
+              "Log records; received is the sum of the other outcomes and those on their way")
           .tag("entrance", name)
           .tag("outcome", outcome)
           .register(registry);
@@ -133,6 +146,26 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   @Override
   public void turnedAway(String entrance, int records) {
     entrance(entrance).turnedAway.increment(records);
+  }
+
+  @Override
+  public void replayed(String entrance, int records) {
+    entrance(entrance).replayed.increment(records);
+  }
+
+  @Override
+  public void conflicting(String entrance, int records) {
+    entrance(entrance).conflicting.increment(records);
+  }
+
+  @Override
+  public void lost(String entrance, int records) {
+    entrance(entrance).lost.increment(records);
+  }
+
+  @Override
+  public void shed(String entrance) {
+    entrance(entrance).shed.increment();
   }
 
   @Override

@@ -6,11 +6,14 @@ import static org.assertj.core.api.Assertions.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
+import dev.sluice.api.Doors;
 import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.Asked;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.MalformedOtlp;
 import dev.sluice.core.otlp.OtlpRecord;
@@ -20,7 +23,6 @@ import dev.sluice.proto.logs.LogEntry;
 import dev.sluice.proto.logs.LogEntryBatch;
 import dev.sluice.testkit.InMemorySpool;
 import java.time.Duration;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -145,15 +147,18 @@ class DecodersTest {
   }
 
   private static Ingested accept(InMemorySpool spool, OtlpPayload payload) {
-    var ingest =
-        new IngestLogs(
+    var doors =
+        Doors.of(
             spool,
             LIMITS,
+            new MemoryBudget(1 << 20),
             new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
-            InstantSource.system(),
-            (_, task) -> task.run(),
             new Silence());
-    return ingest.accept("test", payload).toCompletableFuture().join();
+    return doors
+        .ingest()
+        .accept(Asked.NOTHING.at("test", payload.bytes()), payload)
+        .answer()
+        .join();
   }
 
   /** Walks what was spooled as the store does: whatever was not refused then is accepted now. */

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
+import dev.sluice.api.Doors;
 import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
@@ -39,7 +40,6 @@ import io.grpc.protobuf.StatusProto;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -71,15 +71,14 @@ class AppLogsServiceTest {
 
   @BeforeEach
   void start() throws IOException {
-    var ingest =
-        new IngestLogs(
+    var doors =
+        Doors.of(
             spool,
             Limits.DEFAULT,
+            budget,
             new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
-            InstantSource.system(),
-            (_, task) -> task.run(),
             new Silence());
-    serve(new GrpcIntake(ingest, budget, Duration.ofSeconds(10)));
+    serve(doors.grpc(Duration.ofSeconds(10)));
   }
 
   private void serve(@Nullable GrpcIntake intake) throws IOException {

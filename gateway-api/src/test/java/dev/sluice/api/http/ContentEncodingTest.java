@@ -11,6 +11,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -29,7 +30,7 @@ class ContentEncodingTest {
   private static final int LIMIT = 1 << 20;
 
   private final MemoryBudget budget = new MemoryBudget(64 << 20);
-  private final Reservation reservation = new Reservation(budget);
+  private final Reservation reservation = new Reservation(budget, () -> Duration.ofSeconds(3));
 
   private byte[] decode(ContentEncoding encoding, byte[] body, int limit) {
     reservation.add(body.length);

@@ -4,11 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.ingest.MemoryBudget;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 class ReservationTest {
   private final MemoryBudget budget = new MemoryBudget(100);
-  private final Reservation reservation = new Reservation(budget);
+  private final Reservation reservation = new Reservation(budget, () -> Duration.ofSeconds(3));
 
   @Test
   void add_withinTheBudget_isHeldUntilClosed() {

@@ -1,6 +1,7 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.LogIds;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
@@ -10,9 +11,16 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 
 /**
  * Makes one spool entry out of the requests that arrive while another is being appended.
@@ -22,11 +30,21 @@ import java.util.concurrent.CompletionStage;
  * for its end, for a full entry, or for {@code maxWait}, whichever is first: entries grow with the
  * load and nobody waits without need.
  *
+ * <p>Requests that were answered already have entries of their own, which are tried again, as the
+ * same batch, until the spool has taken them. What it may have taken without our knowing it then
+ * knows by its append id.
+ *
  * <p>{@code waiting}, {@code records}, {@code bytes}, {@code underWay} and {@code round} are
  * guarded by {@code lock}; the spool is called outside it.
  */
 final class Coalescer {
-  private static final Duration AFTER_FAILURE = Duration.ofSeconds(5);
+  /** A spool that fails instead of answering is tried again after this. */
+  private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+
+  private static final LogId NOWHERE = new LogId(0, 0);
+
+  /** Between two tries when there is not much time left for any. */
+  private static final Duration LAST_TRIES = Duration.ofMillis(100);
 
   /**
    * @param maxRecords records at which an entry is full
@@ -35,9 +53,16 @@ final class Coalescer {
    */
   record Bounds(int maxRecords, int maxBytes, Duration maxWait) {}
 
-  /** One judged request. */
+  /**
+   * One judged request.
+   *
+   * @param persistent whether it was answered already, so that its append is tried until it
+   *     succeeds
+   * @param landed its first record's identity, and what became of the append
+   */
   record Part(
       String tenant,
+      boolean persistent,
       long receivedNanos,
       byte[] bytes,
       int length,
@@ -45,7 +70,61 @@ final class Coalescer {
       int records,
       int expandedBytes,
       BitSet refused,
-      CompletableFuture<Appended> answer) {}
+      CompletableFuture<Landed> landed) {}
+
+  /**
+   * @param first identity of the request's first accepted record
+   */
+  record Landed(Appended appended, LogId first) {}
+
+  /** Whose parts share an entry. */
+  private record Kind(String tenant, boolean persistent) {}
+
+  /** An entry that is tried until it succeeds; its parts' own bytes are no longer needed. */
+  private final class Persistent {
+    private final LogBatch batch;
+    private final Consumer<Appended> landed;
+    private final AtomicBoolean trying = new AtomicBoolean(true);
+    private final CompletableFuture<Void> ended = new CompletableFuture<>();
+
+    private Persistent(LogBatch batch, Consumer<Appended> landed) {
+      this.batch = batch;
+      this.landed = landed;
+    }
+
+    /** After the first try, which ends like those of all other entries. */
+    private void tried(Appended appended) {
+      if (appended instanceof Appended.Accepted) {
+        end(appended);
+        return;
+      }
+      trying.set(false);
+      var pause =
+          !ending && appended instanceof Appended.Busy(var retryAfter, _) ? retryAfter : LAST_TRIES;
+      try {
+        timer.after(pause, this::again);
+      } catch (RuntimeException _) {
+        // a timer that is shutting down: whoever ends us tries again
+      }
+    }
+
+    private void again() {
+      if (persistent.contains(this) && trying.compareAndSet(false, true)) {
+        var _ = appended(batch).thenAccept(this::tried);
+      }
+    }
+
+    private void giveUp() {
+      end(new Appended.Busy(Duration.ZERO, "the gateway has ended"));
+    }
+
+    private void end(Appended appended) {
+      if (persistent.remove(this)) {
+        landed.accept(appended);
+        ended.complete(null);
+      }
+    }
+  }
 
   private final Spool spool;
   private final LogIds ids;
@@ -59,6 +138,9 @@ final class Coalescer {
   private int underWay;
   private long round;
 
+  private final Set<Persistent> persistent = ConcurrentHashMap.newKeySet();
+  private volatile boolean ending;
+
   Coalescer(Spool spool, LogIds ids, Timer timer, Bounds bounds) {
     this.spool = spool;
     this.ids = ids;
@@ -66,7 +148,7 @@ final class Coalescer {
     this.bounds = bounds;
   }
 
-  CompletionStage<Appended> add(Part part) {
+  CompletableFuture<Landed> add(Part part) {
     List<Part> before = List.of();
     List<Part> now = List.of();
     long armed = -1;
@@ -88,7 +170,7 @@ final class Coalescer {
     if (armed >= 0) {
       arm(armed);
     }
-    return part.answer();
+    return part.landed();
   }
 
   private void arm(long awaited) {
@@ -151,32 +233,90 @@ final class Coalescer {
     }
   }
 
-  /** Appends what {@link #take} gave: one entry for each tenant in it. */
+  /** Appends what {@link #take} gave: one entry for each kind in it. */
   private CompletableFuture<Void> appendEach(List<Part> parts) {
-    var byTenant = new LinkedHashMap<String, List<Part>>();
+    var byKind = new LinkedHashMap<Kind, List<Part>>();
     for (var part : parts) {
-      byTenant.computeIfAbsent(part.tenant(), _ -> new ArrayList<>()).add(part);
+      byKind
+          .computeIfAbsent(new Kind(part.tenant(), part.persistent()), _ -> new ArrayList<>())
+          .add(part);
     }
     var appends =
-        byTenant.values().stream().map(this::appendOne).toArray(CompletableFuture<?>[]::new);
+        byKind.entrySet().stream()
+            .map(entry -> appendOne(entry.getValue(), entry.getKey().persistent()))
+            .toArray(CompletableFuture<?>[]::new);
     return CompletableFuture.allOf(appends);
   }
 
-  private CompletableFuture<Void> appendOne(List<Part> parts) {
+  private CompletableFuture<Void> appendOne(List<Part> parts, boolean again) {
+    LogBatch batch;
+    try {
+      batch = together(parts);
+    } catch (Throwable e) { // such as no memory: those who wait are answered
+      var busy = new Appended.Busy(AFTER_FAILURE, e.toString());
+      parts.forEach(part -> part.landed().complete(new Landed(busy, NOWHERE)));
+      return CompletableFuture.completedFuture(null);
+    }
+    var landed = landing(parts, batch.firstId());
+    if (!again) {
+      return appended(batch).thenAccept(landed);
+    }
+    var entry = new Persistent(batch, landed);
+    persistent.add(entry);
+    return appended(batch).thenAccept(entry::tried);
+  }
+
+  /** Tells each part where in the entry it is; keeps nothing else of them. */
+  private static Consumer<Appended> landing(List<Part> parts, LogId firstOfAll) {
+    record Place(LogId first, CompletableFuture<Landed> landed) {}
+    var places = new ArrayList<Place>(parts.size());
+    int before = 0;
+    for (var part : parts) {
+      places.add(new Place(firstOfAll.plus(before), part.landed()));
+      before += part.records();
+    }
+    return appended ->
+        places.forEach(place -> place.landed().complete(new Landed(appended, place.first())));
+  }
+
+  /** Never fails: those who wait are answered and the next may try, whatever it is. */
+  private CompletableFuture<Appended> appended(LogBatch batch) {
     CompletionStage<Appended> appended;
     try {
-      appended = spool.append(together(parts));
-    } catch (Throwable e) { // whatever it is, those who wait are answered and the next may try
+      appended = spool.append(batch);
+    } catch (Throwable e) {
       appended = CompletableFuture.failedFuture(e);
     }
     return appended
         .exceptionally(e -> new Appended.Busy(AFTER_FAILURE, e.toString()))
-        .thenAccept(outcome -> parts.forEach(part -> part.answer().complete(outcome)))
         .toCompletableFuture();
   }
 
+  /**
+   * Gives what was answered and is not in the spool yet its last chance, and then up. Nothing is
+   * added any more.
+   */
+  void close(Duration patience) {
+    ending = true;
+    List<Part> now;
+    synchronized (lock) {
+      now = take();
+    }
+    append(now);
+    persistent.forEach(Persistent::again);
+    var left = persistent.stream().map(entry -> entry.ended).toArray(CompletableFuture<?>[]::new);
+    try {
+      CompletableFuture.allOf(left).get(patience.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException _) {
+      // what is left is given up
+    }
+    persistent.forEach(Persistent::giveUp);
+  }
+
   /** Several protobuf messages written one after the other are their union. */
-  private LogBatch together(List<Part> parts) {
+  LogBatch together(List<Part> parts) {
     var first = parts.getFirst();
     int length = 0;
     int records = 0;

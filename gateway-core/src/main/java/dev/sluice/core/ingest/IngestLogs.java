@@ -3,11 +3,15 @@ package dev.sluice.core.ingest;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogIds;
 import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.ingest.Coalescer.Landed;
 import dev.sluice.core.ingest.Coalescer.Part;
 import dev.sluice.core.otlp.MalformedOtlp;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyKeys.Claim;
+import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import dev.sluice.core.port.IngestMeter;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
@@ -19,10 +23,13 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Comparator;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The only way in: every entrance ends here, none reaches past it, every record is judged and
@@ -34,6 +41,12 @@ public final class IngestLogs {
 
   /** Verdicts given in detail for one request; further rejected records are only counted. */
   public static final int MAX_VERDICTS = 10_000;
+
+  /**
+   * Bytes that a request of level {@link AckLevel#ACCEPTED} takes beside its logs: it may lie here
+   * for long, and many small ones must not come to more than they count for.
+   */
+  public static final int OVERHEAD = 1024;
 
   /** Whose logs these are until there are keys that say so. */
   public static final String DEFAULT_TENANT = "default";
@@ -57,22 +70,56 @@ public final class IngestLogs {
     }
   }
 
+  /**
+   * @param entrance by which way it came, for the meters
+   * @param level at which it is answered
+   * @param key under which it is taken once; null when it has none. Then the level is {@link
+   *     AckLevel#DURABLE} at least
+   */
+  public record Request(String entrance, AckLevel level, IdempotencyKeys.@Nullable Key key) {
+
+    // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+    public Request(String entrance, AckLevel level, IdempotencyKeys.@Nullable Key key) {
+      if (key != null && level == AckLevel.ACCEPTED) {
+        throw new IllegalArgumentException("a key is remembered where the logs are");
+      }
+      this.entrance = entrance;
+      this.level = level;
+      this.key = key;
+    }
+  }
+
   private final Limits limits;
   private final InstantSource clock;
   private final IngestMeter meter;
   private final Coalescer coalescer;
+  private final IdempotencyKeys keys;
+  private final Admission admission;
+  private final Confirmations confirmations;
+  private final LongAdder lost = new LongAdder();
   private final Queue<OtlpWalker> walkers = new ConcurrentLinkedQueue<>();
 
+  /**
+   * @param admission says when those who are turned away should come again
+   * @param storedWithin how long the answer to a request of level {@link AckLevel#STORED} waits for
+   *     the store, after its logs are durable
+   */
   public IngestLogs(
       Spool spool,
+      IdempotencyKeys keys,
+      Admission admission,
       Limits limits,
       Coalescing coalescing,
+      Duration storedWithin,
       InstantSource clock,
       Timer timer,
       IngestMeter meter) {
     this.limits = limits;
     this.clock = clock;
     this.meter = meter;
+    this.keys = keys;
+    this.admission = admission;
+    this.confirmations = new Confirmations(spool, clock, timer, storedWithin);
     this.coalescer =
         new Coalescer(
             spool,
@@ -82,13 +129,9 @@ public final class IngestLogs {
                 coalescing.maxRecords(), coalescing.maxBytes(), coalescing.maxWait()));
   }
 
-  /**
-   * Judges the records and makes the good ones safe.
-   *
-   * @param entrance by which way they came, for the meters
-   * @return what to answer; never fails
-   */
-  public CompletionStage<Ingested> accept(String entrance, OtlpPayload payload) {
+  /** Judges the records and makes the good ones safe. */
+  public InHand accept(Request request, OtlpPayload payload) {
+    var entrance = request.entrance();
     var now = clock.instant();
     var judge = new Judge(payload);
     var walker = walkers.poll();
@@ -103,18 +146,19 @@ public final class IngestLogs {
       expanded = walker.expandedBytes();
     } catch (MalformedOtlp e) {
       meter.malformed(entrance);
-      return done(new Ingested.Malformed(String.valueOf(e.getMessage())));
+      return InHand.done(new Ingested.Malformed(String.valueOf(e.getMessage())));
     } finally {
       walkers.add(walker); // another thread's from here on
     }
     int total = records + payload.refusedCount();
     if (total > limits.maxRecords()) {
       meter.malformed(entrance);
-      return done(new Ingested.TooLarge(total + " log records, limit " + limits.maxRecords()));
+      return InHand.done(
+          new Ingested.TooLarge(total + " log records, limit " + limits.maxRecords()));
     }
     if (expanded > limits.maxExpandedBytes()) {
       meter.malformed(entrance);
-      return done(
+      return InHand.done(
           new Ingested.TooLarge(
               "%d bytes when each record carries its resource and scope, limit %d"
                   .formatted(expanded, limits.maxExpandedBytes())));
@@ -128,13 +172,14 @@ public final class IngestLogs {
       meter.rejected(entrance, rejected);
     }
     int good = records - judge.refusedCount;
-    var verdict = new Ingested.Accepted(good, judge.verdicts(), rejected);
+    var verdict = new Ingested.Accepted(good, judge.verdicts(), rejected, request.level());
     if (good == 0) {
-      return done(verdict);
+      return InHand.done(verdict);
     }
     var part =
         new Part(
             DEFAULT_TENANT,
+            request.level() == AckLevel.ACCEPTED,
             nanos(now),
             payload.bytes(),
             payload.length(),
@@ -143,32 +188,150 @@ public final class IngestLogs {
             (int) expanded,
             judge.refused,
             new CompletableFuture<>());
-    return coalescer
-        .add(part)
-        .thenApply(
-            appended ->
-                switch (appended) {
-                  case Appended.Accepted _ -> {
-                    meter.accepted(entrance, good, Duration.between(now, clock.instant()));
-                    yield verdict;
-                  }
-                  case Appended.Busy(var retryAfter, var reason) -> {
-                    LOG.log(System.Logger.Level.DEBUG, "logs turned away: {0}", reason);
-                    meter.turnedAway(entrance, good);
-                    yield new Ingested.Busy(retryAfter);
-                  }
-                  case Appended.Superseded() ->
-                      throw new IllegalStateException("superseded without a claim");
+    var key = request.key();
+    return key == null ? append(request, verdict, part) : appendOnce(request, verdict, part, key);
+  }
+
+  private InHand append(Request request, Ingested.Accepted verdict, Part part) {
+    var landed = coalescer.add(part);
+    if (request.level() != AckLevel.ACCEPTED) {
+      return new InHand(
+          landed.thenCompose(where -> outcome(request, verdict, part, where)),
+          landed.thenAccept(_ -> {}));
+    }
+    return new InHand(
+        CompletableFuture.completedFuture(verdict),
+        landed.thenAccept(
+            where -> {
+              if (where.appended() instanceof Appended.Accepted) {
+                accepted(request, part);
+              } else { // only at our end
+                lost.add(part.records());
+                meter.lost(request.entrance(), part.records());
+              }
+            }));
+  }
+
+  /** An entry by itself: the spool remembers the key in the step that takes the entry. */
+  private InHand appendOnce(
+      Request request, Ingested.Accepted verdict, Part part, IdempotencyKeys.Key key) {
+    var free = new CompletableFuture<Void>();
+    var answer =
+        keys.claim(key)
+            .thenCompose(claimed -> claimed(request, verdict, part, claimed, free))
+            .exceptionally(e -> turnedAway(request, part, Duration.ZERO, e.toString()))
+            .toCompletableFuture();
+    var _ = answer.whenComplete((_, _) -> free.complete(null));
+    return new InHand(answer, free);
+  }
+
+  private CompletionStage<Ingested> claimed(
+      Request request,
+      Ingested.Accepted verdict,
+      Part part,
+      Claimed claimed,
+      CompletableFuture<Void> free) {
+    return switch (claimed) {
+      case Claimed.Mine(var claim) -> {
+        var batch = coalescer.together(List.of(part));
+        yield keys.append(batch, claim)
+            .exceptionally(e -> new Appended.Busy(Duration.ZERO, e.toString()))
+            .thenCompose(appended -> released(claim, appended))
+            .thenCompose(
+                appended -> {
+                  free.complete(null);
+                  return outcome(request, verdict, part, new Landed(appended, batch.firstId()));
                 });
+      }
+      case Claimed.Taken() -> {
+        meter.replayed(request.entrance(), part.records());
+        yield CompletableFuture.completedStage(verdict.again());
+      }
+      case Claimed.UnderWay() -> {
+        meter.conflicting(request.entrance(), part.records());
+        yield CompletableFuture.completedStage(new Ingested.UnderWay(admission.afterConflict()));
+      }
+      case Claimed.Another() -> {
+        meter.conflicting(request.entrance(), part.records());
+        yield CompletableFuture.completedStage(new Ingested.KeyReused());
+      }
+      case Claimed.Away(var retryAfter, var reason) ->
+          CompletableFuture.completedStage(turnedAway(request, part, retryAfter, reason));
+    };
+  }
+
+  /** A failure is not remembered: the client may come again under the same key. */
+  private CompletionStage<Appended> released(Claim claim, Appended appended) {
+    return appended instanceof Appended.Busy
+        ? keys.release(claim).handle((_, _) -> appended)
+        : CompletableFuture.completedStage(appended);
+  }
+
+  private CompletionStage<Ingested> outcome(
+      Request request, Ingested.Accepted verdict, Part part, Landed where) {
+    return switch (where.appended()) {
+      case Appended.Accepted(var receipt) -> {
+        accepted(request, part);
+        yield request.level() == AckLevel.STORED
+            ? confirmations
+                .await(receipt, where.first(), part.records())
+                .thenApply(deadLetters -> confirmed(verdict, deadLetters))
+            : CompletableFuture.completedStage(verdict);
+      }
+      case Appended.Busy(var retryAfter, var reason) ->
+          CompletableFuture.completedStage(turnedAway(request, part, retryAfter, reason));
+      case Appended.Superseded() ->
+          CompletableFuture.completedStage(
+              turnedAway(request, part, Duration.ZERO, "another took over the idempotency key"));
+    };
+  }
+
+  /**
+   * To send again what is safe and not yet stored would be wrong: the answer says what is known.
+   */
+  private static Ingested confirmed(Ingested.Accepted verdict, OptionalInt deadLetters) {
+    return deadLetters.isPresent()
+        ? verdict.storedBut(deadLetters.getAsInt())
+        : verdict.only(AckLevel.DURABLE);
+  }
+
+  private void accepted(Request request, Part part) {
+    var took = Duration.ofNanos(nanos(clock.instant()) - part.receivedNanos());
+    meter.accepted(request.entrance(), part.records(), took);
+  }
+
+  private Ingested turnedAway(Request request, Part part, Duration retryAfter, String reason) {
+    LOG.log(System.Logger.Level.DEBUG, "logs turned away: {0}", reason);
+    meter.turnedAway(request.entrance(), part.records());
+    return new Ingested.Busy(admission.afterTrouble(retryAfter));
+  }
+
+  /** Counts a request that was turned away before any of its body was read. */
+  public void shed(String entrance) {
+    meter.shed(entrance);
+  }
+
+  /**
+   * Gives logs that were answered and are not in the spool yet their last chance. Call when no more
+   * come; blocks for {@code patience} at most.
+   *
+   * @return how many are lost
+   */
+  public long close(Duration patience) {
+    coalescer.close(patience);
+    long records = lost.sum();
+    if (records > 0) {
+      LOG.log(
+          System.Logger.Level.ERROR,
+          "{0} logs are lost that were accepted and never reached the spool",
+          Long.toString(records));
+    }
+    return records;
   }
 
   /** Counts a request that an entrance had to refuse before there were any records to judge. */
   public void unusable(String entrance) {
     meter.malformed(entrance);
-  }
-
-  private static CompletionStage<Ingested> done(Ingested ingested) {
-    return CompletableFuture.completedStage(ingested);
   }
 
   private static long nanos(Instant instant) {

@@ -8,15 +8,45 @@ import java.util.List;
 public sealed interface Ingested {
 
   /**
-   * Understood. The accepted records are safe; the rejected ones never will be, and sending them
-   * again is in vain. Nothing at all in the request is {@code (0, [], 0)}.
+   * Understood. The accepted records are as safe as {@code level} says; the rejected ones never
+   * will be, and sending them again is in vain. Nothing at all in the request is {@code (0, [],
+   * 0)}.
    *
    * @param rejected by index; at most {@link IngestLogs#MAX_VERDICTS} of them
    * @param rejectedCount all of them
+   * @param level that was reached
+   * @param deadLettered of the accepted ones, those that the store refused; known when the level is
+   *     {@link AckLevel#STORED}
+   * @param replayed whether the same request was taken before, and nothing now
    */
-  record Accepted(int accepted, List<Rejection> rejected, int rejectedCount) implements Ingested {
+  record Accepted(
+      int accepted,
+      List<Rejection> rejected,
+      int rejectedCount,
+      AckLevel level,
+      int deadLettered,
+      boolean replayed)
+      implements Ingested {
     public Accepted {
       rejected = List.copyOf(rejected);
+    }
+
+    /** Taken now, and so safe. */
+    public Accepted(int accepted, List<Rejection> rejected, int rejectedCount, AckLevel level) {
+      this(accepted, rejected, rejectedCount, level, 0, false);
+    }
+
+    Accepted storedBut(int deadLetters) {
+      return new Accepted(
+          accepted, rejected, rejectedCount, AckLevel.STORED, deadLetters, replayed);
+    }
+
+    Accepted only(AckLevel reached) {
+      return new Accepted(accepted, rejected, rejectedCount, reached);
+    }
+
+    Accepted again() {
+      return new Accepted(accepted, rejected, rejectedCount, AckLevel.DURABLE, 0, true);
     }
   }
 
@@ -28,4 +58,15 @@ public sealed interface Ingested {
 
   /** Not taken for reasons that pass. */
   record Busy(Duration retryAfter) implements Ingested {}
+
+  /** The same request, by its key, is being taken at this moment. */
+  record UnderWay(Duration retryAfter) implements Ingested {
+    public static final String REASON = "a request with this idempotency key is under way";
+  }
+
+  /** The key belongs to another request; nothing was taken. */
+  record KeyReused() implements Ingested {
+    public static final String REASON =
+        "this idempotency key was used for another request: a new request needs a new key";
+  }
 }

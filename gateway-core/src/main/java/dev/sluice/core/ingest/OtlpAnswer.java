@@ -18,22 +18,37 @@ public final class OtlpAnswer {
 
   /**
    * {@code ExportLogsServiceResponse}: empty, or with {@code partial_success} when records were
-   * rejected for good.
+   * rejected for good, by us or by the store.
    */
   public static byte[] response(Ingested.Accepted result) {
-    if (result.rejectedCount() == 0) {
+    if (refused(result) == 0) {
       return SUCCESS;
     }
     var out = new OtlpWriter(new ByteOutput(256));
     int partialSuccess = out.open(1);
-    out.varint(1, result.rejectedCount());
+    out.varint(1, refused(result));
     out.string(2, message(result));
     out.close(partialSuccess);
     return out.output().toByteArray();
   }
 
+  /** Records that the client need not send again and will not find stored. */
+  public static int refused(Ingested.Accepted result) {
+    return result.rejectedCount() + result.deadLettered();
+  }
+
   /** Which records were rejected and why, for a person. */
   public static String message(Ingested.Accepted result) {
+    var refusedByStore =
+        result.deadLettered() + " log records refused by the store, which are kept as dead letters";
+    if (result.rejectedCount() == 0) {
+      return refusedByStore;
+    }
+    var rejected = rejected(result);
+    return result.deadLettered() == 0 ? rejected : rejected + "; " + refusedByStore;
+  }
+
+  private static String rejected(Ingested.Accepted result) {
     var told =
         result.rejected().stream()
             .limit(VERDICTS_TOLD)

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class CoalescerTest {
   private static final Duration WAIT = Duration.ofMillis(5);
-  private static final Ingested BUSY = new Ingested.Busy(Duration.ofSeconds(5));
+  private static final Ingested BUSY = new Ingested.Busy(Duration.ofSeconds(1));
 
   private final ScriptedSpool spool = new ScriptedSpool();
   private final HandTimer time = new HandTimer();
@@ -45,7 +45,7 @@ class CoalescerTest {
   private final IngestLogs ingest = ingest(spool, 10, 1 << 20);
 
   private IngestLogs ingest(Spool into, int maxRecords, int maxBytes) {
-    return new IngestLogs(
+    return Logs.door(
         into, Limits.DEFAULT, new Coalescing(maxRecords, maxBytes, WAIT), time, time, meter);
   }
 
@@ -221,7 +221,7 @@ class CoalescerTest {
   void accept_malformedNeighbour_changesNobodysFate() {
     send("first");
     var a = send("a");
-    var broken = ingest.accept("otlp", OtlpPayload.of(new byte[] {0})).toCompletableFuture();
+    var broken = send(ingest, new byte[] {0});
     var b = send("b");
     spool.accept(0);
     spool.accept(1);
@@ -396,12 +396,12 @@ class CoalescerTest {
         new Coalescer(
             counting, new LogIds(time), (_, _) -> {}, new Coalescer.Bounds(10, 1 << 20, WAIT));
     var start = new CyclicBarrier(threads);
-    var answers = new ConcurrentLinkedQueue<CompletableFuture<Appended>>();
+    var answers = new ConcurrentLinkedQueue<CompletableFuture<Coalescer.Landed>>();
     Callable<Void> adding =
         () -> {
           start.await();
           for (int i = 0; i < each; i++) {
-            answers.add(coalescer.add(part()).toCompletableFuture());
+            answers.add(coalescer.add(part()));
           }
           return null;
         };
@@ -422,7 +422,7 @@ class CoalescerTest {
     int each = 20_000;
     var appended = new LongAdder();
     var ingest =
-        new IngestLogs(
+        Logs.door(
             new ImmediateSpool(batch -> appended.add(batch.records())),
             Limits.DEFAULT,
             new IngestLogs.Coalescing(1, 1, WAIT),
@@ -443,8 +443,7 @@ class CoalescerTest {
             start.await();
             long wrong = 0;
             for (int i = 0; i < each; i++) {
-              var answer = ingest.accept("many", OtlpPayload.of(body)).toCompletableFuture().join();
-              wrong += answer.equals(new Ingested.Accepted(expected, List.of(), 0)) ? 0 : 1;
+              wrong += send(ingest, body).join().equals(accepted(expected)) ? 0 : 1;
             }
             return wrong;
           });
@@ -461,7 +460,7 @@ class CoalescerTest {
 
   private static Coalescer.Part part() {
     return new Coalescer.Part(
-        "t", 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
+        "t", false, 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
   }
 
   /** Takes everything before it returns, and lets the test look at it first. */
@@ -548,7 +547,7 @@ class CoalescerTest {
   }
 
   private static CompletableFuture<Ingested> send(IngestLogs door, byte[] request) {
-    return door.accept("otlp", OtlpPayload.of(request)).toCompletableFuture();
+    return door.accept(Asked.NOTHING.at("otlp", request), OtlpPayload.of(request)).answer();
   }
 
   private List<List<String>> entries() {
@@ -556,11 +555,11 @@ class CoalescerTest {
   }
 
   private static Ingested accepted(int records) {
-    return new Ingested.Accepted(records, List.of(), 0);
+    return new Ingested.Accepted(records, List.of(), 0, AckLevel.DURABLE);
   }
 
   private static List<Integer> counts(CompletableFuture<Ingested> answer) {
-    return answer.join() instanceof Ingested.Accepted(var accepted, _, var rejected)
+    return answer.join() instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _)
         ? List.of(accepted, rejected)
         : List.of();
   }

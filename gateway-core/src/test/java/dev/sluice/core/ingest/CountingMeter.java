@@ -12,6 +12,9 @@ final class CountingMeter implements IngestMeter {
   final AtomicLong accepted = new AtomicLong();
   final AtomicLong rejected = new AtomicLong();
   final AtomicLong turnedAway = new AtomicLong();
+  final AtomicLong replayed = new AtomicLong();
+  final AtomicLong conflicting = new AtomicLong();
+  final AtomicLong lost = new AtomicLong();
   final AtomicLong malformed = new AtomicLong();
   final AtomicLong unknownFields = new AtomicLong();
   final AtomicReference<String> entrance = new AtomicReference<>("");
@@ -19,7 +22,13 @@ final class CountingMeter implements IngestMeter {
 
   /** The invariant of the port; true whenever nothing is under way. */
   boolean balances() {
-    return received.get() == accepted.get() + rejected.get() + turnedAway.get();
+    return received.get()
+        == accepted.get()
+            + rejected.get()
+            + turnedAway.get()
+            + replayed.get()
+            + conflicting.get()
+            + lost.get();
   }
 
   @Override
@@ -44,6 +53,24 @@ final class CountingMeter implements IngestMeter {
   public void turnedAway(String entrance, int records) {
     turnedAway.addAndGet(records);
   }
+
+  @Override
+  public void replayed(String entrance, int records) {
+    replayed.addAndGet(records);
+  }
+
+  @Override
+  public void conflicting(String entrance, int records) {
+    conflicting.addAndGet(records);
+  }
+
+  @Override
+  public void lost(String entrance, int records) {
+    lost.addAndGet(records);
+  }
+
+  @Override
+  public void shed(String entrance) {}
 
   @Override
   public void malformed(String entrance) {

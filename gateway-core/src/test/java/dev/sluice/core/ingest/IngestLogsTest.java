@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -24,20 +25,25 @@ class IngestLogsTest {
   private final HandTimer time = new HandTimer();
   private final CountingMeter meter = new CountingMeter();
   private final IngestLogs ingest =
-      new IngestLogs(
+      Logs.door(
           spool, LIMITS, new Coalescing(100, 1 << 20, Duration.ofMillis(5)), time, time, meter);
+
+  private CompletableFuture<Ingested> accept(OtlpPayload payload) {
+    return ingest.accept(Asked.NOTHING.at(ENTRANCE, payload.bytes()), payload).answer();
+  }
 
   @Test
   void accept_goodRecords_answersOnceTheSpoolHasThem() {
     var bytes = Logs.request("a", "b");
 
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(bytes)).toCompletableFuture();
+    var answer = accept(OtlpPayload.of(bytes));
 
     assertThat(answer).isNotDone();
     assertThat(meter.accepted).hasValue(0);
     time.advance(Duration.ofMillis(2));
     spool.accept(0);
-    assertThat(answer).isCompletedWithValue(new Ingested.Accepted(2, List.of(), 0));
+    assertThat(answer)
+        .isCompletedWithValue(new Ingested.Accepted(2, List.of(), 0, AckLevel.DURABLE));
     assertThat(meter.received).hasValue(2);
     assertThat(meter.bytes).hasValue(bytes.length);
     assertThat(meter.accepted).hasValue(2);
@@ -51,7 +57,7 @@ class IngestLogsTest {
     var bytes = Logs.request("a", "b");
     var received = time.instant();
 
-    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(bytes));
+    var _ = accept(OtlpPayload.of(bytes));
 
     var batch = spool.batches().getFirst();
     assertThat(batch.otlp()).isSameAs(bytes);
@@ -69,24 +75,25 @@ class IngestLogsTest {
     var bytes = Logs.request("a");
     var longer = Arrays.copyOf(bytes, bytes.length + 7);
 
-    var _ = ingest.accept(ENTRANCE, new OtlpPayload(longer, bytes.length, null, List.of(), 0, 0));
+    var _ = accept(new OtlpPayload(longer, bytes.length, null, List.of(), 0, 0));
 
     assertThat(spool.batches().getFirst().otlp()).isEqualTo(bytes);
   }
 
   @Test
   void accept_someBad_isPartialSuccess() {
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("a", "bad", "b", "bad")));
+    var answer = accept(OtlpPayload.of(Logs.request("a", "bad", "b", "bad")));
     spool.accept(0);
 
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValue(
             new Ingested.Accepted(
                 2,
                 List.of(
                     new Rejection(1, "severity_number", BAD_SEVERITY),
                     new Rejection(3, "severity_number", BAD_SEVERITY)),
-                2));
+                2,
+                AckLevel.DURABLE));
     assertThat(Logs.accepted(spool.batches().getFirst())).containsExactly("a", "b");
     assertThat(spool.batches().getFirst().records()).isEqualTo(2);
     assertThat(meter.rejected).hasValue(2);
@@ -95,12 +102,12 @@ class IngestLogsTest {
 
   @Test
   void accept_allBad_isAnsweredWithoutTheSpool() {
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("bad", "bad")));
+    var answer = accept(OtlpPayload.of(Logs.request("bad", "bad")));
 
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValueMatching(
             it ->
-                it instanceof Ingested.Accepted(var accepted, _, var rejected)
+                it instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _)
                     && accepted == 0
                     && rejected == 2);
     assertThat(spool.batches()).isEmpty();
@@ -109,10 +116,10 @@ class IngestLogsTest {
 
   @Test
   void accept_nothing_isAcceptedAsNothing() {
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(new byte[0]));
+    var answer = accept(OtlpPayload.of(new byte[0]));
 
-    assertThat(answer.toCompletableFuture())
-        .isCompletedWithValue(new Ingested.Accepted(0, List.of(), 0));
+    assertThat(answer)
+        .isCompletedWithValue(new Ingested.Accepted(0, List.of(), 0, AckLevel.DURABLE));
     assertThat(spool.batches()).isEmpty();
     assertThat(meter.balances()).isTrue();
   }
@@ -123,9 +130,9 @@ class IngestLogsTest {
     broken[broken.length - 2] = (byte) 0x80;
     broken[broken.length - 1] = (byte) 0x80;
 
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(broken));
+    var answer = accept(OtlpPayload.of(broken));
 
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValueMatching(
             it -> it instanceof Ingested.Malformed(var reason) && reason.contains("truncated"));
     assertThat(spool.batches()).isEmpty();
@@ -135,14 +142,14 @@ class IngestLogsTest {
 
   @Test
   void accept_malformedBefore_nextRequestIsJudgedAfresh() {
-    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(new byte[] {0}));
-    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("bad")));
+    var _ = accept(OtlpPayload.of(new byte[] {0}));
+    var _ = accept(OtlpPayload.of(Logs.request("bad")));
 
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request("a")));
+    var answer = accept(OtlpPayload.of(Logs.request("a")));
     spool.accept(0);
 
-    assertThat(answer.toCompletableFuture())
-        .isCompletedWithValue(new Ingested.Accepted(1, List.of(), 0));
+    assertThat(answer)
+        .isCompletedWithValue(new Ingested.Accepted(1, List.of(), 0, AckLevel.DURABLE));
   }
 
   @Test
@@ -150,11 +157,11 @@ class IngestLogsTest {
     var most = IntStream.range(0, 12_000).mapToObj(_ -> "x").toArray(String[]::new);
     var more = IntStream.range(0, 12_001).mapToObj(_ -> "x").toArray(String[]::new);
 
-    var _ = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(most)));
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(more)));
+    var _ = accept(OtlpPayload.of(Logs.request(most)));
+    var answer = accept(OtlpPayload.of(Logs.request(more)));
 
     assertThat(spool.batches()).hasSize(1);
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValue(new Ingested.TooLarge("12001 log records, limit 12000"));
     assertThat(meter.malformed).hasValue(1);
     assertThat(meter.received).hasValue(12_000);
@@ -165,7 +172,7 @@ class IngestLogsTest {
     var payload =
         new OtlpPayload(Logs.request("a"), Logs.request("a").length, null, List.of(), 12_000, 0);
 
-    assertThat(ingest.accept(ENTRANCE, payload).toCompletableFuture())
+    assertThat(accept(payload))
         .isCompletedWithValue(new Ingested.TooLarge("12001 log records, limit 12000"));
   }
 
@@ -174,9 +181,9 @@ class IngestLogsTest {
     var body = "x".repeat(1_000);
     var bodies = IntStream.range(0, 1_100).mapToObj(_ -> body).toArray(String[]::new);
 
-    var answer = ingest.accept(ENTRANCE, OtlpPayload.of(Logs.request(bodies)));
+    var answer = accept(OtlpPayload.of(Logs.request(bodies)));
 
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValueMatching(
             it ->
                 it instanceof Ingested.TooLarge(var reason)
@@ -193,10 +200,10 @@ class IngestLogsTest {
     var bytes = Logs.request("bad 3", "bad 0", "fine");
     var payload = new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, entrance, 2, 7);
 
-    var answer = ingest.accept(ENTRANCE, payload);
+    var answer = accept(payload);
     spool.accept(0);
 
-    assertThat(answer.toCompletableFuture())
+    assertThat(answer)
         .isCompletedWithValue(
             new Ingested.Accepted(
                 1,
@@ -205,7 +212,8 @@ class IngestLogsTest {
                     new Rejection(1, "time", "no"),
                     new Rejection(3, "severity_number", BAD_SEVERITY),
                     new Rejection(4, "body", "no")),
-                4));
+                4,
+                AckLevel.DURABLE));
     assertThat(meter.received).hasValue(5);
     assertThat(meter.rejected).hasValue(4);
     assertThat(meter.unknownFields).hasValue(7);
@@ -239,8 +247,8 @@ class IngestLogsTest {
   }
 
   private List<Rejection> rejections(OtlpPayload payload) {
-    var answer = ingest.accept(ENTRANCE, payload).toCompletableFuture().join();
-    return answer instanceof Ingested.Accepted(_, var rejected, _) ? rejected : List.of();
+    var answer = accept(payload).join();
+    return answer instanceof Ingested.Accepted(_, var rejected, _, _, _, _) ? rejected : List.of();
   }
 
   @Test

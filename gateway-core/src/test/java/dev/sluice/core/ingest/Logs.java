@@ -1,18 +1,44 @@
 package dev.sluice.core.ingest;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Timer;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
 import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
 /** Requests whose records are told apart by their bodies, and the records of a batch again. */
 final class Logs {
   private Logs() {}
+
+  /** A way in that delays nobody at random and waits ten seconds for the store. */
+  static IngestLogs door(
+      Spool spool,
+      Limits limits,
+      IngestLogs.Coalescing coalescing,
+      InstantSource clock,
+      Timer timer,
+      IngestMeter meter) {
+    return new IngestLogs(
+        spool,
+        new HandKeys(spool),
+        new Admission(spool, new MemoryBudget(1 << 20), 0, clock, timer, () -> 0),
+        limits,
+        coalescing,
+        Duration.ofSeconds(10),
+        clock,
+        timer,
+        meter);
+  }
 
   /** One record for each body; a body that begins with "bad" cannot be accepted. */
   static byte[] request(String... bodies) {

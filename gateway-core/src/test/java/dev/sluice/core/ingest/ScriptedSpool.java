@@ -15,6 +15,11 @@ import java.util.concurrent.CompletionStage;
 final class ScriptedSpool implements Spool {
   private final List<LogBatch> batches = new ArrayList<>();
   private final List<CompletableFuture<Appended>> answers = new ArrayList<>();
+  private final List<String> questions = new ArrayList<>();
+  private Fate fate = new Fate.Waiting();
+  private CompletableFuture<Condition> condition =
+      CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+  private int asked;
   private boolean throwing;
   private boolean atOnce;
 
@@ -54,14 +59,40 @@ final class ScriptedSpool implements Spool {
     answer(append).complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
   }
 
+  /** What is answered to every question from now on. */
+  synchronized void settle(Fate now) {
+    fate = now;
+  }
+
+  /** What was asked, in words. */
+  synchronized List<String> questions() {
+    return List.copyOf(questions);
+  }
+
+  /** What is answered to every question from now on. */
+  void condition(Condition now) {
+    condition = CompletableFuture.completedFuture(now);
+  }
+
+  /** What is answered to every question from now on, when it is. */
+  void condition(CompletableFuture<Condition> now) {
+    condition = now;
+  }
+
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    return CompletableFuture.completedFuture(new Fate.Waiting());
+  public synchronized CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    questions.add(receipt.entry() + " " + first.toHex() + " " + records);
+    return CompletableFuture.completedFuture(fate);
   }
 
   @Override
   public CompletionStage<Condition> condition() {
-    return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    asked++;
+    return condition;
+  }
+
+  int asked() {
+    return asked;
   }
 
   @Override

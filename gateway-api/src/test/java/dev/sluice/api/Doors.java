@@ -1,0 +1,74 @@
+package dev.sluice.api;
+
+import dev.sluice.api.grpc.GrpcIntake;
+import dev.sluice.api.http.LogsRoutes.WayIn;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.Admission;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * The way in around a spool of the test's own, without Spring. The spool's condition is not watched
+ * unless the test starts the admission, and keys are never known.
+ *
+ * @param budget what all requests together may hold
+ * @param admission has no bound of its own
+ */
+public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission) {
+
+  public static Doors of(
+      Spool spool,
+      Limits limits,
+      MemoryBudget budget,
+      IngestLogs.Coalescing coalescing,
+      IngestMeter meter) {
+    var clock = InstantSource.system();
+    var admission = new Admission(spool, budget, 0, clock, (_, _) -> {}, () -> 0);
+    var ingest =
+        new IngestLogs(
+            spool,
+            new Keyless(),
+            admission,
+            limits,
+            coalescing,
+            Duration.ofSeconds(10),
+            clock,
+            (_, task) -> task.run(),
+            meter);
+    return new Doors(ingest, budget, admission);
+  }
+
+  public WayIn http(Duration bodyWithin, Duration answerWithin) {
+    return new WayIn(ingest, budget, admission, bodyWithin, answerWithin);
+  }
+
+  public GrpcIntake grpc(Duration answerWithin) {
+    return new GrpcIntake(ingest, budget, admission, answerWithin);
+  }
+
+  private static final class Keyless implements IdempotencyKeys {
+    @Override
+    public CompletionStage<Claimed> claim(Key key) {
+      return CompletableFuture.completedStage(new Claimed.Away(Duration.ofSeconds(1), "keyless"));
+    }
+
+    @Override
+    public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+      return CompletableFuture.completedStage(new Appended.Superseded());
+    }
+
+    @Override
+    public CompletionStage<Void> release(Claim claim) {
+      return CompletableFuture.completedStage(null);
+    }
+  }
+}

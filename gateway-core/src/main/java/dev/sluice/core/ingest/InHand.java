@@ -1,0 +1,35 @@
+package dev.sluice.core.ingest;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A request that was handed in.
+ *
+ * @param answer what to tell the client; never fails
+ * @param free completes when nobody needs the request's memory any more, which may be before the
+ *     answer or long after it; never fails
+ */
+public record InHand(CompletableFuture<Ingested> answer, CompletableFuture<Void> free) {
+
+  static InHand done(Ingested ingested) {
+    return new InHand(
+        CompletableFuture.completedFuture(ingested), CompletableFuture.completedFuture(null));
+  }
+
+  /**
+   * The answer, which fails with {@link java.util.concurrent.TimeoutException} when the logs are
+   * not safe in time. What is on its way is not cancelled: it is counted when it arrives.
+   *
+   * @param patience with the spool; the store has a time of its own
+   */
+  public CompletableFuture<Ingested> answer(Duration patience) {
+    if (answer.isDone()) {
+      return answer;
+    }
+    return CompletableFuture.anyOf(answer, free)
+        .orTimeout(patience.toMillis(), TimeUnit.MILLISECONDS)
+        .thenCompose(_ -> answer);
+  }
+}
