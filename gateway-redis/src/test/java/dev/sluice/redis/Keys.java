@@ -69,7 +69,7 @@ final class Keys implements AutoCloseable {
   /** Redis has less memory than it uses, until this is closed. */
   Full full() {
     var limit = redis().configGet("maxmemory").get("maxmemory");
-    redis().configSet("maxmemory", "1000000");
+    redis().configSet("maxmemory", "1000");
     return () -> redis().configSet("maxmemory", limit);
   }
 

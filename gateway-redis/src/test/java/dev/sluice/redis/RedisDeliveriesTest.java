@@ -11,6 +11,7 @@ import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.Range;
@@ -208,6 +209,25 @@ class RedisDeliveriesTest {
     assertSame(second.batches(), first.batches());
     larger.settle(third);
     assertThat(larger.next(PATIENCE).orElseThrow().batches()).hasSize(3);
+  }
+
+  @Test
+  void next_redisRestartedAndBoundsChangedSince_isTheSameDeliveryAgain() throws Exception {
+    append(LogBatches.some(6, 300));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    Engines.redis().stop();
+    Engines.redis().restart();
+    var larger = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+
+    var again =
+        await()
+            .ignoreExceptions()
+            .until(() -> larger.next(PATIENCE), Optional::isPresent)
+            .orElseThrow();
+
+    assertThat(again.token()).isEqualTo(first.token());
+    assertThat(again.again()).isTrue();
+    assertSame(again.batches(), first.batches());
   }
 
   /** More than a page of the pending list, and more than Lua's unpack takes at once. */
