@@ -19,6 +19,9 @@ enum Script {
   READ(ScriptOutputType.MULTI),
   SETTLE(ScriptOutputType.INTEGER),
   CLAIM(ScriptOutputType.MULTI),
+  FATE(ScriptOutputType.MULTI),
+  KEY_CLAIM(ScriptOutputType.INTEGER),
+  KEY_RELEASE(ScriptOutputType.INTEGER),
   TALLY(ScriptOutputType.MULTI),
   DEPTH(ScriptOutputType.MULTI);
 
