@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import com.google.rpc.RetryInfo;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
 import dev.sluice.api.ops.MicrometerMeters;
@@ -20,6 +21,7 @@ import io.grpc.Server;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyServerBuilder;
+import io.grpc.protobuf.StatusProto;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
 import java.io.IOException;
@@ -29,6 +31,7 @@ import java.net.URI;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -47,7 +50,6 @@ import reactor.netty.http.server.HttpServer;
  */
 class SlowSpoolTest {
   private static final Duration ANSWER_WITHIN = Duration.ofMillis(200);
-  private static final Duration BODY_WITHIN = Duration.ofMinutes(1);
 
   private final Unhurried spool = new Unhurried();
   private final MemoryBudget budget = new MemoryBudget(1 << 20);
@@ -62,17 +64,21 @@ class SlowSpoolTest {
   private DisposableServer http;
   private Server grpc;
 
-  @BeforeEach
-  void start() throws IOException {
+  private void serve(Duration bodyWithin) {
     var routes =
         LogsRoutes.of(
-            doors.http(BODY_WITHIN, ANSWER_WITHIN), new InMemoryLogStore(), Limits.DEFAULT);
+            doors.http(bodyWithin, ANSWER_WITHIN), new InMemoryLogStore(), Limits.DEFAULT);
     http =
         HttpServer.create()
             .host("127.0.0.1")
             .port(0)
             .handle(new ReactorHttpHandlerAdapter(RouterFunctions.toHttpHandler(routes)))
             .bindNow();
+  }
+
+  @BeforeEach
+  void start() throws IOException {
+    serve(Duration.ofMinutes(1));
     grpc =
         NettyServerBuilder.forPort(0)
             .addService(new OtlpLogsService(doors.grpc(ANSWER_WITHIN)))
@@ -168,10 +174,101 @@ class SlowSpoolTest {
     await().until(() -> budget.used() == 0);
   }
 
+  private String rawPost(String headers, String body) throws IOException {
+    try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
+      socket.setSoTimeout(20_000);
+      var post = "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\n" + headers + "\r\n" + body;
+      socket.getOutputStream().write(post.getBytes(UTF_8));
+      return new String(socket.getInputStream().readAllBytes(), UTF_8); // until we are shut out
+    }
+  }
+
+  @Test
+  void post_restOfTheBodyDoesNotCome_is408AndTheConnectionIsEnded() throws IOException {
+    http.disposeNow();
+    serve(Duration.ofMillis(50));
+
+    var answer =
+        rawPost("Content-Type: application/json\r\nContent-Length: 60000000\r\n", "{\"body\":");
+
+    assertThat(answer)
+        .startsWith("HTTP/1.1 408 ")
+        .contains("\"type\":\"/api/problems/too-slow\"", "did not come within 50 ms")
+        .containsIgnoringCase("connection: close");
+    assertThat(budget.used()).isZero();
+    assertThat(spool.asked).isFalse();
+  }
+
+  @Test
+  void post_spoolIsKnownToBeAway_isRefusedWithoutReadingItsBody() throws IOException {
+    spool.condition = new Spool.Condition("away", null, 0, 0);
+    doors.admission().start();
+
+    var answer =
+        rawPost("Content-Type: application/json\r\nContent-Length: 60000000\r\n", "{\"body\":");
+
+    assertThat(answer)
+        .startsWith("HTTP/1.1 503 ")
+        .containsIgnoringCase("retry-after: 1")
+        .contains("/api/problems/not-safe");
+    assertThat(budget.released()).isZero(); // nothing was ever held
+    assertThat(meters.get("sluice.ingest.shed").counter().count()).isEqualTo(1);
+  }
+
+  @Test
+  void export_spoolIsKnownToBeAway_isUnavailableWithRetryInfo() throws Exception {
+    spool.condition = new Spool.Condition(null, "no append-only file", 0, 0);
+    doors.admission().start();
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", grpc.getPort()).usePlaintext().build();
+    try {
+      var logs = LogsServiceGrpc.newBlockingStub(channel);
+
+      var failure =
+          catchThrowableOfType(
+              StatusRuntimeException.class, () -> logs.export(Otlp.request("away", "b")));
+
+      assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+      var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
+      assertThat(details.getRetryDelay().getSeconds()).isEqualTo(1);
+      assertThat(spool.asked).isFalse();
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  /** Logs that were answered already still count, else a spool that is away would fill the heap. */
+  @Test
+  void post_acceptedWhileTheSpoolDoesNotAnswer_isTakenUntilTheMemoryIsFullAndThen503() {
+    var statuses = new ArrayList<Integer>();
+    for (int i = 0; i < 1_100; i++) {
+      var response =
+          Gateway.send(
+              Gateway.posting(
+                  URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs"),
+                  "application/json",
+                  "{\"body\":\"b\"}".getBytes(UTF_8),
+                  "sluice-ack",
+                  "accepted"),
+              BodyHandlers.ofString());
+      statuses.add(response.statusCode());
+    }
+
+    // each counts for its logs and for a kilobyte of what is around them
+    assertThat(statuses.indexOf(503)).isBetween(900, 1_023);
+    assertThat(statuses.subList(0, statuses.indexOf(503))).containsOnly(202);
+    assertThat(statuses.subList(statuses.indexOf(503), statuses.size())).contains(503);
+    assertThat(budget.used()).isBetween((1L << 20) - 2048, 1L << 20);
+    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
+    await().until(() -> budget.used() == 0);
+    assertThat(records("http-json", "accepted")).isEqualTo(statuses.indexOf(503));
+  }
+
   /** Answers when the test lets it. */
   private static final class Unhurried implements Spool {
     private final CompletableFuture<Appended> answer = new CompletableFuture<>();
     private volatile boolean asked;
+    private volatile Condition condition = new Condition(null, null, 0, 0);
 
     @Override
     public CompletionStage<Appended> append(LogBatch batch) {
@@ -186,7 +283,7 @@ class SlowSpoolTest {
 
     @Override
     public CompletionStage<Condition> condition() {
-      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+      return CompletableFuture.completedFuture(condition);
     }
 
     @Override

@@ -42,8 +42,18 @@ final class Connection implements AutoCloseable {
     this.uri = uri;
   }
 
+  /** A command was not sent, so it has not happened. */
+  static final class NotSent extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    NotSent(String message, @Nullable Throwable cause) {
+      super(message, cause);
+    }
+  }
+
   /**
-   * Sends a command as soon as there is a connection.
+   * Sends a command as soon as there is a connection; fails with {@link NotSent} when it certainly
+   * was not.
    *
    * @param within fails with a {@link TimeoutException} after that
    */
@@ -51,8 +61,18 @@ final class Connection implements AutoCloseable {
       Duration within,
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command) {
     var opened = open();
-    return opened
-        .thenCompose(command)
+    var sent =
+        opened.handle(
+            (redis, failure) -> {
+              if (redis == null) {
+                throw new NotSent(String.valueOf(failure), failure);
+              }
+              if (!redis.isOpen()) { // Lettuce is at making it anew
+                throw new NotSent("not connected", null);
+              }
+              return redis;
+            });
+    return sent.thenCompose(command)
         .orTimeout(within.toNanos(), TimeUnit.NANOSECONDS)
         .whenComplete(
             (_, failure) -> {
@@ -106,6 +126,11 @@ final class Connection implements AutoCloseable {
   /** Whether Redis itself said no, as against being out of reach. */
   static boolean answered(Throwable failure) {
     return cause(failure) instanceof RedisCommandExecutionException;
+  }
+
+  /** Whether the command certainly did nothing: it was not sent, or Redis said no. */
+  static boolean refused(Throwable failure) {
+    return answered(failure) || cause(failure) instanceof NotSent;
   }
 
   static Throwable cause(Throwable failure) {

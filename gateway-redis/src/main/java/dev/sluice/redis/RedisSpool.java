@@ -6,29 +6,42 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Spool;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
+import io.lettuce.core.KeyValue;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.ObjLongConsumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -36,14 +49,20 @@ import org.slf4j.LoggerFactory;
  * The spool on Redis Streams, from Redis 6.2 on. Owns the Redis client, also of the {@link
  * #deliveries} made here.
  *
- * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group, beside a hash
- * {@code {prefix:shard}:ledger} and a stream {@code {prefix:shard}:dead}. Entries have the fields
- * {@code n}, records, and {@code e}, an {@link Envelope}.
+ * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. Entries have
+ * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, and {@code
+ * e}, an {@link Envelope}. Beside it, with the same beginning, are {@code ledger}, the counts that
+ * cannot be had by counting; {@code appends} and {@code appends:entries}, what was appended in the
+ * last minutes; {@code keys} and {@code keys:age}, the idempotency keys; {@code dead}, the dead
+ * letters.
+ *
+ * <p>An append whose outcome is not known is sent again as it was, to the same shard, which knows
+ * it by its append id. What Redis has refused is not.
  *
  * <p>Nothing is asked of Redis before it is needed, so that the application starts without it; once
  * it is back, so is the spool. Safe for use by many threads.
  */
-public final class RedisSpool implements Spool, Backlog, AutoCloseable {
+public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCloseable {
 
   /**
    * What the spool needs to know.
@@ -61,6 +80,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
    * @param claimIdle when a silent consumer counts as dead and its entries are taken over; longer
    *     than the store ever takes with one delivery
    * @param commandTimeout how long Redis may take for one answer
+   * @param appending how far an append goes to be safe, and what is remembered of it
    */
   public record Settings(
       String url,
@@ -71,7 +91,8 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
       RedisDeliveries.Bounds bounds,
       int deadLetters,
       Duration claimIdle,
-      Duration commandTimeout) {
+      Duration commandTimeout,
+      Appending appending) {
 
     public Settings {
       if (shards < 1) {
@@ -91,6 +112,28 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
         // its message would hold the url, and the url may hold a password
         throw new IllegalArgumentException("the url of Redis cannot be read");
       }
+    }
+
+    /** Appending as by {@link Appending#DEFAULT}. */
+    public Settings(
+        String url,
+        int shards,
+        String prefix,
+        String group,
+        String instance,
+        RedisDeliveries.Bounds bounds,
+        Duration claimIdle,
+        Duration commandTimeout) {
+      this(
+          url,
+          shards,
+          prefix,
+          group,
+          instance,
+          bounds,
+          claimIdle,
+          commandTimeout,
+          Appending.DEFAULT);
     }
 
     /** What holds when nothing else is said: one shard, keys and group {@code sluice}. */
@@ -123,9 +166,50 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
     /** Without the url, which may hold a password. */
     @Override
     public String toString() {
-      return "Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d, claimIdle=%s, commandTimeout=%s]"
+      return "Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d, claimIdle=%s, commandTimeout=%s, %s]"
           .formatted(
-              shards, prefix, group, instance, bounds, deadLetters, claimIdle, commandTimeout);
+              shards,
+              prefix,
+              group,
+              instance,
+              bounds,
+              deadLetters,
+              claimIdle,
+              commandTimeout,
+              appending);
+    }
+  }
+
+  /**
+   * How far an append goes to be safe, and what is remembered of it.
+   *
+   * @param replicas that must have an append before it counts as safe
+   * @param within for how long an append whose outcome is not known is tried again; the last try
+   *     may take its {@code commandTimeout} after that
+   * @param keys idempotency keys remembered in each shard; the oldest is forgotten first
+   * @param keyRetention how long a key is remembered
+   */
+  public record Appending(int replicas, Duration within, int keys, Duration keyRetention) {
+    /** No replica, ten seconds, a million keys, a day. */
+    public static final Appending DEFAULT =
+        new Appending(0, Duration.ofSeconds(10), 1_000_000, Duration.ofDays(1));
+
+    public Appending {
+      if (replicas < 0) {
+        throw new IllegalArgumentException("replicas is " + replicas + ", must not be negative");
+      }
+      if (keys < 1) {
+        throw new IllegalArgumentException("idempotency-keys is " + keys + ", must be positive");
+      }
+      Settings.requireMillisecond("append-within", within);
+      Settings.requireMillisecond("idempotency-retention", keyRetention);
+    }
+  }
+
+  /** A script with all it needs, so that it can be sent again as it was. */
+  private record Step(Script script, byte[][] keys, byte[]... arguments) {
+    <T> CompletableFuture<T> run(StatefulRedisConnection<byte[], byte[]> redis) {
+      return script.run(redis, keys, arguments);
     }
   }
 
@@ -134,6 +218,29 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(500);
   private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
   private static final int MAX_COMMANDS = 10_000;
+  private static final Duration PAUSE = Duration.ofMillis(100);
+
+  /** An append is remembered longer than anybody tries it, by a wide margin. */
+  private static final Duration REMEMBER_AT_LEAST = Duration.ofMinutes(2);
+
+  private static final int REMEMBER_TIMES = 10;
+
+  /** After that another may have the key of a request that was never heard of again. */
+  private static final Duration CLAIM = Duration.ofMinutes(1);
+
+  /** A letter is younger than its entry but for steps of the clock. */
+  private static final Duration CLOCK_STEP = Duration.ofHours(1);
+
+  private static final List<String> PASSING =
+      List.of("LOADING", "READONLY", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "TRYAGAIN");
+
+  private static final Executor AGAIN =
+      CompletableFuture.delayedExecutor(PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+
+  private static final byte[] APPENDED = "appended".getBytes(UTF_8);
+  private static final byte[] SETTLED = "settled".getBytes(UTF_8);
+  private static final byte[] FROM_THE_START = {'-'};
+  private static final long DAY_NANOS = 86_400_000_000_000L;
 
   /** Part of the memory that must be free before a Redis that was full counts as not full. */
   private static final int NEARLY_FULL = 20;
@@ -154,10 +261,11 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
 
   private final AtomicInteger turn = new AtomicInteger();
   private final AtomicBoolean troubled = new AtomicBoolean();
-  private final AtomicBoolean warnedOfEviction = new AtomicBoolean();
 
   /** The last append was; between two of them Redis looks as if there were room for one. */
   private volatile boolean refusedForMemory;
+
+  private volatile boolean closed;
 
   /**
    * @param clock tells the age of entries, whose ids are Redis's own time
@@ -182,8 +290,8 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   private static ClientOptions options() {
     return ClientOptions.builder()
         .protocolVersion(ProtocolVersion.RESP2) // one shape of replies from 6.2 on
-        // fails what is under way when the connection ends, as well as what comes after: an append
-        // that was answered with Busy and sent again would be there twice
+        // fails what is under way when the connection ends, as well as what comes after: when to
+        // send again is decided here
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MAX_COMMANDS)
         .socketOptions(
@@ -194,15 +302,103 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   @Override
   public CompletionStage<Appended> append(LogBatch batch) {
     var shard = shards.get(Math.floorMod(turn.getAndIncrement(), shards.size()));
-    byte[] records = Integer.toString(batch.records()).getBytes(UTF_8);
-    byte[] envelope = Envelope.encode(batch);
+    return append(shard, batch, new byte[0][]);
+  }
+
+  @Override
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+    byte[] key = digest(claim.key());
+    return append(shardOf(key), batch, key, bytes(claim.owner()));
+  }
+
+  private CompletionStage<Appended> append(Shard shard, LogBatch batch, byte[]... claim) {
+    byte[][] arguments =
+        Arrays.copyOf(
+            new byte[][] {
+              bytes(batch.appendId()),
+              number(Math.floorDiv(batch.receivedNanos(), DAY_NANOS)),
+              number(batch.records()),
+              Envelope.encode(batch),
+              number(remembered().toMillis())
+            },
+            5 + claim.length);
+    System.arraycopy(claim, 0, arguments, 5, claim.length);
+    byte[][] keys = {
+      shard.stream(),
+      shard.ledger(),
+      shard.appends(),
+      shard.appendEntries(),
+      shard.keys(),
+      shard.keyAges()
+    };
+    var step = new Step(Script.APPEND, keys, arguments);
+    return untilKnown(redis -> step.<byte[]>run(redis).thenCompose(id -> replicated(redis, id)))
+        .handle(
+            (id, failure) -> {
+              if (failure != null) {
+                return busy(failure);
+              }
+              return id == null ? new Appended.Superseded() : accepted(shard, id);
+            });
+  }
+
+  private Duration remembered() {
+    var times = settings.appending().within().multipliedBy(REMEMBER_TIMES);
+    return times.compareTo(REMEMBER_AT_LEAST) > 0 ? times : REMEMBER_AT_LEAST;
+  }
+
+  private CompletableFuture<byte @Nullable []> replicated(
+      StatefulRedisConnection<byte[], byte[]> redis, byte @Nullable [] id) {
+    int replicas = settings.appending().replicas();
+    if (id == null || replicas == 0) {
+      return CompletableFuture.completedFuture(id);
+    }
+    return redis
+        .async()
+        .waitForReplication(replicas, Math.max(1, settings.commandTimeout().toMillis() / 2))
+        .toCompletableFuture()
+        .thenApply(
+            have -> {
+              if (have < replicas) {
+                throw new SpoolOutOfReach(
+                    "%d of %d replicas have it".formatted(have, replicas), null);
+              }
+              return id;
+            });
+  }
+
+  /**
+   * Sends a step that may be repeated, again when it is not known whether it has happened, until
+   * that is known or the time is over.
+   */
+  private <T extends @Nullable Object> CompletableFuture<T> untilKnown(
+      Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step) {
+    return attempt(step, System.nanoTime() + settings.appending().within().toNanos(), false);
+  }
+
+  private <T extends @Nullable Object> CompletableFuture<T> attempt(
+      Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step,
+      long deadline,
+      boolean doubtful) {
     return appends
-        .<byte[]>send(
-            settings.commandTimeout(),
-            redis ->
-                Script.APPEND.run(
-                    redis, new byte[][] {shard.stream(), shard.ledger()}, records, envelope))
-        .handle((id, failure) -> failure == null ? accepted(shard, id) : busy(failure));
+        .send(settings.commandTimeout(), step)
+        .exceptionallyCompose(
+            failure -> {
+              boolean unknown =
+                  !Connection.refused(failure)
+                      || doubtful && !Connection.answered(failure)
+                      || doubtful && passing(failure);
+              return unknown && !closed && System.nanoTime() - deadline < 0
+                  ? CompletableFuture.runAsync(() -> {}, AGAIN)
+                      .thenCompose(_ -> attempt(step, deadline, true))
+                  : CompletableFuture.failedFuture(failure);
+            });
+  }
+
+  /** Whether Redis says that it cannot say: it is on its way up, or another has taken its place. */
+  private static boolean passing(Throwable failure) {
+    var message = String.valueOf(Connection.cause(failure).getMessage());
+    return PASSING.stream().anyMatch(message::contains);
   }
 
   private Appended accepted(Shard shard, byte[] id) {
@@ -219,7 +415,11 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
     if (!troubled.getAndSet(true)) { // the same again is not news
       LOG.warn("logs are turned away: {}", reason);
     }
-    return new Appended.Busy(Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK, reason);
+    return new Appended.Busy(retryAfter(failure), reason);
+  }
+
+  private static Duration retryAfter(Throwable failure) {
+    return Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK;
   }
 
   /**
@@ -237,23 +437,180 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   }
 
   @Override
+  public CompletionStage<Claimed> claim(Key key) {
+    byte[] digest = digest(key);
+    var shard = shardOf(digest);
+    var claim = new Claim(key, UUID.randomUUID());
+    var step =
+        new Step(
+            Script.KEY_CLAIM,
+            new byte[][] {shard.keys(), shard.keyAges()},
+            digest,
+            bytes(key.request()),
+            bytes(claim.owner()),
+            number(CLAIM.toMillis()),
+            number(settings.appending().keyRetention().toMillis()),
+            number(settings.appending().keys()));
+    return untilKnown(step::<Long>run)
+        .handle((state, failure) -> failure == null ? claimed(state, claim) : away(failure));
+  }
+
+  private static Claimed claimed(long state, Claim claim) {
+    return switch ((int) state) {
+      case 1 -> new Claimed.Mine(claim);
+      case 2 -> new Claimed.Taken();
+      case 3 -> new Claimed.UnderWay();
+      case 4 -> new Claimed.Another();
+      default -> throw new IllegalStateException("a claim that is " + state);
+    };
+  }
+
+  private Claimed away(Throwable failure) {
+    return new Claimed.Away(
+        retryAfter(failure), Connection.reason(failure, settings.commandTimeout()));
+  }
+
+  @Override
+  public CompletionStage<Void> release(Claim claim) {
+    byte[] digest = digest(claim.key());
+    var shard = shardOf(digest);
+    var step =
+        new Step(
+            Script.KEY_RELEASE,
+            new byte[][] {shard.keys(), shard.keyAges()},
+            digest,
+            bytes(claim.owner()));
+    return untilKnown(step::<Long>run)
+        .handle((_, _) -> null); // a claim that could not be given back ends by itself
+  }
+
+  private Shard shardOf(byte[] digest) {
+    return shards.get(Math.floorMod(ByteBuffer.wrap(digest).getInt(), shards.size()));
+  }
+
+  /** Of fixed length, and nothing that a client wrote. */
+  private static byte[] digest(Key key) {
+    try {
+      var sha = MessageDigest.getInstance("SHA-256");
+      byte[] tenant = key.tenant().getBytes(UTF_8);
+      sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(tenant.length).flip());
+      sha.update(tenant);
+      return Arrays.copyOf(sha.digest(key.key().getBytes(UTF_8)), 16);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  private static byte[] bytes(UUID id) {
+    return ByteBuffer.allocate(2 * Long.BYTES)
+        .putLong(id.getMostSignificantBits())
+        .putLong(id.getLeastSignificantBits())
+        .array();
+  }
+
+  private static byte[] number(long value) {
+    return Long.toString(value).getBytes(UTF_8);
+  }
+
+  @Override
   public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    throw new UnsupportedOperationException("not built yet");
+    if (receipt.shard() < 0 || receipt.shard() >= shards.size()) {
+      return CompletableFuture.completedStage(
+          new Fate.Unknown("there is no shard " + receipt.shard() + " any more"));
+    }
+    byte[] entry = receipt.entry().getBytes(UTF_8);
+    long since = Math.max(0, EntryId.of(entry).millis() - CLOCK_STEP.toMillis());
+    return fate(
+            shards.get(receipt.shard()),
+            0,
+            new EntryId(since, 0).text(),
+            entry,
+            first.toHex().getBytes(UTF_8),
+            first.plus(records - 1).toHex().getBytes(UTF_8))
+        .exceptionally(
+            failure -> new Fate.Unknown(Connection.reason(failure, settings.commandTimeout())));
+  }
+
+  private CompletableFuture<Fate> fate(
+      Shard shard, int before, byte[] from, byte[] entry, byte[] first, byte[] last) {
+    return questions
+        .<List<Object>>send(
+            settings.commandTimeout(),
+            redis ->
+                Script.FATE.run(
+                    redis, new byte[][] {shard.stream(), shard.dead()}, entry, first, last, from))
+        .thenCompose(
+            reply -> {
+              long state = (Long) reply.get(0);
+              int dead = before + Math.toIntExact((Long) reply.get(1));
+              byte[] next = (byte[]) reply.get(2);
+              if (state == 2 && next.length > 0) {
+                return fate(shard, dead, next, entry, first, last);
+              }
+              Fate fate =
+                  state == 1
+                      ? new Fate.Waiting()
+                      : state == 2
+                          ? new Fate.Settled(dead)
+                          : new Fate.Unknown("Redis has lost entries");
+              return CompletableFuture.completedFuture(fate);
+            });
+  }
+
+  /** What is known of one shard or of all: records appended and not settled, and settled. */
+  private record Counts(long waiting, long settled) {
+    static final Counts NONE = new Counts(0, 0);
+
+    Counts plus(Counts other) {
+      return new Counts(waiting + other.waiting, settled + other.settled);
+    }
   }
 
   @Override
   public CompletionStage<Condition> condition() {
     return questions
-        .send(ANSWER_SOON, redis -> redis.async().info().toCompletableFuture())
-        .handle(
-            (info, failure) ->
-                new Condition(
-                    failure == null
-                        ? reasonAgainst(properties(info)).orElse(null)
-                        : Connection.reason(failure, ANSWER_SOON),
-                    null,
-                    0,
-                    0));
+        .send(
+            ANSWER_SOON,
+            redis -> {
+              var info = redis.async().info().toCompletableFuture();
+              return counts(redis)
+                  .exceptionally(_ -> Counts.NONE) // INFO says why
+                  .thenCombine(info, this::condition);
+            })
+        .exceptionally(
+            failure -> new Condition(Connection.reason(failure, ANSWER_SOON), null, 0, 0));
+  }
+
+  private CompletableFuture<Counts> counts(StatefulRedisConnection<byte[], byte[]> redis) {
+    var sum = CompletableFuture.completedFuture(Counts.NONE);
+    for (var shard : shards) { // all are sent at once
+      var counts =
+          redis
+              .async()
+              .hmget(shard.ledger(), APPENDED, SETTLED)
+              .toCompletableFuture()
+              .thenApply(
+                  fields -> {
+                    long appended = number(fields.get(0));
+                    long settled = number(fields.get(1));
+                    return new Counts(Math.max(0, appended - settled), settled);
+                  });
+      sum = sum.thenCombine(counts, Counts::plus);
+    }
+    return sum;
+  }
+
+  private static long number(KeyValue<byte[], byte[]> field) {
+    return field.hasValue() ? Long.parseLong(new String(field.getValue(), UTF_8)) : 0;
+  }
+
+  private Condition condition(Counts counts, String info) {
+    var properties = properties(info);
+    return new Condition(
+        reasonAgainst(properties).orElse(null),
+        doubt(properties).orElse(null),
+        counts.waiting(),
+        counts.settled());
   }
 
   private Optional<String> reasonAgainst(Map<String, String> info) {
@@ -263,26 +620,38 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
     if ("1".equals(info.get("loading"))) {
       return Optional.of("Redis is loading its data");
     }
-    if ("0".equals(info.get("aof_enabled"))) {
-      return Optional.of("Redis keeps no append-only file: set appendonly yes");
-    }
-    if ("err".equals(info.get("aof_last_write_status"))) {
-      return Optional.of("Redis cannot write its append-only file");
-    }
     long limit = number(info, "maxmemory");
-    if (limit == 0) {
-      return Optional.empty();
-    }
-    if (info.getOrDefault("maxmemory_policy", "").startsWith("allkeys")) {
-      if (!warnedOfEviction.getAndSet(true)) {
-        LOG.warn("Redis deletes logs when its memory is full: set maxmemory-policy noeviction");
-      }
+    if (limit == 0 || evicts(info)) {
       return Optional.empty();
     }
     long used = number(info, "used_memory") - number(info, "mem_not_counted_for_evict");
     return used > limit || refusedForMemory && used > limit - limit / NEARLY_FULL
         ? Optional.of("Redis is full: %d bytes of %d".formatted(used, limit))
         : Optional.empty();
+  }
+
+  /** Why Redis might lose what it has taken. */
+  private Optional<String> doubt(Map<String, String> info) {
+    if ("0".equals(info.get("aof_enabled"))) {
+      return Optional.of("Redis keeps no append-only file: set appendonly yes");
+    }
+    if ("err".equals(info.get("aof_last_write_status"))) {
+      return Optional.of("Redis cannot write its append-only file");
+    }
+    if (number(info, "maxmemory") > 0 && evicts(info)) {
+      return Optional.of(
+          "Redis deletes logs when its memory is full: set maxmemory-policy noeviction");
+    }
+    long connected = number(info, "connected_slaves");
+    int replicas = settings.appending().replicas();
+    return connected < replicas
+        ? Optional.of("Redis has %d replicas, should have %d".formatted(connected, replicas))
+        : Optional.empty();
+  }
+
+  /** What has a time to live may go: nothing of ours has. */
+  private static boolean evicts(Map<String, String> info) {
+    return info.getOrDefault("maxmemory_policy", "").startsWith("allkeys");
   }
 
   private static long number(Map<String, String> info, String key) {
@@ -302,38 +671,51 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
 
   @Override
   public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    long accepted = 0;
-    long inFlight = 0;
+    var days = new TreeMap<LocalDate, Tally>();
     for (var shard : shards) {
-      byte[] count =
+      Map<byte[], byte[]> ledger =
           questions.callToTheEnd(
               settings.commandTimeout(),
-              redis ->
-                  redis
-                      .async()
-                      .hget(shard.ledger(), "accepted".getBytes(UTF_8))
-                      .toCompletableFuture());
-      accepted += count == null ? 0 : Long.parseLong(new String(count, UTF_8));
-      inFlight += inFlight(shard);
+              redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
+      ledger.forEach((field, count) -> tally(field, count, days));
+      count(shard.stream(), 0, (day, n) -> days.merge(day, new Tally(0, n, 0, 0), Tally::plus));
+      count(shard.dead(), 1, (day, n) -> days.merge(day, new Tally(0, 0, n, 0), Tally::plus));
     }
-    return new TreeMap<>(Map.of(LocalDate.EPOCH, new Tally(accepted, inFlight, 0, 0)));
+    return new TreeMap<>(days.tailMap(from));
   }
 
-  private long inFlight(Shard shard) {
-    long records = 0;
-    String from = "-";
+  private static void tally(byte[] field, byte[] count, Map<LocalDate, Tally> days) {
+    var name = new String(field, UTF_8);
+    int colon = name.indexOf(':');
+    if (colon < 0) {
+      return; // over all days
+    }
+    var day = LocalDate.ofEpochDay(Long.parseLong(name, colon + 1, name.length(), 10));
+    long n = Long.parseLong(new String(count, UTF_8));
+    switch (name.substring(0, colon)) {
+      case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0), Tally::plus);
+      case "purged" -> days.merge(day, new Tally(0, 0, 0, n), Tally::plus);
+      default -> {} // of a later release
+    }
+  }
+
+  /** Counts the records of a stream by day; an entry that does not say has {@code unsaid}. */
+  private void count(byte[] stream, int unsaid, ObjLongConsumer<LocalDate> found) {
+    byte[] from = FROM_THE_START;
     while (true) {
-      byte[] begin = from.getBytes(UTF_8);
+      byte[] begin = from;
       List<Object> page =
           questions.callToTheEnd(
               settings.commandTimeout(),
-              redis -> Script.TALLY.run(redis, new byte[][] {shard.stream()}, begin));
-      records += (Long) page.get(0);
-      var last = new String((byte[]) page.get(1), UTF_8);
-      if (last.isEmpty()) {
-        return records;
+              redis -> Script.TALLY.run(redis, new byte[][] {stream}, begin, number(unsaid)));
+      for (int i = 1; i < page.size(); i += 2) {
+        found.accept(LocalDate.ofEpochDay((Long) page.get(i)), (Long) page.get(i + 1));
       }
-      from = "(" + last;
+      byte[] last = (byte[]) page.getFirst();
+      if (last.length == 0) {
+        return;
+      }
+      from = ("(" + new String(last, UTF_8)).getBytes(UTF_8);
     }
   }
 
@@ -358,6 +740,7 @@ public final class RedisSpool implements Spool, Backlog, AutoCloseable {
   /** Ends all connections, those of the deliveries too; appends under way are answered Busy. */
   @Override
   public void close() {
+    closed = true;
     appends.close();
     questions.close();
     client.shutdown(0, 2, TimeUnit.SECONDS);

@@ -24,6 +24,9 @@ enum Script {
   REPLAY(ScriptOutputType.INTEGER),
   PURGE(ScriptOutputType.INTEGER),
   CLAIM(ScriptOutputType.MULTI),
+  FATE(ScriptOutputType.MULTI),
+  KEY_CLAIM(ScriptOutputType.INTEGER),
+  KEY_RELEASE(ScriptOutputType.INTEGER),
   TALLY(ScriptOutputType.MULTI),
   DEPTH(ScriptOutputType.MULTI);
 

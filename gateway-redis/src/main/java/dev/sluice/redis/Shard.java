@@ -11,17 +11,33 @@ import java.util.stream.IntStream;
  *
  * <p>The arrays are shared and never changed.
  */
-record Shard(int number, byte[] stream, byte[] ledger, byte[] dead) {
+record Shard(
+    int number,
+    byte[] stream,
+    byte[] ledger,
+    byte[] appends,
+    byte[] appendEntries,
+    byte[] keys,
+    byte[] keyAges,
+    byte[] dead) {
 
   static List<Shard> all(String prefix, int count) {
-    return IntStream.range(0, count)
-        .mapToObj(
-            i ->
-                new Shard(
-                    i,
-                    "{%s:%d}:logs".formatted(prefix, i).getBytes(UTF_8),
-                    "{%s:%d}:ledger".formatted(prefix, i).getBytes(UTF_8),
-                    "{%s:%d}:dead".formatted(prefix, i).getBytes(UTF_8)))
-        .toList();
+    return IntStream.range(0, count).mapToObj(i -> of("{%s:%d}:".formatted(prefix, i), i)).toList();
+  }
+
+  private static Shard of(String prefix, int number) {
+    return new Shard(
+        number,
+        key(prefix, "logs"),
+        key(prefix, "ledger"),
+        key(prefix, "appends"),
+        key(prefix, "appends:entries"),
+        key(prefix, "keys"),
+        key(prefix, "keys:age"),
+        key(prefix, "dead"));
+  }
+
+  private static byte[] key(String prefix, String name) {
+    return (prefix + name).getBytes(UTF_8);
   }
 }

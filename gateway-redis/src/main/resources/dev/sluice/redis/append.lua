@@ -1,7 +1,43 @@
--- Appends one entry and counts its records.
--- KEYS: stream, ledger. ARGV: records, envelope.
+-- Appends one entry, counts its records, and remembers the append for a while, so that the same
+-- append tried again lands once. An append under a claim also takes the key for good.
+-- KEYS: stream, ledger, appends by age, entries of appends, idempotency keys, the same by age.
+-- ARGV: append id, epoch day of receipt, records, envelope, milliseconds to remember the append for,
+-- then for an append under a claim: key, owner.
+-- Returns the entry's id, or nothing when the claim is not the owner's any more.
+local appended = redis.call('HGET', KEYS[4], ARGV[1])
+if appended then
+  -- From 7.2 on WAIT waits for the last write of its connection, so there has to be one, and one
+  -- that a full memory does not refuse. It changes nothing: it is taken back.
+  redis.call('PEXPIRE', KEYS[3], 3600000)
+  redis.call('PERSIST', KEYS[3])
+  return appended
+end
+
+local claim
+if ARGV[6] then
+  claim = redis.call('HGET', KEYS[5], ARGV[6])
+  if not claim or claim:sub(1, 1) ~= 'c' or claim:sub(18, 33) ~= ARGV[7] then
+    return false
+  end
+end
+
 -- The first write decides: Redis refuses it when memory is full, and asks no more after it. XADD is
--- that first write, so that nothing is counted that is not there.
-local id = redis.call('XADD', KEYS[1], '*', 'n', ARGV[1], 'e', ARGV[2])
-redis.call('HINCRBY', KEYS[2], 'accepted', ARGV[1])
+-- that first write, so that nothing is counted or remembered that is not there.
+local id = redis.call('XADD', KEYS[1], '*', 'n', ARGV[3], 'd', ARGV[2], 'e', ARGV[4])
+local now = id:match('^%d+')
+redis.call('HINCRBY', KEYS[2], 'accepted:' .. ARGV[2], ARGV[3])
+redis.call('HINCRBY', KEYS[2], 'appended', ARGV[3])
+redis.call('HSET', KEYS[4], ARGV[1], id)
+redis.call('ZADD', KEYS[3], now, ARGV[1])
+if claim then
+  redis.call('HSET', KEYS[5], ARGV[6], 't' .. claim:sub(2, 33) .. now)
+  redis.call('ZADD', KEYS[6], now, ARGV[6])
+end
+
+-- More than are added, so that what piled up goes; few, so that nobody waits for it.
+local old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '(' .. (now - ARGV[5]), 'LIMIT', 0, 4)
+if #old > 0 then
+  redis.call('HDEL', KEYS[4], unpack(old))
+  redis.call('ZREM', KEYS[3], unpack(old))
+end
 return id

@@ -47,7 +47,12 @@ final class Keys implements AutoCloseable {
   }
 
   byte[] stream() {
-    return bytes("{" + prefix + ":0}:logs");
+    return key("logs");
+  }
+
+  /** A key of the first shard. */
+  byte[] key(String name) {
+    return bytes("{" + prefix + ":0}:" + name);
   }
 
   byte[] ledger() {
@@ -85,7 +90,10 @@ final class Keys implements AutoCloseable {
 
   @Override
   public void close() {
-    redis().del(stream(), ledger(), dead());
+    var all = redis().keys("{" + prefix + ":*");
+    if (!all.isEmpty()) {
+      redis().del(all.toArray(byte[][]::new));
+    }
     client.shutdown(Duration.ZERO, Duration.ofSeconds(2));
   }
 }

@@ -77,6 +77,7 @@ class RedisTroubleTest {
     assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Accepted.class);
     Engines.redis().stop();
     try {
+      append(LogBatches.of(1)); // may have been sent before the loss was noticed, and then waits
       long start = System.nanoTime();
 
       for (int i = 0; i < 100; i++) {
@@ -91,7 +92,7 @@ class RedisTroubleTest {
 
   /** With so much patience only the loss of the connection can end the wait. */
   @Test
-  void append_connectionLostUnderWay_isBusyAndNotSentAgain() {
+  void append_connectionLostUnderWay_isAcceptedOnceWhenRedisIsBack() {
     var settings =
         new RedisSpool.Settings(
             Engines.redis().url(),
@@ -110,10 +111,10 @@ class RedisTroubleTest {
       var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
       Engines.redis().kill();
 
-      assertThat(underWay.join()).isInstanceOf(Appended.Busy.class);
+      assertThat(underWay.join()).isInstanceOf(Appended.Accepted.class);
 
-      await().until(() -> append(LogBatches.of(1)) instanceof Appended.Accepted);
-      assertThat(spool.tally().accepted()).isLessThanOrEqualTo(2);
+      await().until(() -> spool.unavailable().isEmpty());
+      assertThat(spool.tally().accepted()).isEqualTo(2);
     }
   }
 
@@ -234,7 +235,7 @@ class RedisTroubleTest {
   }
 
   @Test
-  void append_peerSilent_isBusyAfterTheTimeoutAndOnANewConnectionThen() throws Exception {
+  void append_peerSilent_isSentAgainOnANewConnectionAndLandsOnce() throws Exception {
     var settings =
         new RedisSpool.Settings(
             Engines.redis().url(),
@@ -254,14 +255,8 @@ class RedisTroubleTest {
 
       var appended = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
 
-      assertThat(appended)
-          .isInstanceOfSatisfying(
-              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("300 ms"));
-      await()
-          .until(
-              () ->
-                  hasty.append(LogBatches.of(1)).toCompletableFuture().join()
-                      instanceof Appended.Accepted);
+      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+      assertThat(keys.streamLength()).isEqualTo(2);
       assertThat(before).hasSize(1);
       assertThat(addressesOf("hasty")).doesNotContainAnyElementsOf(before);
     }

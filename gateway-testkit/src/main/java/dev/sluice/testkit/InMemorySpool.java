@@ -8,6 +8,7 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
 import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.Instant;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -37,8 +39,18 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #refuse} makes it full or out of reach. Safe for use by many threads; everything is
  * guarded by {@code lock}.
  */
-public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLetters {
+public final class InMemorySpool
+    implements Spool, IdempotencyKeys, Deliveries, Backlog, DeadLetters {
   private record Entry(long id, Instant since, LogBatch batch) {}
+
+  /** Of a tenant; the name of what is remembered. */
+  private record TenantKey(String tenant, String key) {}
+
+  /** Whose a key is, until when unless taken for good. */
+  private record Holder(UUID owner, UUID request, Instant until, boolean taken) {}
+
+  private static final Duration CLAIM = Duration.ofMinutes(1);
+  private static final long DAY_NANOS = 86_400_000_000_000L;
 
   private final InstantSource clock;
   private final long maxRecords;
@@ -53,10 +65,14 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
   private @Nullable Delivery delivery;
   private Appended.@Nullable Busy busy;
   private boolean again;
-  private long accepted;
+  private long entries;
+  private long settledRecords;
   private long replayed;
   private long deadLettered;
-  private long purged;
+  private final Map<UUID, Receipt> receipts = new HashMap<>();
+  private final SortedMap<LocalDate, Tally> accepted = new TreeMap<>();
+  private final SortedMap<LocalDate, Tally> purged = new TreeMap<>();
+  private final Map<TenantKey, Holder> keys = new HashMap<>();
 
   /** Without bounds in practice, by the system's clock. */
   public InMemorySpool() {
@@ -90,14 +106,91 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
   public CompletionStage<Appended> append(LogBatch batch) {
     lock.lock();
     try {
+      return CompletableFuture.completedStage(busy == null ? accept(batch) : busy);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Appended accept(LogBatch batch) {
+    var known = receipts.get(batch.appendId());
+    if (known != null) {
+      return new Appended.Accepted(known);
+    }
+    entries++;
+    waiting.add(new Entry(entries, clock.instant(), batch));
+    accepted.merge(day(batch), new Tally(batch.records(), 0, 0, 0), Tally::plus);
+    var receipt = new Receipt(0, Long.toString(entries));
+    receipts.put(batch.appendId(), receipt);
+    appended.signalAll();
+    return new Appended.Accepted(receipt);
+  }
+
+  private static LocalDate day(LogBatch batch) {
+    return LocalDate.ofEpochDay(Math.floorDiv(batch.receivedNanos(), DAY_NANOS));
+  }
+
+  @Override
+  public CompletionStage<Claimed> claim(Key key) {
+    lock.lock();
+    try {
+      if (busy != null) {
+        return CompletableFuture.completedStage(new Claimed.Away(busy.retryAfter(), busy.reason()));
+      }
+      return CompletableFuture.completedStage(claimed(key));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Claimed claimed(Key key) {
+    var holder = keys.get(nameOf(key));
+    if (holder != null && (holder.taken() || clock.instant().isBefore(holder.until()))) {
+      if (!holder.request().equals(key.request())) {
+        return new Claimed.Another();
+      }
+      return holder.taken() ? new Claimed.Taken() : new Claimed.UnderWay();
+    }
+    var claim = new Claim(key, UUID.randomUUID());
+    keys.put(
+        nameOf(key), new Holder(claim.owner(), key.request(), clock.instant().plus(CLAIM), false));
+    return new Claimed.Mine(claim);
+  }
+
+  private static TenantKey nameOf(Key key) {
+    return new TenantKey(key.tenant(), key.key());
+  }
+
+  @Override
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+    lock.lock();
+    try {
       if (busy != null) {
         return CompletableFuture.completedStage(busy);
       }
-      accepted += batch.records();
-      waiting.add(new Entry(accepted, clock.instant(), batch));
-      appended.signalAll();
-      return CompletableFuture.completedStage(
-          new Appended.Accepted(new Receipt(0, Long.toString(accepted))));
+      var holder = keys.get(nameOf(claim.key()));
+      if (!receipts.containsKey(batch.appendId())) {
+        if (holder == null || holder.taken() || !holder.owner().equals(claim.owner())) {
+          return CompletableFuture.completedStage(new Appended.Superseded());
+        }
+        keys.put(
+            nameOf(claim.key()), new Holder(claim.owner(), holder.request(), holder.until(), true));
+      }
+      return CompletableFuture.completedStage(accept(batch));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public CompletionStage<Void> release(Claim claim) {
+    lock.lock();
+    try {
+      var holder = keys.get(nameOf(claim.key()));
+      if (holder != null && !holder.taken() && holder.owner().equals(claim.owner())) {
+        keys.remove(nameOf(claim.key()));
+      }
+      return CompletableFuture.completedStage(null);
     } finally {
       lock.unlock();
     }
@@ -105,7 +198,30 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
 
   @Override
   public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    throw new UnsupportedOperationException("not built yet");
+    lock.lock();
+    try {
+      if (!receipts.containsValue(receipt)) {
+        return CompletableFuture.completedStage(new Fate.Unknown("never appended here"));
+      }
+      long entry = Long.parseLong(receipt.entry());
+      boolean there =
+          waiting.stream().anyMatch(e -> e.id() == entry)
+              || handedOut.stream().anyMatch(e -> e.id() == entry)
+              || aside.stream().anyMatch(e -> e.id() == entry);
+      return CompletableFuture.completedStage(
+          there ? new Fate.Waiting() : new Fate.Settled(deadLetters(first, records)));
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private int deadLetters(LogId first, int records) {
+    var end = first.plus(records);
+    return (int)
+        dead.values().stream()
+            .map(letter -> letter.log().firstId())
+            .filter(id -> id.compareTo(first) >= 0 && id.compareTo(end) < 0)
+            .count();
   }
 
   @Override
@@ -113,7 +229,11 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
     lock.lock();
     try {
       return CompletableFuture.completedStage(
-          new Spool.Condition(busy == null ? null : busy.reason(), null, 0, 0));
+          new Spool.Condition(
+              busy == null ? null : busy.reason(),
+              null,
+              records(waiting) + records(handedOut) + records(aside),
+              settledRecords));
     } finally {
       lock.unlock();
     }
@@ -123,14 +243,15 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
   public SortedMap<LocalDate, Tally> tally(LocalDate from) {
     lock.lock();
     try {
-      return new TreeMap<>(
-          Map.of(
-              LocalDate.EPOCH,
-              new Tally(
-                  accepted,
-                  records(waiting) + records(handedOut) + records(aside),
-                  dead.size(),
-                  purged)));
+      var days = new TreeMap<>(accepted);
+      purged.forEach((day, tally) -> days.merge(day, tally, Tally::plus));
+      for (var entries : List.of(waiting, handedOut, aside)) {
+        entries.forEach(
+            e -> days.merge(day(e.batch()), new Tally(0, e.batch().records(), 0, 0), Tally::plus));
+      }
+      dead.values()
+          .forEach(letter -> days.merge(day(letter.log()), new Tally(0, 0, 1, 0), Tally::plus));
+      return new TreeMap<>(days.tailMap(from));
     } finally {
       lock.unlock();
     }
@@ -236,6 +357,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
         return false;
       }
       deadLetters.forEach(letter -> dead.put(++deadLettered, letter));
+      settledRecords += records(handedOut);
       delivery = null;
       handedOut = List.of();
       return true;
@@ -277,7 +399,7 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
       }
       if (log.records() != 1
           || !log.firstId().equals(letter.log().firstId())
-          || day(log) != day(letter.log())) {
+          || !day(log).equals(day(letter.log()))) {
         throw new IllegalArgumentException("dead letter " + id + " is of another log");
       }
       dead.remove(number(id));
@@ -289,18 +411,15 @@ public final class InMemorySpool implements Spool, Deliveries, Backlog, DeadLett
     }
   }
 
-  private static long day(LogBatch log) {
-    return Math.floorDiv(log.receivedNanos(), Duration.ofDays(1).toNanos());
-  }
-
   @Override
   public boolean purge(String id) {
     lock.lock();
     try {
-      if (dead.remove(number(id)) == null) {
+      var letter = dead.remove(number(id));
+      if (letter == null) {
         return false;
       }
-      purged++;
+      purged.merge(day(letter.log()), new Tally(0, 0, 0, 1), Tally::plus);
       return true;
     } finally {
       lock.unlock();

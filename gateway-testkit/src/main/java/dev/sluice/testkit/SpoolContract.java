@@ -11,10 +11,14 @@ import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.Spool.Tally;
 import java.time.Duration;
+import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Executors;
@@ -74,6 +78,67 @@ public abstract class SpoolContract {
     var delivery = restarted().next(PATIENCE).orElseThrow();
 
     assertSame(delivery.batches(), List.of(batch));
+  }
+
+  @Test
+  void append_sameBatchAgain_isOneEntryUnderOneReceipt() throws Exception {
+    var batch = LogBatches.of(7);
+    var deliveries = restarted();
+    var first = append(batch);
+
+    var second = append(batch);
+
+    assertThat(first).isInstanceOf(Appended.Accepted.class);
+    assertThat(second).isEqualTo(first);
+    assertThat(spool().tally()).isEqualTo(new Tally(7, 7, 0, 0));
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    assertSame(delivery.batches(), List.of(batch));
+    deliveries.settle(delivery);
+    assertThat(append(batch)).isEqualTo(first);
+    assertThat(deliveries.next(SHORT)).isEmpty();
+  }
+
+  @Test
+  void fate_wayOfOneEntry_isWaitingUntilSettled() throws Exception {
+    var batch = LogBatches.of(3);
+    var deliveries = restarted();
+    var receipt = ((Appended.Accepted) append(batch)).receipt();
+    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+
+    deliveries.settle(delivery);
+    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Settled(0));
+  }
+
+  @Test
+  void fate_ofNoShardOrEntryHere_isUnknown() throws Exception {
+    var batch = LogBatches.of(3);
+    append(batch);
+
+    assertThat(fate(new Receipt(17, "1-0"), batch)).isInstanceOf(Fate.Unknown.class);
+  }
+
+  @Test
+  void tally_severalDays_areApart() throws Exception {
+    var first = LocalDate.of(2026, 3, 1);
+    append(List.of(receivedOn(first, 3), receivedOn(first, 4), receivedOn(first.plusDays(2), 5)));
+
+    assertThat(spool().tally(LocalDate.EPOCH))
+        .isEqualTo(Map.of(first, new Tally(7, 7, 0, 0), first.plusDays(2), new Tally(5, 5, 0, 0)));
+    assertThat(spool().tally(first.plusDays(1)))
+        .isEqualTo(Map.of(first.plusDays(2), new Tally(5, 5, 0, 0)));
+    assertThat(spool().tally()).isEqualTo(new Tally(12, 12, 0, 0));
+  }
+
+  @Test
+  void condition_someLogs_saysHowManyWait() throws Exception {
+    append(LogBatches.some(3, 10));
+
+    var condition = spool().condition().toCompletableFuture().get(30, SECONDS);
+
+    assertThat(condition).isEqualTo(new Spool.Condition(null, null, 30, 0));
   }
 
   @Test
@@ -411,6 +476,27 @@ public abstract class SpoolContract {
       ids.add(batch.appendId());
     }
     return ids;
+  }
+
+  private Fate fate(Receipt receipt, LogBatch batch) throws Exception {
+    return spool()
+        .fate(receipt, batch.firstId(), batch.records())
+        .toCompletableFuture()
+        .get(30, SECONDS);
+  }
+
+  /** Late in that day, in UTC. */
+  private static LogBatch receivedOn(LocalDate day, int records) {
+    var batch = LogBatches.of(records);
+    return new LogBatch(
+        batch.appendId(),
+        batch.tenant(),
+        day.plusDays(1).toEpochDay() * 86_400_000_000_000L - 1,
+        batch.firstId(),
+        batch.records(),
+        batch.expandedBytes(),
+        batch.refused(),
+        batch.otlp());
   }
 
   private Appended append(LogBatch batch) throws Exception {

@@ -15,9 +15,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.ForkJoinPool;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -151,7 +149,7 @@ public final class GrpcIntake {
     }
     long all = held;
     var _ = inHand.free().thenRun(() -> budget.release(all));
-    return inHand.answer(answerWithin).exceptionally(this::unexpected);
+    return inHand.answer(answerWithin, admission::afterTrouble);
   }
 
   /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */
@@ -167,10 +165,7 @@ public final class GrpcIntake {
   }
 
   private Ingested unexpected(Throwable failure) {
-    var cause = failure instanceof CompletionException ? failure.getCause() : failure;
-    if (!(cause instanceof TimeoutException)) {
-      LOG.warn("logs not taken", cause);
-    }
+    LOG.warn("logs not taken", failure);
     return new Ingested.Busy(admission.afterTrouble());
   }
 

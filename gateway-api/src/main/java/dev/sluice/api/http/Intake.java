@@ -9,7 +9,6 @@ import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.time.Duration;
-import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -104,7 +103,7 @@ final class Intake {
       var handed = ingest.accept(one.request(), payload);
       var _ = handed.free().thenRun(inHand::close);
       // not cancelled with the request: what is on its way is counted when it arrives
-      return Mono.fromFuture(handed.answer(answerWithin), true);
+      return Mono.fromFuture(handed.answer(answerWithin, admission::afterTrouble), true);
     } catch (RuntimeException e) {
       inHand.close();
       throw e;
@@ -148,8 +147,8 @@ final class Intake {
     if (failure instanceof RequestRefused) {
       return failure;
     }
-    if (!(failure instanceof TimeoutException || failure instanceof AbortedException)) {
-      LOG.warn("logs not taken", failure); // neither too slow nor a client that hung up
+    if (!(failure instanceof AbortedException)) { // a client that hung up
+      LOG.warn("logs not taken", failure);
     }
     return RequestRefused.busy(admission.afterTrouble());
   }

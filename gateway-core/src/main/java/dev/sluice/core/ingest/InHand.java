@@ -3,6 +3,7 @@ package dev.sluice.core.ingest;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 
 /**
  * A request that was handed in.
@@ -19,17 +20,19 @@ public record InHand(CompletableFuture<Ingested> answer, CompletableFuture<Void>
   }
 
   /**
-   * The answer, which fails with {@link java.util.concurrent.TimeoutException} when the logs are
-   * not safe in time. What is on its way is not cancelled: it is counted when it arrives.
+   * The answer, or that the client should come again because its logs are not safe in time. What is
+   * on its way is not cancelled: it is counted when it arrives. Never fails.
    *
    * @param patience with the spool; the store has a time of its own
+   * @param retryAfter when to come again
    */
-  public CompletableFuture<Ingested> answer(Duration patience) {
+  public CompletableFuture<Ingested> answer(Duration patience, Supplier<Duration> retryAfter) {
     if (answer.isDone()) {
       return answer;
     }
     return CompletableFuture.anyOf(answer, free)
         .orTimeout(patience.toMillis(), TimeUnit.MILLISECONDS)
-        .thenCompose(_ -> answer);
+        .thenCompose(_ -> answer)
+        .exceptionally(_ -> new Ingested.Busy(retryAfter.get()));
   }
 }

@@ -1,0 +1,272 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.proto.v1.IngestStreamResponse;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A request under a key is stored once, however often and by how many it is sent. */
+class IdempotencyIT {
+  private static final String KEY = "Idempotency-Key";
+  private static final String REPLAYED = "idempotency-replayed";
+  private static final Duration SOON = Duration.ofSeconds(30);
+
+  private final Gateway gateway = Gateway.shared();
+  private final String key = UUID.randomUUID().toString();
+  private final ManagedChannel channel =
+      ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+
+  @AfterEach
+  void close() {
+    channel.shutdownNow();
+  }
+
+  private HttpResponse<String> post(String log, String... headers) {
+    return post(gateway, log, headers);
+  }
+
+  private static HttpResponse<String> post(Gateway to, String log, String... headers) {
+    return to.post(to.http("/api/v1/logs"), "application/json", log.getBytes(UTF_8), headers);
+  }
+
+  private static String log(String service, String body) {
+    return "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body);
+  }
+
+  @Test
+  void http_anyEntranceAgain_isAnsweredTheSameAndStoredOnce() {
+    var service = Gateway.service("key-http");
+    var entrances = Entrances.http(gateway, service, "b");
+
+    entrances.forEach(
+        (name, entrance) -> {
+          var first = entrance.post(gateway, KEY, key + name.replace(' ', '-'));
+          var again = entrance.post(gateway, KEY, key + name.replace(' ', '-'));
+
+          assertThat(first.statusCode()).as(name).isIn(200, 202);
+          assertThat(first.headers().firstValue(REPLAYED)).as(name).isEmpty();
+          assertThat(again.statusCode()).as(name).isEqualTo(first.statusCode());
+          assertThat(again.headers().firstValue(REPLAYED)).as(name).hasValue("true");
+          assertThat(again.headers().firstValue("sluice-ack")).as(name).hasValue("durable");
+          if (!name.equals("app logs")) { // which tells how fast it was
+            assertThat(again.body()).as(name).isEqualTo(first.body());
+          }
+        });
+
+    gateway.awaitStored(service, entrances.size());
+  }
+
+  @Test
+  void http_someBad_againHasTheSameVerdicts() {
+    var service = Gateway.service("key-verdicts");
+    var logs = "[" + log(service, "b") + ",{\"body\":\"b\",\"severity\":\"nope\"}]";
+
+    var first = post(logs, KEY, key);
+    var again = post(logs, KEY, key);
+
+    assertThat(first.statusCode()).isEqualTo(202);
+    assertThat(again.body()).isEqualTo(first.body()).contains("\"index\":1");
+    gateway.awaitStored(service, 1);
+  }
+
+  @Test
+  void http_anotherBodyUnderTheKey_is422AndNotStored() {
+    var service = Gateway.service("key-reused");
+    assertThat(post(log(service, "b"), KEY, key).statusCode()).isEqualTo(202);
+
+    var other = post(log(service, "other"), KEY, key);
+
+    assertThat(other.statusCode()).isEqualTo(422);
+    assertThat(Gateway.json(other).get("type").asString()).isEqualTo("/api/problems/key-reused");
+    assertThat(other.headers().firstValue("Retry-After")).isEmpty();
+    var otlp = Entrances.http(gateway, service, "b").get("otlp json").post(gateway, KEY, key);
+    assertThat(otlp.statusCode()).isEqualTo(422);
+    assertThat(Gateway.json(otlp).get("code").asInt()).isEqualTo(9);
+    assertThat(post(log(service, "last")).statusCode()).isEqualTo(202);
+    gateway.awaitStored(service, 2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a b", "tab\there", "256"})
+  void http_keyThatIsNone_is400(String what) {
+    var bad = what.equals("256") ? "x".repeat(256) : what;
+
+    var response = post(log("key-bad", "b"), KEY, bad);
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(response.body()).contains("1 to 255 visible ASCII characters");
+  }
+
+  @Test
+  void http_failureUnderTheKey_isNotPinned() {
+    var service = Gateway.service("key-failed");
+    assertThat(post("{\"severity\":\"nope\"}", KEY, key).statusCode()).isEqualTo(400);
+    assertThat(post("{\"body\":", KEY, key).statusCode()).isEqualTo(400);
+
+    var good = post(log(service, "b"), KEY, key);
+
+    assertThat(good.statusCode()).isEqualTo(202);
+    assertThat(good.headers().firstValue(REPLAYED)).isEmpty();
+  }
+
+  @Test
+  void http_manyAtATime_oneIsTakenAndTheOthersAreToldSo() throws Exception {
+    var service = Gateway.service("key-race");
+    var log = log(service, "b");
+    Callable<Integer> sending =
+        () -> {
+          for (int status = 409; ; ) {
+            var response = post(log, KEY, key);
+            status = response.statusCode();
+            if (status != 409) {
+              return status;
+            }
+            assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+            assertThat(Gateway.json(response).get("type").asString())
+                .isEqualTo("/api/problems/under-way");
+          }
+        };
+    var statuses = new ArrayList<Integer>();
+    try (var clients = Executors.newFixedThreadPool(8)) {
+      for (var status : clients.invokeAll(Collections.nCopies(8, sending))) {
+        statuses.add(status.get());
+      }
+    }
+
+    assertThat(statuses).hasSize(8).containsOnly(202);
+    gateway.awaitStored(service, 1);
+  }
+
+  @Test
+  void http_storedUnderAKey_isConfirmed() {
+    var service = Gateway.service("key-stored");
+
+    var response = post(log(service, "b"), KEY, key, "sluice-ack", "stored");
+
+    assertThat(response.headers().firstValue("sluice-ack")).hasValue("stored");
+    assertThat(gateway.count(service)).isEqualTo(1);
+  }
+
+  @Test
+  void http_acceptedUnderAKey_isDurable() {
+    var response = post(log("key-accepted", "b"), KEY, key, "sluice-ack", "accepted");
+
+    assertThat(response.headers().firstValue("sluice-ack")).hasValue("durable");
+  }
+
+  @Test
+  void http_redisAway_is503AndTakenOnceItIsBack() {
+    var alone = Gateway.alone();
+    var service = Gateway.service("key-away");
+    alone.redis().stop();
+    try {
+      var refused = post(alone, log(service, "b"), KEY, key);
+      assertThat(refused.statusCode()).isEqualTo(503);
+      assertThat(refused.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    } finally {
+      alone.redis().restart();
+    }
+
+    await().atMost(SOON).until(() -> post(alone, log(service, "b"), KEY, key).statusCode() == 202);
+    assertThat(post(alone, log(service, "b"), KEY, key).headers().firstValue(REPLAYED))
+        .hasValue("true");
+    alone.awaitStored(service, 1);
+  }
+
+  @Test
+  void grpc_anyEntranceAgain_isOkReplayedAndStoredOnce() {
+    var service = Gateway.service("key-grpc");
+    for (int i = 0; i < 3; i++) {
+      var headers = new AtomicReference<Metadata>();
+      var call =
+          Entrances.grpc(
+                  Entrances.asking(channel, headers, "idempotency-key", key + i), service, "b")
+              .get(i);
+
+      call.run();
+      assertThat(headers.get().get(Entrances.key(REPLAYED))).isNull();
+      call.run();
+
+      assertThat(headers.get().get(Entrances.key(REPLAYED))).isEqualTo("true");
+      assertThat(headers.get().get(Entrances.key("sluice-ack"))).isEqualTo("durable");
+    }
+
+    gateway.awaitStored(service, 3);
+  }
+
+  @Test
+  void grpc_anotherBodyUnderTheKey_isFailedPrecondition() {
+    var service = Gateway.service("key-grpc-reused");
+    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key);
+    Entrances.grpc(asking, service, "b").getFirst().run();
+
+    for (var other : List.of(0, 1, 2)) {
+      var call = Entrances.grpc(asking, service, "other").get(other);
+      assertThat(failure(call)).isEqualTo(Status.Code.FAILED_PRECONDITION);
+    }
+  }
+
+  @Test
+  void grpc_keyThatIsNone_isInvalidArgument() {
+    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", "a b");
+
+    for (var call : Entrances.grpc(asking, "key-bad", "b")) {
+      assertThat(failure(call)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    }
+  }
+
+  private static Status.Code failure(Runnable call) {
+    var failure = catchThrowableOfType(StatusRuntimeException.class, call::run);
+    return failure.getStatus().getCode();
+  }
+
+  @Test
+  void stream_withAKey_isInvalidArgument() {
+    var ended = new CompletableFuture<Status.Code>();
+    var _ =
+        LogServiceGrpc.newStub(
+                Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key))
+            .ingestStream(
+                new StreamObserver<>() {
+                  @Override
+                  public void onNext(IngestStreamResponse value) {}
+
+                  @Override
+                  public void onError(Throwable t) {
+                    ended.complete(Status.fromThrowable(t).getCode());
+                  }
+
+                  @Override
+                  public void onCompleted() {
+                    ended.complete(Status.Code.OK);
+                  }
+                });
+
+    assertThat(ended.orTimeout(30, TimeUnit.SECONDS).join())
+        .isEqualTo(Status.Code.INVALID_ARGUMENT);
+  }
+}

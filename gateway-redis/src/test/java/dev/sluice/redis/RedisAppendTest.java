@@ -1,0 +1,326 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Keys.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Condition;
+import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.Receipt;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.TcpProxy;
+import io.lettuce.core.Range;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.XAddArgs;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.time.LocalDate;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Appends whose answer is lost, and what is known of them and of Redis afterwards. */
+@Timeout(120)
+class RedisAppendTest {
+  static final Duration PATIENT = Duration.ofMinutes(1);
+
+  final Keys keys = new Keys();
+  final TcpProxy proxy = TcpProxy.to(Engines.redis().port());
+  final RedisSpool spool = spool(PATIENT, Duration.ofSeconds(5), 0);
+
+  private RedisSpool spool(Duration within, Duration commandTimeout, int replicas) {
+    return new RedisSpool(
+        new RedisSpool.Settings(
+            "redis://:" + Engines.redis().password() + "@127.0.0.1:" + proxy.port(),
+            1,
+            keys.prefix,
+            "sluice",
+            "one",
+            RedisDeliveries.Bounds.DEFAULT,
+            Duration.ofMinutes(2),
+            commandTimeout,
+            new RedisSpool.Appending(replicas, within, 1_000, Duration.ofHours(1))),
+        InstantSource.system());
+  }
+
+  @AfterEach
+  void close() {
+    spool.close();
+    proxy.close();
+    keys.close();
+  }
+
+  @Test
+  void append_answerLostAfterItWasDone_isAcceptedOnce() {
+    append(spool, LogBatches.of(1));
+    proxy.swallowNextAnswer();
+
+    var receipt = accepted(append(spool, LogBatches.of(2)));
+
+    assertThat(proxy.swallowed()).isEqualTo(1);
+    assertThat(keys.streamLength()).isEqualTo(2);
+    assertThat(spool.tally()).isEqualTo(new Tally(3, 3, 0, 0));
+    assertThat(keys.redis().xrange(keys.stream(), Range.create(receipt.entry(), receipt.entry())))
+        .hasSize(1);
+  }
+
+  @Test
+  void append_severalAnswersLost_isAcceptedOnceAndOthersToo() {
+    append(spool, LogBatches.of(1));
+    proxy.swallowAnswers();
+
+    var appends =
+        LogBatches.some(20, 1).stream().map(b -> spool.append(b).toCompletableFuture()).toList();
+    await().until(() -> proxy.swallowed() >= 2);
+    proxy.heal();
+
+    assertThat(appends).allSatisfy(a -> accepted(a.join()));
+    assertThat(keys.streamLength()).isEqualTo(21);
+    assertThat(spool.tally()).isEqualTo(new Tally(21, 21, 0, 0));
+  }
+
+  @Test
+  void append_underClaimAndAnswerLost_isAcceptedOnceAndTheKeyTaken() {
+    var key = new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
+    var claim = ((Claimed.Mine) spool.claim(key).toCompletableFuture().join()).claim();
+    proxy.swallowNextAnswer();
+
+    accepted(spool.append(LogBatches.of(2), claim).toCompletableFuture().join());
+
+    assertThat(proxy.swallowed()).isEqualTo(1);
+    assertThat(keys.streamLength()).isEqualTo(1);
+    assertThat(spool.claim(key).toCompletableFuture().join()).isEqualTo(new Claimed.Taken());
+  }
+
+  @Test
+  void claim_answerLost_isMine() {
+    append(spool, LogBatches.of(1));
+    proxy.swallowNextAnswer();
+
+    var key = new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
+
+    assertThat(spool.claim(key).toCompletableFuture().join()).isInstanceOf(Claimed.Mine.class);
+    assertThat(proxy.swallowed()).isEqualTo(1);
+  }
+
+  @Test
+  void append_neverAnswered_isBusyInTheEndAndTheSameLaterLandsOnce() {
+    var batch = LogBatches.of(1);
+    try (var hasty = spool(Duration.ofMillis(600), Duration.ofMillis(200), 0)) {
+      append(hasty, LogBatches.of(1));
+      proxy.freeze();
+      long start = System.nanoTime();
+
+      var busy = append(hasty, batch);
+
+      assertThat(busy).isInstanceOf(Appended.Busy.class);
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(550));
+      proxy.heal(); // what was frozen arrives now, too
+      await().until(() -> append(hasty, batch) instanceof Appended.Accepted);
+      assertThat(keys.streamLength()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void append_longAgo_isForgotten() {
+    append(spool, LogBatches.of(1));
+    append(spool, LogBatches.of(1));
+    for (byte[] id : keys.redis().zrange(keys.key("appends"), 0, -1)) {
+      keys.redis().zincrby(keys.key("appends"), -700_000, id);
+    }
+
+    append(spool, LogBatches.of(1));
+
+    assertThat(keys.redis().zcard(keys.key("appends"))).isEqualTo(1);
+    assertThat(keys.redis().hlen(keys.key("appends:entries"))).isEqualTo(1);
+  }
+
+  @Test
+  void append_withReplicas_isAcceptedOnlyOnceTheyHaveIt(@TempDir Path folder) throws Exception {
+    try (var strict = spool(Duration.ofMillis(600), Duration.ofMillis(400), 1);
+        var replica = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "512mb"))) {
+      var batch = LogBatches.of(1);
+      assertThat(append(strict, batch))
+          .isInstanceOfSatisfying(
+              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("0 of 1 replicas"));
+      assertThat(condition(strict).notDurable()).contains("0 replicas, should have 1");
+
+      var client = RedisClient.create(replica.url());
+      try (var connection = client.connect()) {
+        connection.sync().configSet("masterauth", Engines.redis().password());
+        connection.sync().replicaof("127.0.0.1", Engines.redis().port());
+        await().until(() -> append(strict, batch) instanceof Appended.Accepted);
+        assertThat(condition(strict).obstacle()).isNull();
+        signal("STOP", replica.pid());
+        try {
+          assertThat(append(strict, LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+        } finally {
+          signal("CONT", replica.pid());
+        }
+      } finally {
+        client.shutdown();
+      }
+      assertThat(keys.streamLength()).isEqualTo(2);
+    }
+  }
+
+  private static void signal(String name, long pid) throws Exception {
+    assertThat(new ProcessBuilder("kill", "-" + name, Long.toString(pid)).start().waitFor())
+        .isZero();
+  }
+
+  @Test
+  void condition_noAppendOnlyFile_isNotDurable() {
+    keys.redis().configSet("appendonly", "no");
+    try {
+      assertThat(condition(spool).notDurable()).contains("append-only file");
+      assertThat(condition(spool).unavailable()).isNull();
+    } finally {
+      keys.redis().configSet("appendonly", "yes");
+    }
+  }
+
+  @Test
+  void condition_logsMayBeEvicted_isNotDurable() {
+    keys.redis().configSet("maxmemory-policy", "volatile-lru");
+    try {
+      assertThat(condition(spool).obstacle()).isNull();
+      keys.redis().configSet("maxmemory-policy", "allkeys-lru");
+
+      assertThat(condition(spool).notDurable()).contains("maxmemory-policy");
+    } finally {
+      keys.redis().configSet("maxmemory-policy", "noeviction");
+    }
+  }
+
+  @Test
+  void condition_someSettled_saysHowManyAndWhatWaits() {
+    append(spool, LogBatches.of(10));
+    keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("4"));
+    assertThat(condition(spool)).isEqualTo(new Condition(null, null, 6, 4));
+
+    keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("400"));
+    assertThat(condition(spool)).isEqualTo(new Condition(null, null, 0, 400));
+  }
+
+  @Test
+  void fate_someAreDeadLetters_countsThose() {
+    var batch = LogBatches.of(10);
+    var receipt = accepted(append(spool, batch));
+    var other = LogBatches.of(100);
+    for (int i = 0; i < 100; i++) {
+      deadLetter(other.firstId().plus(i).toHex(), 1);
+    }
+    deadLetter(batch.firstId().toHex(), 1);
+    deadLetter(batch.firstId().plus(9).toHex(), 1);
+    deadLetter(batch.firstId().plus(10).toHex(), 1);
+    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+
+    keys.redis().xdel(keys.stream(), receipt.entry());
+
+    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Settled(2));
+  }
+
+  @Test
+  void fate_redisHasLostTheStream_isUnknown() {
+    var batch = LogBatches.of(10);
+    var receipt = accepted(append(spool, batch));
+    keys.redis().del(keys.stream());
+    assertThat(fate(receipt, batch)).isInstanceOf(Fate.Unknown.class);
+
+    keys.redis().xadd(keys.stream(), idBefore(receipt), Map.of(bytes("n"), bytes("1")));
+
+    assertThat(fate(receipt, batch)).isInstanceOf(Fate.Unknown.class);
+  }
+
+  private static XAddArgs idBefore(Receipt receipt) {
+    var id = EntryId.of(bytes(receipt.entry()));
+    return new XAddArgs().id(new EntryId(id.millis() - 1, 0).toString());
+  }
+
+  @Test
+  void fate_outOfReach_isUnknown() {
+    proxy.refuse();
+    proxy.cut();
+
+    assertThat(fate(new Receipt(0, "1-0"), LogBatches.of(1))).isInstanceOf(Fate.Unknown.class);
+  }
+
+  @Test
+  void tally_deadPurgedAndOlderEntries_areCountedByDay() {
+    var day = LocalDate.of(2026, 3, 1);
+    deadLetter("00", day.toEpochDay());
+    deadLetter("01", day.toEpochDay());
+    keys.redis().hset(keys.key("ledger"), bytes("purged:" + day.toEpochDay()), bytes("7"));
+    keys.redis().hset(keys.key("ledger"), bytes("accepted"), bytes("1000"));
+    var id = day.plusDays(1).toEpochDay() * 86_400_000L + "-0";
+    keys.redis()
+        .xadd(
+            keys.stream(),
+            new XAddArgs().id(id),
+            Map.of(bytes("n"), bytes("5"), bytes("e"), bytes("")));
+
+    assertThat(spool.tally(LocalDate.EPOCH))
+        .isEqualTo(Map.of(day, new Tally(0, 0, 2, 7), day.plusDays(1), new Tally(0, 5, 0, 0)));
+    assertThat(spool.tally(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
+  }
+
+  @Test
+  void tally_manyEntries_areCountedOverSeveralPages() {
+    for (var batch : LogBatches.some(150, 1)) {
+      append(spool, batch);
+    }
+
+    assertThat(spool.tally()).isEqualTo(new Tally(150, 150, 0, 0));
+  }
+
+  private void deadLetter(String identity, long day) {
+    keys.redis()
+        .xadd(
+            keys.key("dead"),
+            Map.of(
+                bytes("i"),
+                bytes(identity),
+                bytes("d"),
+                bytes(Long.toString(day)),
+                bytes("r"),
+                bytes("no such column"),
+                bytes("a"),
+                bytes("0"),
+                bytes("e"),
+                new byte[100]));
+  }
+
+  private static Fate fate(RedisSpool spool, Receipt receipt, LogBatch batch) {
+    return spool.fate(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
+  }
+
+  private Fate fate(Receipt receipt, LogBatch batch) {
+    return fate(spool, receipt, batch);
+  }
+
+  private static Condition condition(RedisSpool spool) {
+    return spool.condition().toCompletableFuture().join();
+  }
+
+  private static Receipt accepted(Appended appended) {
+    assertThat(appended).isInstanceOf(Appended.Accepted.class);
+    return ((Appended.Accepted) appended).receipt();
+  }
+
+  private static Appended append(RedisSpool spool, LogBatch batch) {
+    return spool.append(batch).toCompletableFuture().join();
+  }
+}

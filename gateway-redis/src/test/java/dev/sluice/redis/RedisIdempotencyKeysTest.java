@@ -1,0 +1,186 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Keys.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.IdempotencyKeysContract;
+import dev.sluice.testkit.LogBatches;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
+  static final int MOST = 3;
+
+  final Keys keys = new Keys();
+  final RedisSpool spool = new RedisSpool(settings(), InstantSource.system());
+
+  private RedisSpool.Settings settings() {
+    return new RedisSpool.Settings(
+        keys.url,
+        1,
+        keys.prefix,
+        "sluice",
+        "one",
+        RedisDeliveries.Bounds.DEFAULT,
+        Duration.ofMinutes(2),
+        Keys.COMMAND_TIMEOUT,
+        new RedisSpool.Appending(0, Duration.ofSeconds(10), MOST, Duration.ofHours(1)));
+  }
+
+  @Override
+  protected IdempotencyKeys keys() {
+    return spool;
+  }
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @AfterEach
+  void close() {
+    spool.close();
+    keys.close();
+  }
+
+  @Test
+  void claim_oldClaimEnded_isMineAndTheOldOneIsSuperseded() throws Exception {
+    var old = mine(KEY);
+    assertThat(until() - redisMillis()).isBetween(50_000L, 60_000L);
+    setUntil(redisMillis());
+
+    var claim = mine(KEY);
+
+    assertThat(append(LogBatches.of(1), old)).isEqualTo(new Appended.Superseded());
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
+  }
+
+  @Test
+  void claim_takenLongAgo_isMine() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+    setUntil(redisMillis() - 3_600_000);
+
+    mine(KEY);
+  }
+
+  @Test
+  void claim_oldKeys_areForgotten() throws Exception {
+    mine(key(1));
+    mine(key(2));
+    for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
+      keys.redis().zadd(keys.key("keys:age"), redisMillis() - 3_700_000, member);
+    }
+
+    mine(key(3));
+
+    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
+    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(1);
+  }
+
+  @Test
+  void claim_moreThanMost_forgetsTheOldest() throws Exception {
+    for (int i = 0; i <= MOST; i++) {
+      mine(key(i));
+      for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
+        keys.redis().zincrby(keys.key("keys:age"), -1, member);
+      }
+    }
+
+    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MOST);
+    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MOST);
+    assertThat(claim(key(MOST))).isInstanceOf(Claimed.UnderWay.class);
+    mine(key(0));
+  }
+
+  @Test
+  void claim_keyOfAClient_isNotStored() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+
+    assertThat(new String(onlyKey(), StandardCharsets.ISO_8859_1))
+        .hasSize(16)
+        .doesNotContain(KEY.key());
+  }
+
+  @Test
+  void claim_memoryFull_isAwayAndTakenKeysAreKnown() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", "1");
+
+      assertThat(claim(key(1)))
+          .isInstanceOfSatisfying(
+              Claimed.Away.class, away -> assertThat(away.reason()).contains("OOM"));
+      assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+      assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void append_memoryFull_leavesTheClaimAsItWas() throws Exception {
+    var claim = mine(KEY);
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", "1");
+
+      assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Busy.class);
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
+    assertThat(spool.tally().accepted()).isEqualTo(1);
+  }
+
+  @Test
+  void claim_redisStopped_isAway() throws Exception {
+    Engines.redis().stop();
+    try {
+      assertThat(claim(KEY)).isInstanceOf(Claimed.Away.class);
+    } finally {
+      Engines.redis().restart();
+    }
+  }
+
+  private static IdempotencyKeys.Key key(int number) {
+    return new IdempotencyKeys.Key("default", "key-" + number, new UUID(0, number));
+  }
+
+  private byte[] onlyKey() {
+    return keys.redis().hkeys(keys.key("keys")).getFirst();
+  }
+
+  private byte[] value() {
+    return keys.redis().hget(keys.key("keys"), onlyKey());
+  }
+
+  private long until() {
+    byte[] value = value();
+    return Long.parseLong(
+        new String(Arrays.copyOfRange(value, 33, value.length), StandardCharsets.UTF_8));
+  }
+
+  private void setUntil(long millis) {
+    byte[] head = Arrays.copyOf(value(), 33);
+    byte[] tail = bytes(Long.toString(millis));
+    byte[] value = Arrays.copyOf(head, head.length + tail.length);
+    System.arraycopy(tail, 0, value, head.length, tail.length);
+    keys.redis().hset(keys.key("keys"), onlyKey(), value);
+  }
+
+  private long redisMillis() {
+    var time = keys.redis().time();
+    return Long.parseLong(new String(time.get(0), StandardCharsets.UTF_8)) * 1_000;
+  }
+}

@@ -1,0 +1,36 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.Appended;
+import java.time.Duration;
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+
+class InMemoryIdempotencyKeysTest extends IdempotencyKeysContract {
+  Instant now = Instant.EPOCH;
+  final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, () -> now);
+
+  @Override
+  protected IdempotencyKeys keys() {
+    return spool;
+  }
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @Test
+  void claim_oldClaimEnded_isMineAndTheOldOneIsSuperseded() throws Exception {
+    var old = mine(KEY);
+    now = now.plus(Duration.ofMinutes(1));
+
+    var claim = mine(KEY);
+
+    assertThat(append(LogBatches.of(1), old)).isEqualTo(new Appended.Superseded());
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
+  }
+}
