@@ -82,6 +82,7 @@ class Wiring {
       Backends backends,
       SluiceProperties sluice,
       RedisProperties redis,
+      IngestProperties ingest,
       DeliveryProperties delivery,
       InstantSource clock,
       Environment environment) {
@@ -95,7 +96,12 @@ class Wiring {
             new RedisDeliveries.Bounds(
                 delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
             redis.claimIdle(),
-            redis.timeout()),
+            redis.timeout(),
+            new RedisSpool.Appending(
+                redis.replicas(),
+                redis.appendWithin(),
+                ingest.idempotencyKeys(),
+                ingest.idempotencyRetention())),
         clock);
   }
 
