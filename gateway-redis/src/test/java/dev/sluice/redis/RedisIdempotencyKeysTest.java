@@ -78,7 +78,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
     mine(key(1));
     mine(key(2));
     for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
-      keys.redis().zadd(keys.key("keys:age"), redisMillis() - 3_700_000, member);
+      keys.redis().zadd(keys.key("keys:age"), (double) (redisMillis() - 3_700_000), member);
     }
 
     mine(key(3));
@@ -181,6 +181,10 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
 
   private long redisMillis() {
     var time = keys.redis().time();
-    return Long.parseLong(new String(time.get(0), StandardCharsets.UTF_8)) * 1_000;
+    return number(time.get(0)) * 1_000 + number(time.get(1)) / 1_000;
+  }
+
+  private static long number(byte[] text) {
+    return Long.parseLong(new String(text, StandardCharsets.UTF_8));
   }
 }

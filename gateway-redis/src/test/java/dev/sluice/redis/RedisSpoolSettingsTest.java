@@ -22,7 +22,9 @@ class RedisSpoolSettingsTest {
                 new RedisDeliveries.Bounds(500_000, 134_217_728, Duration.ofSeconds(1)),
                 100_000,
                 Duration.ofMinutes(2),
-                Duration.ofSeconds(5)));
+                Duration.ofSeconds(5),
+                new RedisSpool.Appending(
+                    0, Duration.ofSeconds(10), 1_000_000, Duration.ofHours(24))));
   }
 
   @Test
@@ -37,6 +39,11 @@ class RedisSpoolSettingsTest {
     assertRefused("command-timeout", () -> settings(URL, 1, "p", "one", minute, Duration.ZERO));
     assertRefused("", () -> settings("http://somewhere", 1, "p", "one", minute, minute));
     assertRefused("max-records", () -> new RedisDeliveries.Bounds(0, 1, minute));
+    assertRefused("replicas", () -> new RedisSpool.Appending(-1, minute, 1, minute));
+    assertRefused("append-within", () -> new RedisSpool.Appending(0, Duration.ZERO, 1, minute));
+    assertRefused("idempotency-keys", () -> new RedisSpool.Appending(0, minute, 0, minute));
+    assertRefused(
+        "idempotency-retention", () -> new RedisSpool.Appending(0, minute, 1, Duration.ZERO));
     assertRefused("max-age", () -> new RedisDeliveries.Bounds(1, 1, minute.negated()));
   }
 

@@ -23,6 +23,9 @@ import org.springframework.util.unit.DataSize;
  * @param coalesceBytes OTLP bytes at which a spool entry of several requests is full
  * @param coalesceWait how long a request may wait for others to share its entry; alone on an idle
  *     gateway it does not
+ * @param idempotencyKeys idempotency keys remembered for each shard of the spool; the oldest is
+ *     forgotten first
+ * @param idempotencyRetention how long an idempotency key is remembered
  * @param otlpHttpPort second port for OTLP over HTTP, the one that OpenTelemetry SDKs send to by
  *     default; 0 for any free one, -1 for none
  */
@@ -36,6 +39,8 @@ record IngestProperties(
     @DefaultValue("10000") int coalesceRecords,
     @DefaultValue("1MB") DataSize coalesceBytes,
     @DefaultValue("5ms") Duration coalesceWait,
+    @DefaultValue("1000000") int idempotencyKeys,
+    @DefaultValue("24h") Duration idempotencyRetention,
     @DefaultValue("4318") int otlpHttpPort) {
 
   IngestProperties {
@@ -49,6 +54,8 @@ record IngestProperties(
     Setting.requirePositive("sluice.ingest.stored-within", storedWithin);
     Setting.requirePositive("sluice.ingest.coalesce-records", coalesceRecords);
     Setting.requirePositive("sluice.ingest.coalesce-wait", coalesceWait);
+    Setting.requirePositive("sluice.ingest.idempotency-keys", idempotencyKeys);
+    Setting.requirePositive("sluice.ingest.idempotency-retention", idempotencyRetention);
     if (otlpHttpPort != -1) {
       Setting.requirePort("sluice.ingest.otlp-http-port", otlpHttpPort);
     }

@@ -12,6 +12,9 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     unset the gateway starts one of its own
  * @param shards streams the logs are spread over; one is enough but for Redis Cluster
  * @param timeout how long Redis may take to answer
+ * @param replicas replicas of your Redis that must have a log before it counts as safe
+ * @param appendWithin for how long an append is tried again when its connection was lost on the
+ *     way; it lands once, however often it is tried
  * @param claimIdle for how long an entry must lie with a consumer before another takes it over
  */
 @ConfigurationProperties("sluice.redis")
@@ -19,11 +22,18 @@ record RedisProperties(
     @Nullable String url,
     @DefaultValue("1") int shards,
     @DefaultValue("5s") Duration timeout,
+    @DefaultValue("0") int replicas,
+    @DefaultValue("10s") Duration appendWithin,
     @DefaultValue("2m") Duration claimIdle) {
 
   RedisProperties {
     Setting.requirePositive("sluice.redis.shards", shards);
     Setting.requirePositive("sluice.redis.timeout", timeout);
+    if (replicas < 0) {
+      throw new IllegalArgumentException(
+          "sluice.redis.replicas is " + replicas + "; it must not be negative");
+    }
+    Setting.requirePositive("sluice.redis.append-within", appendWithin);
     Setting.requirePositive("sluice.redis.claim-idle", claimIdle);
   }
 

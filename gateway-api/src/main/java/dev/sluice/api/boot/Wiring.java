@@ -90,6 +90,7 @@ class Wiring {
       Backends backends,
       SluiceProperties sluice,
       RedisProperties redis,
+      IngestProperties ingest,
       DeliveryProperties delivery,
       InstantSource clock,
       Environment environment) {
@@ -104,7 +105,12 @@ class Wiring {
                 delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
             delivery.deadLetters(),
             redis.claimIdle(),
-            redis.timeout()),
+            redis.timeout(),
+            new RedisSpool.Appending(
+                redis.replicas(),
+                redis.appendWithin(),
+                ingest.idempotencyKeys(),
+                ingest.idempotencyRetention())),
         clock);
   }
 
