@@ -12,6 +12,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.util.FileSystemUtils;
 
 /**
  * {@code make faults}: makes everything fail that can, under load, and counts the logs.
@@ -27,7 +28,9 @@ public final class Faults {
 
   /** All rows, in the order in which they run. */
   static List<Fault> all() {
-    return Stream.of(ProcessFaults.all()).flatMap(List::stream).toList();
+    return Stream.of(ProcessFaults.all(), SpoolFaults.all(), StoreFaults.all())
+        .flatMap(List::stream)
+        .toList();
   }
 
   static Fault named(String name) {
@@ -139,7 +142,8 @@ public final class Faults {
     var longest = Duration.ZERO;
     long peak = 0;
     int done = 0;
-    try (var site = new Site(fault.plan(), folder.resolve(fault.name() + "-" + run), numbers)) {
+    var place = folder.resolve(fault.name() + "-" + run);
+    try (var site = new Site(fault.plan(), place, numbers)) {
       while (done < rounds && troubles.isEmpty()) {
         done++;
         try (var load = Load.start(numbers, site.uris(), fault.plan().rate())) {
@@ -161,7 +165,20 @@ public final class Faults {
     } catch (IOException | InterruptedException | RuntimeException e) {
       troubles.add(e.toString());
     }
-    return new Result(fault, done, proofs, count, longest, peak, troubles);
+    var result = new Result(fault, done, proofs, count, longest, peak, troubles);
+    if (result.good()) {
+      forget(place);
+    }
+    return result;
+  }
+
+  /** What a bad row has left tells why. */
+  private static void forget(Path place) {
+    try {
+      FileSystemUtils.deleteRecursively(place);
+    } catch (IOException e) {
+      System.err.println("cannot be deleted: " + e);
+    }
   }
 
   /** From the end of the fault until a new request was acknowledged and the spool is empty. */

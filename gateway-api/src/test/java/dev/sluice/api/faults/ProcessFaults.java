@@ -5,6 +5,9 @@ import static dev.sluice.api.faults.Fault.Round.proven;
 import dev.sluice.api.faults.Fault.Round;
 import dev.sluice.api.faults.Site.Plan;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -16,6 +19,8 @@ final class ProcessFaults {
   /** At the usual rate a little more than a second, in which every stage of a log has its turn. */
   private static final int MOMENT = 2_500;
 
+  private static final Path CLOCK = Path.of("target/faults/clock").toAbsolutePath();
+  private static final Duration BACK = Duration.ofHours(1);
   private static final Duration HALT = Duration.ofSeconds(30);
 
   private ProcessFaults() {}
@@ -32,7 +37,13 @@ final class ProcessFaults {
             "two-gateways",
             1,
             Plan.USUAL.gateways(2, "--sluice.redis.claim-idle=5s"),
-            ProcessFaults::killOneOfTwo));
+            ProcessFaults::killOneOfTwo),
+        Fault.of(
+            "clock-back",
+            1,
+            Plan.USUAL.jvm(
+                WrongClock.class.getName(), "-Xmx512m", "-D" + WrongClock.FILE + "=" + CLOCK),
+            ProcessFaults::setBack));
   }
 
   private static String killGateway(Round round) throws IOException, InterruptedException {
@@ -142,5 +153,34 @@ final class ProcessFaults {
     round.over();
     round.site().clickHouse().restart();
     return "ended by signal 9, never started again";
+  }
+
+  /** The clock stays wrong: what was received before and what comes after must both be stored. */
+  private static String setBack(Round round) throws IOException, InterruptedException {
+    try {
+      round.awaitMoment(MOMENT);
+      round.site().awaitStored();
+      round.over();
+      var part = CLOCK.resolveSibling("clock.part");
+      Files.writeString(part, "-" + BACK.toSeconds());
+      Files.move(part, CLOCK, StandardCopyOption.ATOMIC_MOVE);
+      round.load().awaitAcknowledged(2 * MOMENT);
+      round.load().stop();
+      round.site().awaitDrained(Duration.ofSeconds(30));
+      var early =
+          round
+              .site()
+              .sql(
+                  """
+                  SELECT countIf(ReceivedTimestamp < now() - INTERVAL 50 MINUTE), count()
+                  FROM otel_logs WHERE ServiceName = '%s'"""
+                      .formatted(round.site().numbers().run()))
+              .split("\t", -1);
+      proven(Long.parseLong(early[0]) > 0, "nothing was received an hour ago");
+      proven(!early[0].equals(early[1]), "all was received an hour ago");
+      return "received an hour ago: some of the logs";
+    } finally {
+      Files.deleteIfExists(CLOCK);
+    }
   }
 }

@@ -332,7 +332,7 @@ final class Site implements AutoCloseable {
   }
 
   /** Numbers of the logs that are dead letters, as the gateway lists them. */
-  private BitSet deadLettered() throws InterruptedException {
+  BitSet deadLettered() throws InterruptedException {
     var dead = new BitSet();
     var body = Pattern.compile(Pattern.quote(numbers.run()) + " (\\d+) ");
     for (var gateway : gateways) {
