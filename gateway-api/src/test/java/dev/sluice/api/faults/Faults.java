@@ -1,5 +1,7 @@
 package dev.sluice.api.faults;
 
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
 import dev.sluice.api.faults.Fault.Round;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -12,6 +14,7 @@ import java.util.Random;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 import org.springframework.util.FileSystemUtils;
 
 /**
@@ -90,6 +93,7 @@ public final class Faults {
    * @param arguments names of rows
    */
   public static void main(String[] arguments) {
+    ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.ERROR);
     long seed =
         Long.parseLong(otherwise(System.getenv("SEED"), "" + System.nanoTime() % 1_000_000));
     int most = Integer.parseInt(otherwise(System.getenv("ROUNDS"), "1000"));
@@ -154,7 +158,9 @@ public final class Faults {
           load.odd().forEach(troubles::add);
         } catch (Exception e) {
           troubles.add("round %d: %s".formatted(done, e));
+          site.revive();
         }
+        troubles.addAll(site.complaints());
         count = site.count();
         if (count.lost() > 0 || count.doubled() > 0) {
           troubles.add(

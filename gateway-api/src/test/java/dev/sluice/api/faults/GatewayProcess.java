@@ -32,7 +32,7 @@ final class GatewayProcess implements AutoCloseable {
   private final int management = freePort();
   private final Path log;
   private final HttpClient http = HttpClient.newHttpClient();
-  private @Nullable Process process;
+  private volatile @Nullable Process process;
   private long peakKiB;
 
   /**
@@ -48,7 +48,6 @@ final class GatewayProcess implements AutoCloseable {
         List.of(
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
-            "-XX:+ExitOnOutOfMemoryError",
             "-XX:TieredStopAtLevel=1", // what is young is killed soon
             "-cp",
             System.getProperty("java.class.path"),
@@ -60,6 +59,14 @@ final class GatewayProcess implements AutoCloseable {
             "--sluice.ingest.otlp-http-port=-1",
             "--sluice.instance=faults-" + port));
     command.addAll(arguments);
+    // the engines end with this process, however it ends; a gateway does not
+    Runtime.getRuntime().addShutdownHook(new Thread(this::destroy));
+  }
+
+  private void destroy() {
+    if (process != null) {
+      process.destroyForcibly();
+    }
   }
 
   void start() throws IOException {

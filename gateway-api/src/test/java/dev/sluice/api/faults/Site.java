@@ -27,6 +27,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.function.Function;
 import java.util.regex.Pattern;
+import org.awaitility.core.ConditionTimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,7 @@ import org.jspecify.annotations.Nullable;
  * them are gone after {@link #close}.
  */
 final class Site implements AutoCloseable {
+  private static final Duration REVIVAL = Duration.ofSeconds(30);
   private static final Duration ENGINES_START = Duration.ofSeconds(60);
 
   /**
@@ -284,6 +286,34 @@ final class Site implements AutoCloseable {
         .atMost(Duration.ofSeconds(60))
         .pollInterval(Duration.ofMillis(100))
         .until(() -> said(what) > before);
+  }
+
+  /** What no gateway should ever have to say, whatever fails around it. */
+  List<String> complaints() throws IOException {
+    var complaints = new ArrayList<String>();
+    for (var gateway : gateways) {
+      if (gateway.log().contains("OutOfMemoryError")) {
+        complaints.add("a gateway ran out of memory");
+      }
+    }
+    return complaints;
+  }
+
+  /**
+   * After a round that went wrong: gives the logs their last chance, so that what is only late does
+   * not look lost.
+   */
+  void revive() throws IOException {
+    for (var gateway : gateways) {
+      if (!gateway.alive()) {
+        gateway.start();
+      }
+    }
+    try {
+      awaitDrained(REVIVAL);
+    } catch (ConditionTimeoutException _) {
+      // then it is lost as far as anybody can tell
+    }
   }
 
   /** The most memory that one of the gateways has had, in KiB. */

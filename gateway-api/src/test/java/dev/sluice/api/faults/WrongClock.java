@@ -24,7 +24,7 @@ class WrongClock {
 
   @Bean
   @Primary
-  InstantSource wrongClock() {
+  InstantSource shiftedClock() {
     var file = Path.of(System.getProperty(FILE));
     return () -> Instant.now().plus(off(file));
   }
