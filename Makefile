@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo contract clients bench package clean
+.PHONY: help run test demo contract clients faults bench package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -28,6 +28,10 @@ contract: ## try a running gateway against its own OpenAPI document; SECONDS_LON
 clients: ## every example of docs/clients.md, Python and Go too
 	@bin/requirements
 	@bin/clients
+
+faults: ## kill, halt, fill and cut everything under load, count the logs; ARGS='redis-kill poison' ROUNDS=2 SEED=1
+	@bin/requirements
+	@ROUNDS="$(ROUNDS)" SEED="$(SEED)" bin/faults $(ARGS)
 
 bench: ## JMH benchmarks; ARGS='OtlpWalker -prof gc' for some of them
 	@bin/requirements

@@ -1,0 +1,52 @@
+package dev.sluice.api.faults;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The short form of {@code make faults}: one round of what is most likely to go wrong. */
+@Timeout(180)
+class FaultsIT {
+  @TempDir Path folder;
+
+  static Stream<List<String>> rows() {
+    return Stream.of(
+        List.of("gateway-kill", "redis-kill", "clickhouse-kill", "all-kill"),
+        List.of("append-cut", "insert-cut"),
+        List.of("redis-full"),
+        List.of("poison"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("rows")
+  void fault_underLoad_losesAndDoublesNothing(List<String> names) {
+    var result = Faults.run(together(names), names.size(), System.nanoTime(), folder);
+
+    assertThat(result.troubles()).isEmpty();
+    assertThat(result.proofs().values().stream().mapToInt(Integer::intValue).sum())
+        .isEqualTo(names.size());
+    assertThat(result.count().acknowledged()).isPositive();
+    assertThat(result.count().lost()).isZero();
+    assertThat(result.count().doubled()).isZero();
+  }
+
+  /** One after the other on one site, to save the start of another. */
+  private static Fault together(List<String> names) {
+    var faults = names.stream().map(Faults::named).toList();
+    var first = faults.getFirst();
+    assertThat(faults).extracting(Fault::plan).containsOnly(first.plan());
+    var next = faults.iterator();
+    return new Fault(
+        first.name(),
+        faults.size(),
+        first.plan(),
+        first.patience(),
+        round -> next.next().script().run(round));
+  }
+}

@@ -1,0 +1,393 @@
+package dev.sluice.api.faults;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.embedded.EmbeddedClickHouse;
+import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.testkit.Engines;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.api.sync.RedisCommands;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import org.awaitility.core.ConditionTimeoutException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Redis and a ClickHouse of its own and one or two gateways that use them, each a process; all of
+ * them are gone after {@link #close}.
+ */
+final class Site implements AutoCloseable {
+  private static final Duration REVIVAL = Duration.ofSeconds(30);
+  private static final Duration ENGINES_START = Duration.ofSeconds(60);
+
+  /**
+   * What a row wants other than usual.
+   *
+   * @param gateways how many share the engines
+   * @param main class that starts them
+   * @param options of their JVM
+   * @param settings of theirs
+   * @param wired whether there is a {@link Wire} to either engine
+   * @param clickHouseMiB size of the file system that ClickHouse's data get, 0 for that of the rest
+   * @param rate of the load
+   */
+  record Plan(
+      int gateways,
+      String main,
+      List<String> options,
+      List<String> settings,
+      boolean wired,
+      int clickHouseMiB,
+      Load.Rate rate) {
+    static final Plan USUAL =
+        new Plan(
+            1,
+            "dev.sluice.api.boot.GatewayApplication",
+            List.of("-Xmx512m"),
+            List.of("--sluice.delivery.max-age=300ms", "--sluice.delivery.longest-pause=1s"),
+            false,
+            0,
+            Load.Rate.USUAL);
+
+    Plan gateways(int gateways, String... settings) {
+      var all = new ArrayList<>(this.settings);
+      all.addAll(List.of(settings));
+      return new Plan(gateways, main, options, all, wired, clickHouseMiB, rate);
+    }
+
+    Plan jvm(String main, String... options) {
+      return new Plan(gateways, main, List.of(options), settings, wired, clickHouseMiB, rate);
+    }
+
+    Plan withWires() {
+      return new Plan(gateways, main, options, settings, true, clickHouseMiB, rate);
+    }
+
+    Plan smallDisk(int mebibytes) {
+      return new Plan(gateways, main, options, settings, wired, mebibytes, rate);
+    }
+
+    Plan rate(Load.Rate rate) {
+      return new Plan(gateways, main, options, settings, wired, clickHouseMiB, rate);
+    }
+  }
+
+  /**
+   * What has become of the logs.
+   *
+   * @param acknowledged logs that a client was told are safe
+   * @param stored rows in ClickHouse
+   * @param deadLettered logs among the dead letters
+   * @param lost acknowledged and nowhere
+   * @param doubled stored more than once, or stored and a dead letter
+   */
+  record Count(int acknowledged, long stored, int deadLettered, int lost, int doubled) {}
+
+  private final Path folder;
+  private final Numbers numbers;
+  private final Deque<AutoCloseable> open = new ArrayDeque<>();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<GatewayProcess> gateways = new ArrayList<>();
+  private final EmbeddedRedis redis;
+  private final EmbeddedClickHouse clickHouse;
+  private @Nullable Wire toRedis;
+  private @Nullable Wire toClickHouse;
+
+  /**
+   * @param folder for everything, new
+   */
+  Site(Plan plan, Path folder, Numbers numbers) throws IOException, InterruptedException {
+    this.folder = Files.createDirectories(folder.toAbsolutePath());
+    this.numbers = numbers;
+    try {
+      redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "1gb"));
+      open.push(redis);
+      if (plan.clickHouseMiB() > 0) {
+        mount(clickHouseData(), plan.clickHouseMiB());
+      }
+      clickHouse =
+          EmbeddedClickHouse.start(
+              new EmbeddedClickHouse.Settings(
+                  folder.resolve("clickhouse"), Engines.cache(), 0, -1, "sluice", "sluice"));
+      open.push(clickHouse);
+      int redisPort = redis.port();
+      int clickHousePort = clickHouse.httpPort();
+      if (plan.wired()) {
+        toRedis = new Wire(redisPort);
+        open.push(toRedis);
+        redisPort = toRedis.port();
+        toClickHouse = new Wire(clickHousePort);
+        open.push(toClickHouse);
+        clickHousePort = toClickHouse.port();
+      }
+      var settings = new ArrayList<>(plan.settings());
+      settings.add(
+          "--sluice.redis.url=redis://:%s@127.0.0.1:%d".formatted(redis.password(), redisPort));
+      settings.add("--sluice.clickhouse.url=http://127.0.0.1:" + clickHousePort);
+      for (int i = 0; i < plan.gateways(); i++) {
+        var gateway = new GatewayProcess(this.folder, plan.main(), plan.options(), settings);
+        gateways.add(gateway);
+        open.push(gateway);
+        gateway.start();
+      }
+      gateways.forEach(GatewayProcess::awaitReady);
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      close();
+      throw e;
+    }
+  }
+
+  private void mount(Path at, int mebibytes) throws IOException, InterruptedException {
+    Files.createDirectories(at);
+    run("mount", "-t", "tmpfs", "-o", "size=" + mebibytes + "m", "tmpfs", at.toString());
+    open.push(() -> run("umount", at.toString()));
+  }
+
+  private static void run(String... command) throws IOException, InterruptedException {
+    var process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    var said = new String(process.getInputStream().readAllBytes(), UTF_8).strip();
+    if (process.waitFor() != 0) {
+      throw new IOException(String.join(" ", command) + ": " + said);
+    }
+  }
+
+  Path clickHouseData() {
+    return folder.resolve("clickhouse/data");
+  }
+
+  EmbeddedRedis redis() {
+    return redis;
+  }
+
+  EmbeddedClickHouse clickHouse() {
+    return clickHouse;
+  }
+
+  GatewayProcess gateway() {
+    return gateways.getFirst();
+  }
+
+  List<GatewayProcess> gateways() {
+    return gateways;
+  }
+
+  List<URI> uris() {
+    return gateways.stream().map(GatewayProcess::uri).toList();
+  }
+
+  Wire toRedis() {
+    return java.util.Objects.requireNonNull(toRedis, "the plan has no wires");
+  }
+
+  Wire toClickHouse() {
+    return java.util.Objects.requireNonNull(toClickHouse, "the plan has no wires");
+  }
+
+  Numbers numbers() {
+    return numbers;
+  }
+
+  /** Sends a process a signal, such as STOP. */
+  static void signal(String signal, long pid) throws IOException, InterruptedException {
+    run("kill", "-" + signal, Long.toString(pid));
+  }
+
+  /** Whether the kernel has stopped the process. */
+  static boolean halted(long pid) throws IOException {
+    var status = Files.readString(Path.of("/proc/" + pid + "/stat"));
+    return status.charAt(status.lastIndexOf(')') + 2) == 'T';
+  }
+
+  /** Asks Redis itself, on a way of its own. */
+  <T> T redis(Function<RedisCommands<String, String>, T> question) {
+    try (var client = RedisClient.create(redis.url());
+        var connection = client.connect()) {
+      return question.apply(connection.sync());
+    }
+  }
+
+  /** Asks ClickHouse itself; the answer, in its format TSV when the query names none. */
+  String sql(String sql) throws IOException, InterruptedException {
+    try (var in = ask(sql)) {
+      return new String(in.readAllBytes(), UTF_8).strip();
+    }
+  }
+
+  private InputStream ask(String sql) throws IOException, InterruptedException {
+    var request =
+        HttpRequest.newBuilder(URI.create(clickHouse.url() + "/"))
+            .header("X-ClickHouse-User", "sluice")
+            .header("X-ClickHouse-Key", "sluice")
+            .timeout(Duration.ofSeconds(60))
+            .POST(BodyPublishers.ofString(sql))
+            .build();
+    var response = http.send(request, BodyHandlers.ofInputStream());
+    if (response.statusCode() != 200) {
+      throw new IOException(new String(response.body().readAllBytes(), UTF_8));
+    }
+    return response.body();
+  }
+
+  /** Entries in the spool. */
+  long spooled() {
+    return redis(commands -> commands.xlen("{sluice:0}:logs"));
+  }
+
+  /** Returns when nothing is left to deliver. */
+  void awaitDrained(Duration patience) {
+    await("an empty spool")
+        .atMost(patience)
+        .pollInterval(Duration.ofMillis(25))
+        .ignoreExceptions()
+        .until(() -> spooled() == 0);
+  }
+
+  /** Returns when at least one log of this run can be read. */
+  void awaitStored() {
+    await("a first stored log")
+        .atMost(ENGINES_START)
+        .ignoreExceptions()
+        .until(
+            () ->
+                !sql("SELECT count() FROM otel_logs WHERE ServiceName = '" + numbers.run() + "'")
+                    .equals("0"));
+  }
+
+  /** How often any gateway's log says so. */
+  long said(Pattern what) throws IOException {
+    long times = 0;
+    for (var gateway : gateways) {
+      times += what.matcher(gateway.log()).results().count();
+    }
+    return times;
+  }
+
+  /** Returns when a gateway's log says so once more than {@code before}. */
+  void awaitSaid(Pattern what, long before) {
+    await("a gateway that says " + what)
+        .atMost(Duration.ofSeconds(60))
+        .pollInterval(Duration.ofMillis(100))
+        .until(() -> said(what) > before);
+  }
+
+  /** What no gateway should ever have to say, whatever fails around it. */
+  List<String> complaints() throws IOException {
+    var complaints = new ArrayList<String>();
+    for (var gateway : gateways) {
+      if (gateway.log().contains("OutOfMemoryError")) {
+        complaints.add("a gateway ran out of memory");
+      }
+    }
+    return complaints;
+  }
+
+  /**
+   * After a round that went wrong: gives the logs their last chance, so that what is only late does
+   * not look lost.
+   */
+  void revive() throws IOException {
+    for (var gateway : gateways) {
+      if (!gateway.alive()) {
+        gateway.start();
+      }
+    }
+    try {
+      awaitDrained(REVIVAL);
+    } catch (ConditionTimeoutException _) {
+      // then it is lost as far as anybody can tell
+    }
+  }
+
+  /** The most memory that one of the gateways has had, in KiB. */
+  long peakKiB() {
+    return gateways.stream().mapToLong(GatewayProcess::peakKiB).max().orElse(0);
+  }
+
+  /** Where every log is; right only while nothing is sent and nothing waits. */
+  Count count() throws IOException, InterruptedException {
+    var acknowledged = numbers.acknowledged();
+    var once = new BitSet();
+    var doubled = new BitSet();
+    long rows = 0;
+    try (var in =
+        ask(
+            """
+            SELECT toUInt32(splitByChar(' ', Body)[2]) AS n, count()
+            FROM otel_logs
+            WHERE ServiceName = '%s' AND LogAttributes['n'] = toString(n)
+            GROUP BY n FORMAT RowBinary"""
+                .formatted(numbers.run()))) {
+      var row = ByteBuffer.allocate(Integer.BYTES + Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
+      while (in.readNBytes(row.array(), 0, row.capacity()) == row.capacity()) {
+        int n = row.getInt(0);
+        long times = row.getLong(Integer.BYTES);
+        rows += times;
+        once.set(n);
+        if (times > 1) {
+          doubled.set(n);
+        }
+      }
+    }
+    var dead = deadLettered();
+    var both = (BitSet) dead.clone();
+    both.and(once);
+    doubled.or(both);
+    var lost = (BitSet) acknowledged.clone();
+    lost.andNot(once);
+    lost.andNot(dead);
+    return new Count(
+        acknowledged.cardinality(),
+        rows,
+        dead.cardinality(),
+        lost.cardinality(),
+        doubled.cardinality());
+  }
+
+  /** Numbers of the logs that are dead letters, as the gateway lists them. */
+  BitSet deadLettered() throws InterruptedException {
+    var dead = new BitSet();
+    var body = Pattern.compile(Pattern.quote(numbers.run()) + " (\\d+) ");
+    for (var gateway : gateways) {
+      if (gateway.alive()) {
+        try {
+          body.matcher(gateway.get("/actuator/deadletters"))
+              .results()
+              .forEach(found -> dead.set(Integer.parseInt(found.group(1))));
+        } catch (IOException _) {
+          // another may answer
+        }
+      }
+    }
+    return dead;
+  }
+
+  @Override
+  public void close() {
+    while (!open.isEmpty()) {
+      try {
+        open.pop().close();
+      } catch (Exception e) {
+        System.err.println("cannot be ended: " + e);
+      }
+    }
+    http.shutdownNow();
+  }
+}
