@@ -202,7 +202,7 @@ final class RedisDeadLetters implements DeadLetters {
                   var shard = shards.get(place.shard());
                   return run(
                       Script.REPLAY,
-                      new byte[][] {shard.dead(), shard.stream()},
+                      new byte[][] {shard.dead(), shard.stream(), shard.ledger()},
                       place.entry().text(),
                       logId(log),
                       day(log),

@@ -122,6 +122,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
         String group,
         String instance,
         RedisDeliveries.Bounds bounds,
+        int deadLetters,
         Duration claimIdle,
         Duration commandTimeout) {
       this(
@@ -131,6 +132,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
           group,
           instance,
           bounds,
+          deadLetters,
           claimIdle,
           commandTimeout,
           Appending.DEFAULT);

@@ -49,6 +49,7 @@ class RedisAppendTest {
             "sluice",
             "one",
             RedisDeliveries.Bounds.DEFAULT,
+            100,
             Duration.ofMinutes(2),
             commandTimeout,
             new RedisSpool.Appending(replicas, within, 1_000, Duration.ofHours(1))),

@@ -32,6 +32,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
         "sluice",
         "one",
         RedisDeliveries.Bounds.DEFAULT,
+        100,
         Duration.ofMinutes(2),
         Keys.COMMAND_TIMEOUT,
         new RedisSpool.Appending(0, Duration.ofSeconds(10), MOST, Duration.ofHours(1)));

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 class InMemoryIdempotencyKeysTest extends IdempotencyKeysContract {
   Instant now = Instant.EPOCH;
-  final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, () -> now);
+  final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, 100, () -> now);
 
   @Override
   protected IdempotencyKeys keys() {

@@ -201,7 +201,7 @@ class Wiring {
       MicrometerMeters meters) {
     return new IngestLogs(
         spool,
-        new KeysAway(),
+        spool,
         admission,
         limits,
         properties.coalescing(),
