@@ -189,7 +189,7 @@ class Wiring {
       MicrometerMeters meters) {
     return new IngestLogs(
         spool,
-        new KeysAway(),
+        spool,
         admission,
         limits,
         properties.coalescing(),
