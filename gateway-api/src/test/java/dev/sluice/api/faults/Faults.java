@@ -97,7 +97,7 @@ public final class Faults {
     long seed =
         Long.parseLong(otherwise(System.getenv("SEED"), "" + System.nanoTime() % 1_000_000));
     int most = Integer.parseInt(otherwise(System.getenv("ROUNDS"), "1000"));
-    var faults = arguments.length == 0 ? all() : Stream.of(arguments).map(Faults::named).toList();
+    var faults = chosen(arguments);
     System.out.println("seed " + seed + " (SEED=" + seed + " for the same moments again)");
     System.out.printf(
         LINE,
@@ -129,6 +129,16 @@ public final class Faults {
         bad == 0 ? "all is well" : bad + " rows FAILED",
         Duration.ofNanos(System.nanoTime() - begun).toSeconds());
     System.exit(bad == 0 ? 0 : 1);
+  }
+
+  private static List<Fault> chosen(String[] names) {
+    try {
+      return names.length == 0 ? all() : Stream.of(names).map(Faults::named).toList();
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.exit(2);
+      throw e;
+    }
   }
 
   private static String otherwise(@Nullable String value, String otherwise) {
