@@ -9,7 +9,8 @@ import org.springframework.util.unit.DataSize;
  * The way out. A batch is full by whichever bound is met first.
  *
  * @param maxRecords log records in a batch
- * @param maxBytes bytes of a batch, each record counted with its resource
+ * @param maxBytes bytes of a batch, each record counted with its resource; 0 for an eighth of the
+ *     heap, at most 256MB
  * @param maxAge how long the first entry of a batch waits for more
  * @param firstPause pause after a first failure; it doubles
  * @param longestPause longest pause between two tries
@@ -21,7 +22,7 @@ import org.springframework.util.unit.DataSize;
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
     @DefaultValue("500000") int maxRecords,
-    @DefaultValue("256MB") DataSize maxBytes,
+    @DefaultValue("0B") DataSize maxBytes,
     @DefaultValue("1s") Duration maxAge,
     @DefaultValue("200ms") Duration firstPause,
     @DefaultValue("15s") Duration longestPause,
@@ -30,6 +31,7 @@ record DeliveryProperties(
 
   DeliveryProperties {
     Setting.requirePositive("sluice.delivery.max-records", maxRecords);
+    maxBytes = Setting.orShareOfHeap(maxBytes);
     Setting.requirePositive("sluice.delivery.max-bytes", maxBytes);
     Setting.requirePositive("sluice.delivery.max-age", maxAge);
     Setting.requirePositive("sluice.delivery.first-pause", firstPause);

@@ -11,7 +11,7 @@ import org.springframework.util.unit.DataSize;
  *
  * @param maxInFlight bytes that all requests together may hold until they are answered, and those
  *     of level {@code accepted} until they are in the spool; beyond it clients are told to come
- *     again
+ *     again; 0 for an eighth of the heap, at most 256MB
  * @param maxBacklog log records that may wait in the spool; beyond it clients are told to come
  *     again; 0 for as many as the spool has room for
  * @param bodyWithin how long a request or a message of a stream may take to come, from its first
@@ -31,7 +31,7 @@ import org.springframework.util.unit.DataSize;
  */
 @ConfigurationProperties("sluice.ingest")
 record IngestProperties(
-    @DefaultValue("256MB") DataSize maxInFlight,
+    @DefaultValue("0B") DataSize maxInFlight,
     @DefaultValue("0") long maxBacklog,
     @DefaultValue("30s") Duration bodyWithin,
     @DefaultValue("10s") Duration answerWithin,
@@ -44,6 +44,7 @@ record IngestProperties(
     @DefaultValue("4318") int otlpHttpPort) {
 
   IngestProperties {
+    maxInFlight = Setting.orShareOfHeap(maxInFlight);
     Setting.requirePositive("sluice.ingest.max-in-flight", maxInFlight);
     if (maxBacklog < 0) {
       throw new IllegalArgumentException(

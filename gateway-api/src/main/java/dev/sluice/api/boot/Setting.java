@@ -25,6 +25,16 @@ final class Setting {
     }
   }
 
+  /**
+   * The size, or where it is 0 an eighth of the heap, at most 256 MB: beside what comes in, a
+   * delivery is held as bytes, as columns, and for a moment as both of them twice while they grow.
+   */
+  static DataSize orShareOfHeap(DataSize value) {
+    return value.toBytes() == 0
+        ? DataSize.ofBytes(Math.min(256L << 20, Runtime.getRuntime().maxMemory() / 8))
+        : value;
+  }
+
   /** A size that fits an array. */
   static int bytes(String key, DataSize value) {
     requirePositive(key, value);

@@ -166,7 +166,6 @@ class Wiring {
 
   @Bean
   MemoryBudget memoryBudget(IngestProperties properties) {
-    Setting.requirePositive("sluice.ingest.max-in-flight", properties.maxInFlight());
     return new MemoryBudget(properties.maxInFlight().toBytes());
   }
 

@@ -101,6 +101,9 @@ final class Site implements AutoCloseable {
    */
   record Count(int acknowledged, long stored, int deadLettered, int lost, int doubled) {}
 
+  /** An entry of the list of dead letters. */
+  private static final Pattern LETTER = Pattern.compile("\\{\"id\":\"([^\"]+)\"");
+
   private final Path folder;
   private final Numbers numbers;
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
@@ -361,22 +364,34 @@ final class Site implements AutoCloseable {
         doubled.cardinality());
   }
 
-  /** Numbers of the logs that are dead letters, as the gateway lists them. */
+  /** Numbers of the logs that are dead letters, as the gateway shows them. */
   BitSet deadLettered() throws InterruptedException {
     var dead = new BitSet();
-    var body = Pattern.compile(Pattern.quote(numbers.run()) + " (\\d+) ");
     for (var gateway : gateways) {
       if (gateway.alive()) {
         try {
-          body.matcher(gateway.get("/actuator/deadletters"))
-              .results()
-              .forEach(found -> dead.set(Integer.parseInt(found.group(1))));
+          for (var letter : LETTER.matcher(letters(gateway)).results().toList()) {
+            dead.or(numbersIn(gateway.get("/actuator/deadletters/" + letter.group(1))));
+          }
         } catch (IOException _) {
           // another may answer
         }
       }
     }
     return dead;
+  }
+
+  private static String letters(GatewayProcess gateway) throws IOException, InterruptedException {
+    return gateway.get("/actuator/deadletters?limit=1000");
+  }
+
+  private BitSet numbersIn(String letter) {
+    var found = new BitSet();
+    Pattern.compile(Pattern.quote(numbers.run()) + " (\\d+) ")
+        .matcher(letter)
+        .results()
+        .forEach(number -> found.set(Integer.parseInt(number.group(1))));
+    return found;
   }
 
   @Override
