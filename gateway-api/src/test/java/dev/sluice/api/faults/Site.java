@@ -333,9 +333,9 @@ final class Site implements AutoCloseable {
     try (var in =
         ask(
             """
-            SELECT toUInt32(splitByChar(' ', Body)[2]) AS n, count()
+            SELECT toUInt32OrZero(LogAttributes['n']) AS n, count()
             FROM otel_logs
-            WHERE ServiceName = '%s' AND LogAttributes['n'] = toString(n)
+            WHERE ServiceName = '%s'
             GROUP BY n FORMAT RowBinary"""
                 .formatted(numbers.run()))) {
       var row = ByteBuffer.allocate(Integer.BYTES + Long.BYTES).order(ByteOrder.LITTLE_ENDIAN);
