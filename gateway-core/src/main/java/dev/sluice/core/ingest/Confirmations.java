@@ -6,8 +6,6 @@ import dev.sluice.core.port.Spool.Fate;
 import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
 import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -30,7 +28,6 @@ final class Confirmations {
   private static final int MOST_WAITING = 50_000;
 
   private final Spool spool;
-  private final InstantSource clock;
   private final Timer timer;
   private final Duration patience;
   private final Queue<Waiting> waiting = new ConcurrentLinkedQueue<>();
@@ -38,15 +35,10 @@ final class Confirmations {
   private final AtomicBoolean beating = new AtomicBoolean();
 
   private record Waiting(
-      Receipt receipt,
-      LogId first,
-      int records,
-      Instant until,
-      CompletableFuture<OptionalInt> deadLetters) {}
+      Receipt receipt, LogId first, int records, CompletableFuture<OptionalInt> deadLetters) {}
 
-  Confirmations(Spool spool, InstantSource clock, Timer timer, Duration patience) {
+  Confirmations(Spool spool, Timer timer, Duration patience) {
     this.spool = spool;
-    this.clock = clock;
     this.timer = timer;
     this.patience = patience;
   }
@@ -60,11 +52,16 @@ final class Confirmations {
       size.decrementAndGet();
       return CompletableFuture.completedFuture(OptionalInt.empty());
     }
-    var one =
-        new Waiting(
-            receipt, first, records, clock.instant().plus(patience), new CompletableFuture<>());
+    var one = new Waiting(receipt, first, records, new CompletableFuture<>());
+    var _ = one.deadLetters().whenComplete((_, _) -> size.decrementAndGet());
     waiting.add(one);
     beat();
+    try {
+      // by the timer and not by the clock, which may be set back
+      timer.after(patience, () -> one.deadLetters().complete(OptionalInt.empty()));
+    } catch (RuntimeException _) { // a timer that is shutting down: nobody may wait for it
+      one.deadLetters().complete(OptionalInt.empty());
+    }
     return one.deadLetters();
   }
 
@@ -75,7 +72,7 @@ final class Confirmations {
       } catch (RuntimeException _) { // a timer that is shutting down: nobody may wait for it
         beating.set(false);
         for (var one = waiting.poll(); one != null; one = waiting.poll()) {
-          end(one, OptionalInt.empty());
+          one.deadLetters().complete(OptionalInt.empty());
         }
       }
     }
@@ -83,12 +80,13 @@ final class Confirmations {
 
   private void askAll() {
     int questions = Math.min(QUESTIONS, size.get());
-    for (int i = 0; i < questions; i++) {
-      var one = waiting.poll();
-      if (one == null) {
-        break;
+    for (var one = waiting.poll(); one != null; one = waiting.poll()) {
+      if (!one.deadLetters().isDone()) {
+        ask(one);
+        if (--questions <= 0) {
+          break;
+        }
       }
-      ask(one);
     }
     beating.set(false);
     beat();
@@ -106,18 +104,11 @@ final class Confirmations {
             .thenAccept(
                 answer -> {
                   if (answer instanceof Fate.Settled(var deadLettered)) {
-                    end(one, OptionalInt.of(deadLettered));
-                  } else if (clock.instant().isBefore(one.until())) {
+                    one.deadLetters().complete(OptionalInt.of(deadLettered));
+                  } else if (!one.deadLetters().isDone()) {
                     waiting.add(one); // also when the spool cannot say: it may in a moment
                     beat();
-                  } else {
-                    end(one, OptionalInt.empty());
                   }
                 });
-  }
-
-  private void end(Waiting one, OptionalInt deadLetters) {
-    size.decrementAndGet();
-    one.deadLetters().complete(deadLetters);
   }
 }

@@ -119,7 +119,7 @@ public final class IngestLogs {
     this.meter = meter;
     this.keys = keys;
     this.admission = admission;
-    this.confirmations = new Confirmations(spool, clock, timer, storedWithin);
+    this.confirmations = new Confirmations(spool, timer, storedWithin);
     this.coalescer =
         new Coalescer(
             spool,
