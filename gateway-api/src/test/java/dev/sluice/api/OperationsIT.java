@@ -103,7 +103,10 @@ class OperationsIT {
           .isEqualTo(
               after.get(records(entrance, "accepted"))
                   + after.get(records(entrance, "rejected"))
-                  + after.get(records(entrance, "turned_away")));
+                  + after.get(records(entrance, "turned_away"))
+                  + after.getOrDefault(records(entrance, "replayed"), 0.0)
+                  + after.getOrDefault(records(entrance, "conflicting"), 0.0)
+                  + after.getOrDefault(records(entrance, "lost"), 0.0));
       var label = "{entrance=\"" + entrance + "\"}";
       assertThat(grown(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
       assertThat(after)

@@ -30,6 +30,9 @@ final class Bisection {
     Outcome store(Portion portion) throws InterruptedException;
   }
 
+  /** So many and not one that is taken: it is the table that nothing fits. */
+  private static final int NOTHING_FITS = 100;
+
   /** Of all dead letters of one delivery: they are held until it is settled. */
   private static final long MAX_LETTER_BYTES = 256L << 20;
 
@@ -89,8 +92,10 @@ final class Bisection {
       }
       startOver();
     }
+    var last = whole();
     while (!left.isEmpty()) {
       var piece = left.element();
+      last = piece;
       switch (store.store(portion(piece))) {
         case Outcome.Stored() -> left.remove();
         case Outcome.Refused(var reason) when piece.records() > 1 -> {
@@ -110,6 +115,10 @@ final class Bisection {
         }
       }
     }
+    if (letters.size() >= NOTHING_FITS && letters.size() == delivery.records()) {
+      tooMany = last;
+      return tooManyRefused(letters.getLast().reason());
+    }
     return new Outcome.Stored();
   }
 
@@ -128,7 +137,7 @@ final class Bisection {
 
   private Outcome tooManyRefused(String reason) {
     return new Outcome.Misshapen(
-        "more than %d of %d logs are refused, the last of them because: %s"
+        "%d of %d logs are refused and that is too many, the last because: %s"
             .formatted(letters.size(), delivery.records(), reason));
   }
 

@@ -157,6 +157,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   /** At once, or if that is refused in pieces. */
   private Outcome whole(Delivery delivery) throws InterruptedException {
+    keepPace(); // not with each piece: a refused record would hold the shard for minutes
     var outcome = store(Portion.of(delivery));
     if (outcome instanceof Outcome.Refused(var reason)) {
       LOG.log(
@@ -171,7 +172,6 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   private Outcome store(Portion portion) throws InterruptedException {
-    keepPace();
     try {
       return store.store(portion);
     } catch (RuntimeException e) {
