@@ -151,14 +151,19 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   private BitSet missing(Identities identities) {
-    return identities.isEmpty()
-        ? new BitSet()
-        : http.query(
-            identities.sql(),
-            Map.of(),
-            QUERY_SETTINGS,
-            settings.queryTimeout(),
-            identities::missing);
+    var missing = identities.places();
+    for (var question : identities.questions()) {
+      http.query(
+          question,
+          Map.of(),
+          QUERY_SETTINGS,
+          settings.queryTimeout(),
+          in -> {
+            identities.clear(in, missing);
+            return missing;
+          });
+    }
+    return missing;
   }
 
   private long keptSince() {

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Gatherers;
 import java.util.stream.IntStream;
 
 /**
@@ -21,11 +22,14 @@ import java.util.stream.IntStream;
  * others too, is sifted here.
  */
 final class Identities {
-  /** Each range is two comparisons for each row that is read. */
+  /** In one question: each range is two comparisons for each row that is read. */
   private static final int MOST_RANGES = 16;
 
   /** What one process gives out in between is not worth a range of its own. */
   private static final long NEAR_MILLIS = 1_000;
+
+  /** Nor this much where there are many; more could be all that a process ever gave out. */
+  private static final long FAR_MILLIS = 60_000;
 
   /**
    * @param place in the portion of the run's first record
@@ -33,6 +37,10 @@ final class Identities {
   private record Run(LogId first, int records, int place) {
     LogId last() {
       return first.plus(records - 1);
+    }
+
+    boolean holds(LogId id) {
+      return id.compareTo(first) >= 0 && id.compareTo(last()) <= 0;
     }
   }
 
@@ -57,17 +65,20 @@ final class Identities {
     runs.sort(comparing(Run::first));
   }
 
-  boolean isEmpty() {
-    return runs.isEmpty();
+  /**
+   * Questions for them, with answers in RowBinary in which there may be others too. The texts hold
+   * nothing but identities of ours.
+   */
+  List<String> questions() {
+    return ranges().stream()
+        .gather(Gatherers.windowFixed(MOST_RANGES))
+        .map(this::question)
+        .toList();
   }
 
-  /**
-   * Asks for them, in RowBinary; others may be in the answer. The text holds nothing but identities
-   * of ours.
-   */
-  String sql() {
+  private String question(List<Range> asked) {
     var ranges =
-        ranges().stream()
+        asked.stream()
             .map(r -> "Id BETWEEN %s AND %s".formatted(literal(r.first()), literal(r.last())))
             .collect(Collectors.joining(" OR "));
     // what other processes gave out at the same time stays where it is
@@ -84,13 +95,16 @@ final class Identities {
     return "toFixedString(unhex('%s'), 16)".formatted(id.toHex());
   }
 
-  /** The runs, joined where they are near each other, and at the smallest gaps until few enough. */
+  /** The runs, joined where they are near each other; less near where there are many. */
   private List<Range> ranges() {
+    if (runs.isEmpty()) {
+      return List.of();
+    }
     var gaps = IntStream.range(1, runs.size()).mapToLong(this::gapMillis).sorted().toArray();
     long joined =
         gaps.length < MOST_RANGES
             ? NEAR_MILLIS
-            : Math.max(NEAR_MILLIS, gaps[gaps.length - MOST_RANGES]);
+            : Math.clamp(gaps[gaps.length - MOST_RANGES], NEAR_MILLIS, FAR_MILLIS);
     var ranges = new ArrayList<Range>();
     var first = runs.getFirst().first();
     for (int i = 1; i < runs.size(); i++) {
@@ -108,14 +122,22 @@ final class Identities {
     return (runs.get(run).first().high() >>> 16) - (runs.get(run - 1).last().high() >>> 16);
   }
 
-  /** Places in the portion of those that are not in the answer to {@link #sql}. */
-  BitSet missing(InputStream answer) throws IOException {
-    var missing = new BitSet();
+  /** Places in the portion of all of them. */
+  BitSet places() {
+    var places = new BitSet();
     for (var run : runs) {
-      missing.set(run.place(), run.place() + run.records());
+      places.set(run.place(), run.place() + run.records());
     }
+    return places;
+  }
+
+  /** Clears the places of those that are in an answer. */
+  void clear(InputStream answer, BitSet missing) throws IOException {
     RowBinary.readIds(answer, id -> found(id, missing));
-    return missing;
+  }
+
+  private static void clear(Run run, LogId id, BitSet missing) {
+    missing.clear(run.place() + (int) (id.low() - run.first().low()));
   }
 
   private void found(LogId id, BitSet missing) {
@@ -129,7 +151,13 @@ final class Identities {
       } else if (id.compareTo(run.last()) > 0) {
         low = middle + 1;
       } else {
-        missing.clear(run.place() + (int) (id.low() - run.first().low()));
+        // the same batch may be there twice, then both of its runs are next to each other
+        for (int i = middle; i >= 0 && runs.get(i).holds(id); i--) {
+          clear(runs.get(i), id, missing);
+        }
+        for (int i = middle + 1; i < runs.size() && runs.get(i).holds(id); i++) {
+          clear(runs.get(i), id, missing);
+        }
         return;
       }
     }

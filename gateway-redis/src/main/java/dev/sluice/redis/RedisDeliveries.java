@@ -91,7 +91,7 @@ public final class RedisDeliveries implements Deliveries {
   private record Found(Gathering gathering, long mark, boolean again) {}
 
   /** A delivery that is out, and what it was made of: an id for each batch. */
-  private record HandedOut(Delivery delivery, List<EntryId> ids) {}
+  private record HandedOut(Delivery delivery, List<EntryId> ids, long mark) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisDeliveries.class);
 
@@ -139,8 +139,17 @@ public final class RedisDeliveries implements Deliveries {
   private boolean pendingUnknown = true;
   private @Nullable HandedOut handedOut;
 
-  /** The last entry that was there before the group: another group may have delivered it. */
-  private EntryId beforeGroup = new EntryId(0, 0);
+  /** When it was last shown that what is handed out is still worked on. */
+  private long lastKept;
+
+  /**
+   * The last entry there was when this connection was made, or the group. What is new to the group
+   * up to there may have been delivered all the same: by another group, or by this one before Redis
+   * lost the last it had written.
+   */
+  private @Nullable EntryId before;
+
+  private volatile boolean hurried;
 
   private Instant lookedForDead = Instant.EPOCH;
 
@@ -182,6 +191,7 @@ public final class RedisDeliveries implements Deliveries {
     } finally {
       if (!certain) {
         doubtPending(); // a read whose reply was lost made entries pending all the same
+        before = null; // Redis may have been away, and have lost what it wrote last
         lookedForDead = clock.instant(); // the others may need a while to be back as well
       }
     }
@@ -192,13 +202,29 @@ public final class RedisDeliveries implements Deliveries {
     carried.clear();
   }
 
+  /** The id that Redis gave out last, even if that entry is gone. */
+  private EntryId lastGiven() throws InterruptedException {
+    List<Object> info =
+        connection.call(
+            settings.commandTimeout(),
+            redis -> redis.async().xinfoStream(shard.stream()).toCompletableFuture());
+    for (int i = 0; i + 1 < info.size(); i += 2) {
+      if (info.get(i) instanceof byte[] name
+          && new String(name, UTF_8).equals("last-generated-id")) {
+        return EntryId.of((byte[]) info.get(i + 1));
+      }
+    }
+    throw new SpoolOutOfReach("Redis does not tell the last id of a stream", null);
+  }
+
   private Optional<Delivery> handOut(Duration patience, Duration gather)
       throws InterruptedException {
     for (var found = find(patience, gather); found != null; found = find(patience, gather)) {
       var ids = found.gathering().ids();
       if (record(found.mark(), ids)) {
         var delivery = found.gathering().delivery(shard.number(), found.again());
-        handedOut = new HandedOut(delivery, ids);
+        handedOut = new HandedOut(delivery, ids, found.mark());
+        lastKept = System.nanoTime();
         return Optional.of(delivery);
       }
       doubtPending(); // another took this one for dead
@@ -250,6 +276,9 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private @Nullable Found fromNew(Duration patience, Duration gather) throws InterruptedException {
+    if (before == null) {
+      before = lastGiven();
+    }
     var gathering = new Gathering(settings.bounds());
     fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
@@ -269,7 +298,7 @@ public final class RedisDeliveries implements Deliveries {
       take(page, gathering);
       if (!page.more()) {
         long left = maxAge - (System.nanoTime() - since);
-        if (left <= 0 || patience.isZero() || gathering.isEmpty()) {
+        if (left <= 0 || patience.isZero() || hurried || gathering.isEmpty()) {
           break;
         }
         Thread.sleep(Duration.ofNanos(Math.min(left, LOOK_AGAIN.toNanos())));
@@ -279,7 +308,8 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private Found fresh(Gathering gathering) {
-    return new Found(gathering, newMark(), gathering.first().compareTo(beforeGroup) <= 0);
+    return new Found(
+        gathering, newMark(), before == null || gathering.first().compareTo(before) <= 0);
   }
 
   private void take(Page page, Gathering gathering) {
@@ -323,6 +353,31 @@ public final class RedisDeliveries implements Deliveries {
     unreadableCount = unreadable.size();
     LOG.error(
         "entry {} of shard {} cannot be read and stays pending: {}", id, shard.number(), reason);
+  }
+
+  @Override
+  public boolean keep(Delivery delivery) {
+    var out = handedOut;
+    if (out == null || !out.delivery().token().equals(delivery.token())) {
+      return false;
+    }
+    if (System.nanoTime() - lastKept < settings.claimIdle().toNanos() / 4) {
+      return true;
+    }
+    boolean kept;
+    try {
+      kept = record(out.mark(), out.ids());
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      return true; // whoever works on it meets the interrupt
+    }
+    lastKept = System.nanoTime();
+    return kept;
+  }
+
+  @Override
+  public void hurry() {
+    hurried = true;
   }
 
   @Override
@@ -547,7 +602,7 @@ public final class RedisDeliveries implements Deliveries {
         connection.call(
             settings.commandTimeout(),
             redis -> Script.GROUP.run(redis, new byte[][] {shard.stream()}, group));
-    beforeGroup = EntryId.of(last);
+    before = EntryId.of(last);
   }
 
   private static byte[] number(long value) {

@@ -22,6 +22,10 @@ if gone == 0 then
   return 1 -- another has settled them, with the same letters
 end
 redis.call('HINCRBY', KEYS[2], 'settled', ARGV[2])
+if redis.call('XLEN', KEYS[1]) == 0 then
+  -- nothing waits: what was deleted by hand, or counted by another release, is no backlog
+  redis.call('HSET', KEYS[2], 'appended', redis.call('HGET', KEYS[2], 'settled'))
+end
 for i = last + 1, #ARGV, 5 do
   redis.call('XADD', KEYS[3], '*', 'i', ARGV[i], 'd', ARGV[i + 1], 'r', ARGV[i + 2],
     'a', ARGV[i + 3], 'e', ARGV[i + 4])

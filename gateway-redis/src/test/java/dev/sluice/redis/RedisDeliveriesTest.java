@@ -252,6 +252,27 @@ class RedisDeliveriesTest {
     assertSame(taken.batches(), first.batches());
   }
 
+  /** Redis may have lost, with the last it wrote, that they had been delivered. */
+  @Test
+  void next_newEntriesOfBeforeTheStart_mayHaveBeenTried() throws Exception {
+    append(LogBatches.some(2, 3));
+
+    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isTrue();
+  }
+
+  @Test
+  void keep_takenOverMeanwhile_isFalse() throws Exception {
+    append(LogBatches.some(2, 3));
+    var silent = spoolOf("silent", IDLE).deliveries(0);
+    var first = silent.next(PATIENCE).orElseThrow();
+    assertThat(silent.keep(first)).isTrue();
+    var heir = spoolOf("heir", IDLE).deliveries(0);
+
+    awaitNext(heir);
+
+    await().until(() -> !silent.keep(first));
+  }
+
   /** As an earlier release leaves it: pending, with a count of deliveries. */
   @Test
   void next_pendingWithoutAMark_isGatheredWithinTheBoundsAndRecorded() throws Exception {

@@ -331,6 +331,20 @@ public final class InMemorySpool
   }
 
   @Override
+  public boolean keep(Delivery kept) {
+    lock.lock();
+    try {
+      return delivery != null && delivery.token().equals(kept.token());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Nothing to do: nothing is gathered. */
+  @Override
+  public void hurry() {}
+
+  @Override
   public void setAside(UUID appendId, String reason) {
     lock.lock();
     try {

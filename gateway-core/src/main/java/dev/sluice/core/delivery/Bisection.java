@@ -107,8 +107,8 @@ final class Bisection {
           return tooManyRefused(reason);
         }
         case Outcome.Refused(var reason) -> {
+          letter(piece, reason); // first: what fails here must find the piece again
           left.remove();
-          letter(piece, reason);
         }
         case Outcome other -> {
           return other;

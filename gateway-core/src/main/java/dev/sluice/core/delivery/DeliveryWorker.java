@@ -141,7 +141,7 @@ public final class DeliveryWorker implements AutoCloseable {
     if (bisection != null && !bisection.isOf(delivery)) {
       bisection = null; // another has settled it, or it is made of other batches now
     }
-    switch (bisection == null ? whole(delivery) : bisection.go(this::store)) {
+    switch (bisection == null ? whole(delivery) : pieces(bisection, delivery)) {
       case Outcome.Stored() ->
           settle(delivery, bisection == null ? List.of() : bisection.letters(), start);
       case Outcome.TryLater(var reason) -> postponed(Cause.STORE, reason);
@@ -166,8 +166,21 @@ public final class DeliveryWorker implements AutoCloseable {
           delivery.records(),
           reason);
       bisection = new Bisection(delivery, reason, maxRefused, clock);
-      return bisection.go(this::store);
+      return pieces(bisection, delivery);
     }
+    return outcome;
+  }
+
+  /** Which may take long: others must see that somebody is at it. */
+  private Outcome pieces(Bisection refused, Delivery delivery) throws InterruptedException {
+    bisection = null; // what ends in the middle of a step, such as for want of memory, starts over
+    var outcome =
+        refused.go(
+            piece ->
+                deliveries.keep(delivery)
+                    ? store(piece)
+                    : new Outcome.TryLater("another has taken the delivery over"));
+    bisection = refused;
     return outcome;
   }
 
@@ -257,6 +270,7 @@ public final class DeliveryWorker implements AutoCloseable {
   /** Asks the worker to deliver what is waiting and then to end; returns at once. */
   public void drain() {
     draining = true;
+    deliveries.hurry();
   }
 
   /**

@@ -47,6 +47,17 @@ public interface Deliveries extends AutoCloseable {
   }
 
   /**
+   * Shows that whoever has the delivery is alive, which others cannot see while it is worked on;
+   * cheap enough to be called often.
+   *
+   * @return false when another has taken it over: then it is theirs
+   */
+  boolean keep(Delivery delivery);
+
+  /** From now on {@link #next} gathers nothing: what is there is handed out. Any thread. */
+  void hurry();
+
+  /**
    * Of the delivery handed out last, the batch that can never be delivered as it is: it stays in
    * the spool, is counted there, and is passed over from now on.
    */

@@ -234,6 +234,15 @@ class DeliveryWorkerTest {
   }
 
   @Test
+  void deliver_takenOverAmongThePieces_isLeftToTheOther() throws Exception {
+    store.refuse(0);
+    deliveries.takenOver();
+    deliveries.offer("1-0", 4);
+
+    assertThat(next(3)).containsExactly("store 1-0", "postponed STORE", "pause 100");
+  }
+
+  @Test
   void deliver_moreRefusedThanMay_waitsForTheTableAndThenStoresThemAll() throws Exception {
     for (int i = 0; i < 4; i++) {
       store.refuse(i);
@@ -453,6 +462,7 @@ class DeliveryWorkerTest {
     private final Deque<Delivery> waiting = new ArrayDeque<>();
     private boolean nextFails;
     private boolean settleFails;
+    private boolean takenOver;
     private int full;
     private volatile Duration gathered = Duration.ZERO;
 
@@ -483,6 +493,10 @@ class DeliveryWorkerTest {
       settleFails = true;
     }
 
+    synchronized void takenOver() {
+      takenOver = true;
+    }
+
     synchronized int waiting() {
       return waiting.size();
     }
@@ -500,6 +514,14 @@ class DeliveryWorkerTest {
       }
       return Optional.ofNullable(waiting.peek());
     }
+
+    @Override
+    public synchronized boolean keep(Delivery delivery) {
+      return !takenOver && waiting.contains(delivery);
+    }
+
+    @Override
+    public void hurry() {}
 
     @Override
     public void setAside(UUID appendId, String reason) {
