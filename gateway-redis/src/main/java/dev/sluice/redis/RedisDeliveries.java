@@ -16,8 +16,6 @@ import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -120,7 +118,6 @@ public final class RedisDeliveries implements Deliveries {
   private final RedisSpool.Settings settings;
   private final Shard shard;
   private final Connection connection;
-  private final InstantSource clock;
   private final byte[] group;
   private final byte[] consumer;
 
@@ -142,14 +139,13 @@ public final class RedisDeliveries implements Deliveries {
   /** The last entry that was there before the group: another group may have delivered it. */
   private EntryId beforeGroup = new EntryId(0, 0);
 
-  private Instant lookedForDead = Instant.EPOCH;
+  /** When the dead are to be looked for again, by {@link System#nanoTime}: no clock is set back. */
+  private long nextLook = System.nanoTime();
 
-  RedisDeliveries(
-      RedisSpool.Settings settings, Shard shard, Connection connection, InstantSource clock) {
+  RedisDeliveries(RedisSpool.Settings settings, Shard shard, Connection connection) {
     this.settings = settings;
     this.shard = shard;
     this.connection = connection;
-    this.clock = clock;
     this.group = settings.group().getBytes(UTF_8);
     this.consumer = settings.instance().getBytes(UTF_8);
   }
@@ -182,7 +178,7 @@ public final class RedisDeliveries implements Deliveries {
     } finally {
       if (!certain) {
         doubtPending(); // a read whose reply was lost made entries pending all the same
-        lookedForDead = clock.instant(); // the others may need a while to be back as well
+        lookLater(); // the others may need a while to be back as well
       }
     }
   }
@@ -509,11 +505,15 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private boolean lookIsDue() {
-    return !clock.instant().isBefore(lookedForDead.plus(settings.claimIdle().dividedBy(2)));
+    return System.nanoTime() - nextLook >= 0;
+  }
+
+  private void lookLater() {
+    nextLook = System.nanoTime() + settings.claimIdle().dividedBy(2).toNanos();
   }
 
   private void lookForDead() throws InterruptedException {
-    lookedForDead = clock.instant();
+    lookLater();
     List<Object> reply =
         connection.call(
             settings.commandTimeout(),
@@ -533,7 +533,7 @@ public final class RedisDeliveries implements Deliveries {
           shard.number(),
           new String((byte[]) reply.get(1), UTF_8),
           settings.claimIdle());
-      lookedForDead = Instant.EPOCH; // there may be others
+      nextLook = System.nanoTime(); // there may be others
     }
     if (pending != unreadable.size()) {
       pendingUnknown = true;
