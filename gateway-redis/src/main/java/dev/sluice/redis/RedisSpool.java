@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
@@ -430,7 +431,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    * @param shard from 0
    */
   public RedisDeliveries deliveries(int shard) {
-    return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri), clock);
+    return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri));
   }
 
   /** The dead letters of all shards, with a connection of their own that is made when needed. */
@@ -686,13 +687,45 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return new TreeMap<>(days.tailMap(from));
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Older releases counted in the field {@code accepted}, without a day. Where that is, the
+   * first day that is counted by itself is the day of the upgrade and mixed.
+   */
+  @Override
+  public LocalDate countedSince() {
+    boolean mixed = false;
+    var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
+    for (var shard : shards) {
+      List<byte[]> fields =
+          questions.callToTheEnd(
+              settings.commandTimeout(),
+              redis -> redis.async().hkeys(shard.ledger()).toCompletableFuture());
+      for (var field : fields) {
+        var name = new String(field, UTF_8);
+        if (name.equals("accepted")) {
+          mixed = true;
+        } else if (name.startsWith("accepted:")) {
+          var day = dayOf(name);
+          first = day.isBefore(first) ? day : first;
+        }
+      }
+    }
+    return mixed ? first.plusDays(1) : first;
+  }
+
+  private static LocalDate dayOf(String field) {
+    return LocalDate.ofEpochDay(Long.parseLong(field.substring(field.indexOf(':') + 1)));
+  }
+
   private static void tally(byte[] field, byte[] count, Map<LocalDate, Tally> days) {
     var name = new String(field, UTF_8);
     int colon = name.indexOf(':');
     if (colon < 0) {
       return; // over all days
     }
-    var day = LocalDate.ofEpochDay(Long.parseLong(name, colon + 1, name.length(), 10));
+    var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
       case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0), Tally::plus);
