@@ -301,8 +301,7 @@ class RedisAppendTest {
   @Test
   void countedSince_nothingWasEverAccepted_isToday() {
     var noon = Instant.parse("2026-05-20T12:00:00Z");
-    try (var empty =
-        new RedisSpool(keys.settings(RedisDeliveries.Bounds.DEFAULT), () -> noon)) {
+    try (var empty = new RedisSpool(keys.settings(RedisDeliveries.Bounds.DEFAULT), () -> noon)) {
       assertThat(empty.countedSince()).isEqualTo(LocalDate.of(2026, 5, 20));
     }
   }

@@ -164,8 +164,7 @@ class LedgerTest {
 
     assertThat(account.from()).isEqualTo(TODAY);
     assertThat(account.days()).containsOnlyKeys(TODAY);
-    assertThat(account.total())
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0), 49L, 1L));
+    assertThat(account.total()).isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0), 49L, 1L));
   }
 
   @Test
