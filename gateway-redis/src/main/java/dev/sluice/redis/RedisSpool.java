@@ -38,13 +38,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The spool on Redis Streams, from Redis 6.2 on. Owns the Redis client, also of the {@link
@@ -216,7 +213,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     }
   }
 
-  private static final Logger LOG = LoggerFactory.getLogger(RedisSpool.class);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(500);
   private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
@@ -263,7 +259,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private final Connection questions;
 
   private final AtomicInteger turn = new AtomicInteger();
-  private final AtomicBoolean troubled = new AtomicBoolean();
 
   /** The last append was; between two of them Redis looks as if there were room for one. */
   private volatile boolean refusedForMemory;
@@ -406,18 +401,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
 
   private Appended accepted(Shard shard, byte[] id) {
     refusedForMemory = false;
-    if (troubled.get() && troubled.getAndSet(false)) {
-      LOG.info("Redis takes logs again");
-    }
     return new Appended.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
   }
 
   private Appended busy(Throwable failure) {
     var reason = Connection.reason(failure, settings.commandTimeout());
     refusedForMemory = reason.contains("OOM");
-    if (!troubled.getAndSet(true)) { // the same again is not news
-      LOG.warn("logs are turned away: {}", reason);
-    }
     return new Appended.Busy(retryAfter(failure), reason);
   }
 
