@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
@@ -548,10 +549,6 @@ public final class RedisDeliveries implements Deliveries {
             settings.commandTimeout(),
             redis -> Script.GROUP.run(redis, new byte[][] {shard.stream()}, group));
     beforeGroup = EntryId.of(last);
-  }
-
-  private static byte[] number(long value) {
-    return Long.toString(value).getBytes(UTF_8);
   }
 
   /** Ends the connection; what is unsettled stays in the spool. */
