@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
@@ -16,8 +17,6 @@ import io.lettuce.core.output.NestedMultiOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -120,7 +119,6 @@ public final class RedisDeliveries implements Deliveries {
   private final RedisSpool.Settings settings;
   private final Shard shard;
   private final Connection connection;
-  private final InstantSource clock;
   private final byte[] group;
   private final byte[] consumer;
 
@@ -151,14 +149,13 @@ public final class RedisDeliveries implements Deliveries {
 
   private volatile boolean hurried;
 
-  private Instant lookedForDead = Instant.EPOCH;
+  /** When the dead are to be looked for again, by {@link System#nanoTime}: no clock is set back. */
+  private long nextLook = System.nanoTime();
 
-  RedisDeliveries(
-      RedisSpool.Settings settings, Shard shard, Connection connection, InstantSource clock) {
+  RedisDeliveries(RedisSpool.Settings settings, Shard shard, Connection connection) {
     this.settings = settings;
     this.shard = shard;
     this.connection = connection;
-    this.clock = clock;
     this.group = settings.group().getBytes(UTF_8);
     this.consumer = settings.instance().getBytes(UTF_8);
   }
@@ -192,7 +189,7 @@ public final class RedisDeliveries implements Deliveries {
       if (!certain) {
         doubtPending(); // a read whose reply was lost made entries pending all the same
         before = null; // Redis may have been away, and have lost what it wrote last
-        lookedForDead = clock.instant(); // the others may need a while to be back as well
+        lookLater(); // the others may need a while to be back as well
       }
     }
   }
@@ -564,11 +561,15 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private boolean lookIsDue() {
-    return !clock.instant().isBefore(lookedForDead.plus(settings.claimIdle().dividedBy(2)));
+    return System.nanoTime() - nextLook >= 0;
+  }
+
+  private void lookLater() {
+    nextLook = System.nanoTime() + settings.claimIdle().dividedBy(2).toNanos();
   }
 
   private void lookForDead() throws InterruptedException {
-    lookedForDead = clock.instant();
+    lookLater();
     List<Object> reply =
         connection.call(
             settings.commandTimeout(),
@@ -588,7 +589,7 @@ public final class RedisDeliveries implements Deliveries {
           shard.number(),
           new String((byte[]) reply.get(1), UTF_8),
           settings.claimIdle());
-      lookedForDead = Instant.EPOCH; // there may be others
+      nextLook = System.nanoTime(); // there may be others
     }
     if (pending != unreadable.size()) {
       pendingUnknown = true;
@@ -603,10 +604,6 @@ public final class RedisDeliveries implements Deliveries {
             settings.commandTimeout(),
             redis -> Script.GROUP.run(redis, new byte[][] {shard.stream()}, group));
     before = EntryId.of(last);
-  }
-
-  private static byte[] number(long value) {
-    return Long.toString(value).getBytes(UTF_8);
   }
 
   /** Ends the connection; what is unsettled stays in the spool. */

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.LogBatch;
@@ -18,32 +19,24 @@ import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.protocol.ProtocolVersion;
 import io.lettuce.core.resource.ClientResources;
 import io.lettuce.core.resource.Delay;
-import java.nio.ByteBuffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
-import java.util.Arrays;
-import java.util.HashMap;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The spool on Redis Streams, from Redis 6.2 on. Owns the Redis client, also of the {@link
@@ -208,14 +201,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     }
   }
 
-  /** A script with all it needs, so that it can be sent again as it was. */
-  private record Step(Script script, byte[][] keys, byte[]... arguments) {
-    <T> CompletableFuture<T> run(StatefulRedisConnection<byte[], byte[]> redis) {
-      return script.run(redis, keys, arguments);
-    }
-  }
-
-  private static final Logger LOG = LoggerFactory.getLogger(RedisSpool.class);
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(500);
   private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
@@ -226,9 +211,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private static final Duration REMEMBER_AT_LEAST = Duration.ofMinutes(2);
 
   private static final int REMEMBER_TIMES = 10;
-
-  /** After that another may have the key of a request that was never heard of again. */
-  private static final Duration CLAIM = Duration.ofMinutes(1);
 
   /** A letter is younger than its entry but for steps of the clock. */
   private static final Duration CLOCK_STEP = Duration.ofHours(1);
@@ -244,9 +226,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private static final byte[] FROM_THE_START = {'-'};
   private static final long DAY_NANOS = 86_400_000_000_000L;
 
-  /** Part of the memory that must be free before a Redis that was full counts as not full. */
-  private static final int NEARLY_FULL = 20;
-
   private static final Duration WHEN_BACK = Duration.ofSeconds(1);
   private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
 
@@ -261,8 +240,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   /** Of its own, so that an impatient question cannot end appends that are under way. */
   private final Connection questions;
 
+  private final RedisIdempotencyKeys keys;
   private final AtomicInteger turn = new AtomicInteger();
-  private final AtomicBoolean troubled = new AtomicBoolean();
 
   /** The last append was; between two of them Redis looks as if there were room for one. */
   private volatile boolean refusedForMemory;
@@ -287,6 +266,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     client.setOptions(options());
     this.appends = new Connection(client, uri);
     this.questions = new Connection(client, uri);
+    this.keys = new RedisIdempotencyKeys(settings, shards, this::untilKnown);
   }
 
   private static ClientOptions options() {
@@ -304,28 +284,25 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   @Override
   public CompletionStage<Appended> append(LogBatch batch) {
     var shard = shards.get(Math.floorMod(turn.getAndIncrement(), shards.size()));
-    return append(shard, batch, new byte[0][]);
+    return append(shard, batch, List.of());
   }
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
-    byte[] key = digest(claim.key());
-    return append(shardOf(key), batch, key, bytes(claim.owner()));
+    byte[] key = RedisIdempotencyKeys.digest(claim.key());
+    return append(
+        keys.shardOf(key), batch, List.of(key, RedisIdempotencyKeys.bytes(claim.owner())));
   }
 
-  private CompletionStage<Appended> append(Shard shard, LogBatch batch, byte[]... claim) {
-    byte[][] arguments =
-        Arrays.copyOf(
-            new byte[][] {
-              bytes(batch.appendId()),
-              number(Math.floorDiv(batch.receivedNanos(), DAY_NANOS)),
-              number(batch.records()),
-              Envelope.encode(batch),
-              number(remembered().toMillis())
-            },
-            5 + claim.length);
-    System.arraycopy(claim, 0, arguments, 5, claim.length);
-    byte[][] keys = {
+  private CompletionStage<Appended> append(Shard shard, LogBatch batch, List<byte[]> claim) {
+    var arguments = new ArrayList<byte[]>();
+    arguments.add(RedisIdempotencyKeys.bytes(batch.appendId()));
+    arguments.add(number(Math.floorDiv(batch.receivedNanos(), DAY_NANOS)));
+    arguments.add(number(batch.records()));
+    arguments.add(Envelope.encode(batch));
+    arguments.add(number(remembered().toMillis()));
+    arguments.addAll(claim);
+    byte[][] redisKeys = {
       shard.stream(),
       shard.ledger(),
       shard.appends(),
@@ -333,8 +310,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
       shard.keys(),
       shard.keyAges()
     };
-    var step = new Step(Script.APPEND, keys, arguments);
-    return untilKnown(redis -> step.<byte[]>run(redis).thenCompose(id -> replicated(redis, id)))
+    byte[][] asItIs = arguments.toArray(byte[][]::new);
+    return untilKnown(
+            redis ->
+                Script.APPEND
+                    .<byte[]>run(redis, redisKeys, asItIs)
+                    .thenCompose(id -> replicated(redis, id)))
         .handle(
             (id, failure) -> {
               if (failure != null) {
@@ -373,7 +354,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    * Sends a step that may be repeated, again when it is not known whether it has happened, until
    * that is known or the time is over.
    */
-  private <T extends @Nullable Object> CompletableFuture<T> untilKnown(
+  <T extends @Nullable Object> CompletableFuture<T> untilKnown(
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step) {
     return attempt(step, System.nanoTime() + settings.appending().within().toNanos(), false);
   }
@@ -405,22 +386,16 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
 
   private Appended accepted(Shard shard, byte[] id) {
     refusedForMemory = false;
-    if (troubled.get() && troubled.getAndSet(false)) {
-      LOG.info("Redis takes logs again");
-    }
     return new Appended.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
   }
 
   private Appended busy(Throwable failure) {
     var reason = Connection.reason(failure, settings.commandTimeout());
     refusedForMemory = reason.contains("OOM");
-    if (!troubled.getAndSet(true)) { // the same again is not news
-      LOG.warn("logs are turned away: {}", reason);
-    }
     return new Appended.Busy(retryAfter(failure), reason);
   }
 
-  private static Duration retryAfter(Throwable failure) {
+  static Duration retryAfter(Throwable failure) {
     return Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK;
   }
 
@@ -430,7 +405,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    * @param shard from 0
    */
   public RedisDeliveries deliveries(int shard) {
-    return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri), clock);
+    return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri));
   }
 
   /** The dead letters of all shards, with a connection of their own that is made when needed. */
@@ -440,78 +415,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
 
   @Override
   public CompletionStage<Claimed> claim(Key key) {
-    byte[] digest = digest(key);
-    var shard = shardOf(digest);
-    var claim = new Claim(key, UUID.randomUUID());
-    var step =
-        new Step(
-            Script.KEY_CLAIM,
-            new byte[][] {shard.keys(), shard.keyAges()},
-            digest,
-            bytes(key.request()),
-            bytes(claim.owner()),
-            number(CLAIM.toMillis()),
-            number(settings.appending().keyRetention().toMillis()),
-            number(settings.appending().keys()));
-    return untilKnown(step::<Long>run)
-        .handle((state, failure) -> failure == null ? claimed(state, claim) : away(failure));
-  }
-
-  private static Claimed claimed(long state, Claim claim) {
-    return switch ((int) state) {
-      case 1 -> new Claimed.Mine(claim);
-      case 2 -> new Claimed.Taken();
-      case 3 -> new Claimed.UnderWay();
-      case 4 -> new Claimed.Another();
-      default -> throw new IllegalStateException("a claim that is " + state);
-    };
-  }
-
-  private Claimed away(Throwable failure) {
-    return new Claimed.Away(
-        retryAfter(failure), Connection.reason(failure, settings.commandTimeout()));
+    return keys.claim(key);
   }
 
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    byte[] digest = digest(claim.key());
-    var shard = shardOf(digest);
-    var step =
-        new Step(
-            Script.KEY_RELEASE,
-            new byte[][] {shard.keys(), shard.keyAges()},
-            digest,
-            bytes(claim.owner()));
-    return untilKnown(step::<Long>run)
-        .handle((_, _) -> null); // a claim that could not be given back ends by itself
-  }
-
-  private Shard shardOf(byte[] digest) {
-    return shards.get(Math.floorMod(ByteBuffer.wrap(digest).getInt(), shards.size()));
-  }
-
-  /** Of fixed length, and nothing that a client wrote. */
-  private static byte[] digest(Key key) {
-    try {
-      var sha = MessageDigest.getInstance("SHA-256");
-      byte[] tenant = key.tenant().getBytes(UTF_8);
-      sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(tenant.length).flip());
-      sha.update(tenant);
-      return Arrays.copyOf(sha.digest(key.key().getBytes(UTF_8)), 16);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
-  }
-
-  private static byte[] bytes(UUID id) {
-    return ByteBuffer.allocate(2 * Long.BYTES)
-        .putLong(id.getMostSignificantBits())
-        .putLong(id.getLeastSignificantBits())
-        .array();
-  }
-
-  private static byte[] number(long value) {
-    return Long.toString(value).getBytes(UTF_8);
+    return keys.release(claim);
   }
 
   @Override
@@ -593,8 +502,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
               .toCompletableFuture()
               .thenApply(
                   fields -> {
-                    long appended = number(fields.get(0));
-                    long settled = number(fields.get(1));
+                    long appended = figure(fields.get(0));
+                    long settled = figure(fields.get(1));
                     return new Counts(Math.max(0, appended - settled), settled);
                   });
       sum = sum.thenCombine(counts, Counts::plus);
@@ -602,73 +511,17 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return sum;
   }
 
-  private static long number(KeyValue<byte[], byte[]> field) {
+  private static long figure(KeyValue<byte[], byte[]> field) {
     return field.hasValue() ? Long.parseLong(new String(field.getValue(), UTF_8)) : 0;
   }
 
   private Condition condition(Counts counts, String info) {
-    var properties = properties(info);
+    var redis = RedisCondition.of(info);
     return new Condition(
-        reasonAgainst(properties).orElse(null),
-        doubt(properties).orElse(null),
+        redis.unavailable(refusedForMemory).orElse(null),
+        redis.notDurable(settings.appending().replicas()).orElse(null),
         counts.waiting(),
         counts.settled());
-  }
-
-  private Optional<String> reasonAgainst(Map<String, String> info) {
-    if (!"master".equals(info.get("role"))) {
-      return Optional.of("Redis is a replica");
-    }
-    if ("1".equals(info.get("loading"))) {
-      return Optional.of("Redis is loading its data");
-    }
-    long limit = number(info, "maxmemory");
-    if (limit == 0 || evicts(info)) {
-      return Optional.empty();
-    }
-    long used = number(info, "used_memory") - number(info, "mem_not_counted_for_evict");
-    return used > limit || refusedForMemory && used > limit - limit / NEARLY_FULL
-        ? Optional.of("Redis is full: %d bytes of %d".formatted(used, limit))
-        : Optional.empty();
-  }
-
-  /** Why Redis might lose what it has taken. */
-  private Optional<String> doubt(Map<String, String> info) {
-    if ("0".equals(info.get("aof_enabled"))) {
-      return Optional.of("Redis keeps no append-only file: set appendonly yes");
-    }
-    if ("err".equals(info.get("aof_last_write_status"))) {
-      return Optional.of("Redis cannot write its append-only file");
-    }
-    if (number(info, "maxmemory") > 0 && evicts(info)) {
-      return Optional.of(
-          "Redis deletes logs when its memory is full: set maxmemory-policy noeviction");
-    }
-    long connected = number(info, "connected_slaves");
-    int replicas = settings.appending().replicas();
-    return connected < replicas
-        ? Optional.of("Redis has %d replicas, should have %d".formatted(connected, replicas))
-        : Optional.empty();
-  }
-
-  /** What has a time to live may go: nothing of ours has. */
-  private static boolean evicts(Map<String, String> info) {
-    return info.getOrDefault("maxmemory_policy", "").startsWith("allkeys");
-  }
-
-  private static long number(Map<String, String> info, String key) {
-    return Long.parseLong(info.getOrDefault(key, "0"));
-  }
-
-  private static Map<String, String> properties(String info) {
-    var properties = new HashMap<String, String>();
-    for (var line : info.split("\r?\n", -1)) {
-      int colon = line.indexOf(':');
-      if (colon > 0) {
-        properties.put(line.substring(0, colon), line.substring(colon + 1));
-      }
-    }
-    return properties;
   }
 
   @Override
@@ -686,13 +539,45 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return new TreeMap<>(days.tailMap(from));
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Older releases counted in the field {@code accepted}, without a day. Where that is, the
+   * first day that is counted by itself is the day of the upgrade and mixed.
+   */
+  @Override
+  public LocalDate countedSince() {
+    boolean mixed = false;
+    var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
+    for (var shard : shards) {
+      List<byte[]> fields =
+          questions.callToTheEnd(
+              settings.commandTimeout(),
+              redis -> redis.async().hkeys(shard.ledger()).toCompletableFuture());
+      for (var field : fields) {
+        var name = new String(field, UTF_8);
+        if (name.equals("accepted")) {
+          mixed = true;
+        } else if (name.startsWith("accepted:")) {
+          var day = dayOf(name);
+          first = day.isBefore(first) ? day : first;
+        }
+      }
+    }
+    return mixed ? first.plusDays(1) : first;
+  }
+
+  private static LocalDate dayOf(String field) {
+    return LocalDate.ofEpochDay(Long.parseLong(field.substring(field.indexOf(':') + 1)));
+  }
+
   private static void tally(byte[] field, byte[] count, Map<LocalDate, Tally> days) {
     var name = new String(field, UTF_8);
     int colon = name.indexOf(':');
     if (colon < 0) {
       return; // over all days
     }
-    var day = LocalDate.ofEpochDay(Long.parseLong(name, colon + 1, name.length(), 10));
+    var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
       case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0), Tally::plus);

@@ -60,4 +60,9 @@ enum Script {
                     ? redis.async().<T>eval(source, output, keys, arguments).toCompletableFuture()
                     : CompletableFuture.failedFuture(failure));
   }
+
+  /** A number as an argument. */
+  static byte[] number(long value) {
+    return Long.toString(value).getBytes(StandardCharsets.UTF_8);
+  }
 }

@@ -21,6 +21,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.XAddArgs;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.Map;
@@ -277,6 +278,36 @@ class RedisAppendTest {
     assertThat(spool.tally(LocalDate.EPOCH))
         .isEqualTo(Map.of(day, new Tally(0, 0, 2, 7), day.plusDays(1), new Tally(0, 5, 0, 0)));
     assertThat(spool.tally(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
+  }
+
+  @Test
+  void countedSince_severalDays_isTheFirstThatHasAcceptances() {
+    counted("accepted:20600");
+    counted("accepted:20598");
+    counted("purged:20590");
+
+    assertThat(spool.countedSince()).isEqualTo(LocalDate.ofEpochDay(20_598));
+  }
+
+  @Test
+  void countedSince_afterAReleaseThatKnewNoDays_isTheDayAfterTheUpgrade() {
+    counted("accepted");
+    counted("accepted:20598");
+    counted("accepted:20599");
+
+    assertThat(spool.countedSince()).isEqualTo(LocalDate.ofEpochDay(20_599));
+  }
+
+  @Test
+  void countedSince_nothingWasEverAccepted_isToday() {
+    var noon = Instant.parse("2026-05-20T12:00:00Z");
+    try (var empty = new RedisSpool(keys.settings(RedisDeliveries.Bounds.DEFAULT), () -> noon)) {
+      assertThat(empty.countedSince()).isEqualTo(LocalDate.of(2026, 5, 20));
+    }
+  }
+
+  private void counted(String field) {
+    keys.redis().hset(keys.ledger(), bytes(field), bytes("9"));
   }
 
   @Test

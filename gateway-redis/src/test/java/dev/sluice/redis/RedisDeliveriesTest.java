@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -660,6 +661,21 @@ class RedisDeliveriesTest {
     }
 
     assertThat(alive.unreadable()).isEqualTo(1);
+  }
+
+  @Test
+  void next_clockSetBack_takesOverAllTheSame() throws Exception {
+    var clock = new AtomicReference<>(Instant.now());
+    var alive = new RedisSpool(keys.settings("alive", BOUNDS, IDLE), clock::get);
+    others.add(alive);
+    var consumer = alive.deliveries(0);
+    assertThat(consumer.next(SHORT)).isEmpty(); // has looked for the dead
+    clock.set(clock.get().minus(Duration.ofHours(1)));
+    var batches = LogBatches.some(1, 1);
+    append(batches);
+    readAs("dead", 1);
+
+    assertSame(awaitNext(consumer).batches(), batches);
   }
 
   @Test

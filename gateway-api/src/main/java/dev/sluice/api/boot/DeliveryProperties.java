@@ -38,5 +38,10 @@ record DeliveryProperties(
     Setting.requirePositive("sluice.delivery.longest-pause", longestPause);
     Setting.requirePositive("sluice.delivery.dead-letters", deadLetters);
     Setting.requirePositive("sluice.delivery.max-refused", maxRefused);
+    if (deadLetters < maxRefused) {
+      throw new IllegalArgumentException(
+          "sluice.delivery.dead-letters is %d, must be at least sluice.delivery.max-refused, which is %d: a delivery with more dead letters than there is room for waits for ever"
+              .formatted(deadLetters, maxRefused));
+    }
   }
 }

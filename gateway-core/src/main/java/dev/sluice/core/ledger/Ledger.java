@@ -35,9 +35,17 @@ import org.jspecify.annotations.Nullable;
  * read one after the other too, so a difference counts only as far as a second look finds it as
  * well.
  *
+ * <p>A spool that was upgraded or replaced did not count the logs of the days before. Nothing is
+ * said of the days before {@link Spool#countedSince}; nor of that day itself when the store has
+ * logs of an earlier one, or when it is the first that is looked at, so that nobody knows: then the
+ * spool came later than the logs, and may have come in the middle of the day.
+ *
  * <p>Safe for use by many threads; counting blocks.
  */
 public final class Ledger {
+  /** For clocks that differ, and for what is asked at the end of a day and answered after it. */
+  private static final Duration MARGIN = Duration.ofHours(1);
+
   private final Spool spool;
   private final LogStore store;
   private final InstantSource clock;
@@ -60,9 +68,12 @@ public final class Ledger {
     this.days = retention == null ? window.toDays() : Math.min(window.toDays(), whole(retention));
   }
 
-  /** Days of which every log is still there. A day's first log is a day older than its last. */
+  /**
+   * Days of which every log is still there until the end of today: the first log of the first of
+   * them is then as old as all of them are long.
+   */
   private static long whole(Duration retention) {
-    return retention.toDays() < 2 ? retention.toDays() : retention.toDays() - 1;
+    return Math.max(0, retention.minus(MARGIN).toDays());
   }
 
   /**
@@ -76,7 +87,7 @@ public final class Ledger {
   public record Entry(@Nullable Tally spool, @Nullable Long stored, @Nullable Long imbalance) {}
 
   /**
-   * @param from the first day that was looked at
+   * @param from the first day of which something can be said; after today when there is none yet
    * @param days those that have any logs
    * @param total of all of them; its imbalance is the sum of the days' without their signs, so that
    *     what is missing here does not make up for what is too much there
@@ -87,10 +98,11 @@ public final class Ledger {
 
   /** Asks the spool and the store, several times when they seem not to agree. */
   public Account count() {
-    var from = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate().minusDays(days - 1);
+    var today = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
+    var from = today.minusDays(Math.max(0, days - 1));
     var away = new LinkedHashMap<String, String>();
     if (days < 1) {
-      away.put("ledger", "logs are kept for less than a day");
+      away.put("ledger", "logs are not kept long enough for a day to be whole");
       return account(from, null, null, Map.of(), away);
     }
     var before = ask("spool", () -> spool.tally(from), away);
@@ -99,21 +111,36 @@ public final class Ledger {
       return account(from, before, stored, Map.of(), away);
     }
     var after = ask("spool", () -> spool.tally(from), away);
-    if (after == null) {
+    var since = ask("spool", spool::countedSince, away);
+    if (after == null || since == null) {
       return account(from, before, stored, Map.of(), away);
     }
+    var first = first(from, since, stored);
+    before = before.tailMap(first);
+    stored = stored.tailMap(first);
+    after = after.tailMap(first);
     var imbalance = imbalance(before, stored, after);
     if (!imbalance.isEmpty()) {
-      var storedAgain = ask("store", () -> store.stored(from), away);
-      var afterAgain = ask("spool", () -> spool.tally(from), away);
+      var storedAgain = ask("store", () -> store.stored(first), away);
+      var afterAgain = ask("spool", () -> spool.tally(first), away);
       if (storedAgain == null || afterAgain == null) {
-        return account(from, after, stored, Map.of(), away);
+        return account(first, after, stored, Map.of(), away);
       }
       imbalance = lasting(imbalance, imbalance(after, storedAgain, afterAgain));
       stored = storedAgain;
       after = afterAgain;
     }
-    return account(from, after, stored, imbalance, away);
+    return account(first, after, stored, imbalance, away);
+  }
+
+  /** The first day of which both sides know everything. */
+  private static LocalDate first(
+      LocalDate from, LocalDate since, SortedMap<LocalDate, Long> stored) {
+    if (since.isBefore(from)) {
+      return from;
+    }
+    boolean late = since.equals(from) || !stored.headMap(since).isEmpty();
+    return late ? since.plusDays(1) : since;
   }
 
   private static <T> @Nullable T ask(String whom, Supplier<T> question, Map<String, String> away) {

@@ -48,6 +48,17 @@ public interface Spool {
    */
   SortedMap<LocalDate, Tally> tally(LocalDate from);
 
+  /**
+   * The first day from whose beginning on every acceptance is counted by day, as far as the spool
+   * knows; a day still to come when it has counted but a part of today. It is later than the first
+   * logs where an older release did not count by day, or the spool was replaced. Blocking.
+   *
+   * @throws RuntimeException when the spool is out of reach
+   */
+  default LocalDate countedSince() {
+    return LocalDate.EPOCH;
+  }
+
   /** All days together; blocking. */
   default Tally tally() {
     return tally(LocalDate.EPOCH).values().stream().reduce(Tally.NONE, Tally::plus);

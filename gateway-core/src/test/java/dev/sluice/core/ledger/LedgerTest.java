@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class LedgerTest {
   private static final LocalDate TODAY = LocalDate.of(2026, 8, 24);
@@ -150,9 +151,61 @@ class LedgerTest {
     assertThat(account.total().imbalance()).isNull();
   }
 
+  @Test
+  void count_daysBeforeTheSpoolCounted_areLeftOut() {
+    figures.since = YESTERDAY;
+    figures.stored(TODAY.minusDays(3), 500);
+    figures.stored(YESTERDAY, 300);
+    figures.spool(YESTERDAY, 100, 0, 0, 0); // came in the middle of that day
+    figures.spool(TODAY, 50, 0, 0, 0);
+    figures.stored(TODAY, 49);
+
+    var account = ledger.count();
+
+    assertThat(account.from()).isEqualTo(TODAY);
+    assertThat(account.days()).containsOnlyKeys(TODAY);
+    assertThat(account.total()).isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0), 49L, 1L));
+  }
+
+  @Test
+  void count_firstDayOfAll_isCounted() {
+    figures.since = YESTERDAY;
+    figures.spool(YESTERDAY, 100, 0, 0, 0);
+    figures.stored(YESTERDAY, 101);
+
+    assertThat(ledger.count().days())
+        .extractingByKey(YESTERDAY)
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 0, 0), 101L, -1L));
+  }
+
+  /** The rows that would tell that the spool came late may lie before the window. */
+  @Test
+  void count_spoolCountsSinceTheFirstDayOfTheWindow_leavesThatOut() {
+    figures.since = TODAY.minusDays(6);
+    figures.stored(TODAY.minusDays(6), 10);
+
+    var account = ledger.count();
+
+    assertThat(account.from()).isEqualTo(TODAY.minusDays(5));
+    assertThat(account.total().imbalance()).isZero();
+  }
+
+  @Test
+  void count_spoolReplacedToday_saysNothingYet() {
+    figures.since = TODAY;
+    figures.stored(YESTERDAY, 10);
+    figures.stored(TODAY, 10);
+
+    var account = ledger.count();
+
+    assertThat(account.days()).isEmpty();
+    assertThat(account.total().imbalance()).isZero();
+    assertThat(account.away()).isEmpty();
+  }
+
   /** Rows expire a retention after their receipt; a day must be whole to be counted. */
   @ParameterizedTest
-  @CsvSource({"7, , 6", "7, 30, 6", "7, 7, 5", "7, 3, 1", "7, 1, 0", "1, , 0"})
+  @CsvSource({"7, , 6", "7, 30, 6", "7, 7, 5", "7, 8, 6", "7, 3, 1", "7, 2, 0", "1, , 0"})
   void count_retention_shortensTheWindow(long window, @Nullable Long retention, long back) {
     var kept = retention == null ? null : Duration.ofDays(retention);
 
@@ -161,9 +214,13 @@ class LedgerTest {
     assertThat(figures.asked).isEqualTo(TODAY.minusDays(back));
   }
 
-  @Test
-  void count_logsAreKeptForHours_saysThatNothingIsKnown() {
-    var account = ledger(WEEK, Duration.ofHours(5)).count();
+  /** At the end of today the first log of today is a day old. */
+  @ParameterizedTest
+  @ValueSource(strings = {"PT30M", "PT5H", "P1D"})
+  void count_logsAreNotKeptForAWholeDay_saysThatNothingIsKnown(Duration retention) {
+    var account = ledger(WEEK, retention).count();
+
+    assertThat(account.from()).isEqualTo(TODAY);
 
     assertThat(account.total().imbalance()).isNull();
     assertThat(account.away()).containsKey("ledger");
@@ -178,6 +235,7 @@ class LedgerTest {
     private boolean spoolAway;
     private boolean storeAway;
     private LocalDate asked = LocalDate.EPOCH;
+    private LocalDate since = LocalDate.EPOCH;
 
     void spool(LocalDate day, long accepted, long inFlight, long deadLettered, long purged) {
       tallies.put(day, new Tally(accepted, inFlight, deadLettered, purged));
@@ -202,6 +260,11 @@ class LedgerTest {
       spoolAsked = true;
       asked = from;
       return new TreeMap<>(tallies.tailMap(from));
+    }
+
+    @Override
+    public LocalDate countedSince() {
+      return since;
     }
 
     @Override

@@ -1,0 +1,31 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.springframework.util.unit.DataSize;
+
+class DeliveryPropertiesTest {
+
+  @Test
+  void new_roomForFewerLettersThanADeliveryMayHave_isRefusedAndNamesBothKeys() {
+    assertThatThrownBy(() -> settings(999, 1_000))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("sluice.delivery.dead-letters is 999")
+        .hasMessageContaining("sluice.delivery.max-refused, which is 1000");
+    assertThat(settings(1_000, 1_000).deadLetters()).isEqualTo(1_000);
+  }
+
+  private static DeliveryProperties settings(int deadLetters, int maxRefused) {
+    return new DeliveryProperties(
+        1,
+        DataSize.ofMegabytes(1),
+        Duration.ofSeconds(1),
+        Duration.ofSeconds(1),
+        Duration.ofSeconds(1),
+        deadLetters,
+        maxRefused);
+  }
+}
