@@ -33,7 +33,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
@@ -241,7 +240,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private final Connection questions;
 
   private final RedisIdempotencyKeys keys;
-  private final AtomicInteger turn = new AtomicInteger();
 
   /** The last append was; between two of them Redis looks as if there were room for one. */
   private volatile boolean refusedForMemory;
@@ -283,7 +281,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch) {
-    var shard = shards.get(Math.floorMod(turn.getAndIncrement(), shards.size()));
+    // by its id and not in turns: whoever appends the batch again must come to the same shard
+    var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
     return append(shard, batch, List.of());
   }
 
@@ -449,7 +448,13 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
             settings.commandTimeout(),
             redis ->
                 Script.FATE.run(
-                    redis, new byte[][] {shard.stream(), shard.dead()}, entry, first, last, from))
+                    redis,
+                    new byte[][] {shard.stream(), shard.dead()},
+                    entry,
+                    first,
+                    last,
+                    from,
+                    settings.group().getBytes(UTF_8)))
         .thenCompose(
             reply -> {
               long state = (Long) reply.get(0);

@@ -79,17 +79,20 @@ final class Confirmations {
   }
 
   private void askAll() {
-    int questions = Math.min(QUESTIONS, size.get());
-    for (var one = waiting.poll(); one != null; one = waiting.poll()) {
-      if (!one.deadLetters().isDone()) {
-        ask(one);
-        if (--questions <= 0) {
-          break;
+    try {
+      int questions = Math.min(QUESTIONS, size.get());
+      for (var one = waiting.poll(); one != null; one = waiting.poll()) {
+        if (!one.deadLetters().isDone()) {
+          ask(one);
+          if (--questions <= 0) {
+            break;
+          }
         }
       }
+    } finally { // also when memory runs out: the others wait
+      beating.set(false);
+      beat();
     }
-    beating.set(false);
-    beat();
   }
 
   private void ask(Waiting one) {

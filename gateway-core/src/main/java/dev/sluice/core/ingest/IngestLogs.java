@@ -199,15 +199,17 @@ public final class IngestLogs {
           landed.thenCompose(where -> outcome(request, verdict, part, where)),
           landed.thenAccept(_ -> {}));
     }
+    int records = part.records(); // not the part, whose bytes are in the entry already
+    long received = part.receivedNanos();
     return new InHand(
         CompletableFuture.completedFuture(verdict),
         landed.thenAccept(
             where -> {
               if (where.appended() instanceof Appended.Accepted) {
-                accepted(request, part);
+                accepted(request, records, received);
               } else { // only at our end
-                lost.add(part.records());
-                meter.lost(request.entrance(), part.records());
+                lost.add(records);
+                meter.lost(request.entrance(), records);
               }
             }));
   }
@@ -271,7 +273,7 @@ public final class IngestLogs {
       Request request, Ingested.Accepted verdict, Part part, Landed where) {
     return switch (where.appended()) {
       case Appended.Accepted(var receipt) -> {
-        accepted(request, part);
+        accepted(request, part.records(), part.receivedNanos());
         yield request.level() == AckLevel.STORED
             ? confirmations
                 .await(receipt, where.first(), part.records())
@@ -295,9 +297,9 @@ public final class IngestLogs {
         : verdict.only(AckLevel.DURABLE);
   }
 
-  private void accepted(Request request, Part part) {
-    var took = Duration.ofNanos(nanos(clock.instant()) - part.receivedNanos());
-    meter.accepted(request.entrance(), part.records(), took);
+  private void accepted(Request request, int records, long receivedNanos) {
+    var took = Duration.ofNanos(nanos(clock.instant()) - receivedNanos);
+    meter.accepted(request.entrance(), records, took);
   }
 
   private Ingested turnedAway(Request request, Part part, Duration retryAfter, String reason) {
