@@ -262,11 +262,11 @@ class Wiring {
    */
   @Bean
   ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(
-      MemoryBudget budget, IngestProperties properties, InstantSource clock, Timer timer) {
+      MemoryBudget budget, IngestProperties properties, Timer timer) {
     return server ->
         server
             .addStreamTracerFactory(
-                new InboundMemory(budget, properties.bodyWithin(), clock, timer))
+                new InboundMemory(budget, properties.bodyWithin(), System::nanoTime, timer))
             .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW);
   }
