@@ -177,6 +177,11 @@ class Wiring {
   }
 
   @Bean
+  ShutdownBudget shutdownBudget(SluiceProperties sluice) {
+    return new ShutdownBudget(sluice.shutdownBudget());
+  }
+
+  @Bean
   @Conditional(IngestRole.class)
   Admission admission(
       RedisSpool spool,
@@ -212,8 +217,8 @@ class Wiring {
 
   @Bean
   @Conditional(IngestRole.class)
-  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, SluiceProperties sluice) {
-    return new IngestLifecycle(ingest, admission, sluice.shutdownBudget());
+  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, ShutdownBudget budget) {
+    return new IngestLifecycle(ingest, admission, budget);
   }
 
   @Bean
@@ -319,12 +324,11 @@ class Wiring {
       RedisSpool spool,
       ClickHouseLogStore store,
       MicrometerMeters meters,
-      SluiceProperties sluice,
+      ShutdownBudget budget,
       RedisProperties redis,
       DeliveryProperties delivery,
       InstantSource clock) {
-    return new DeliveryLifecycle(
-        spool, store, meters, clock, redis.shards(), delivery, sluice.shutdownBudget());
+    return new DeliveryLifecycle(spool, store, meters, clock, redis.shards(), delivery, budget);
   }
 
   @Bean
