@@ -2,6 +2,10 @@ package dev.sluice.api.boot;
 
 import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
+import java.time.Duration;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.springframework.context.SmartLifecycle;
 
 /**
@@ -12,6 +16,9 @@ final class IngestLifecycle implements SmartLifecycle {
 
   /** Between delivery's and the web servers'. */
   private static final int PHASE = 1;
+
+  /** Longer than the spool takes to say that it is out of reach. */
+  private static final Duration FIRST_ANSWER = Duration.ofSeconds(2);
 
   private final IngestLogs ingest;
   private final Admission admission;
@@ -24,9 +31,18 @@ final class IngestLifecycle implements SmartLifecycle {
     this.budget = budget;
   }
 
+  /** Waits for the spool's first word, else the first to come would be turned away without need. */
   @Override
   public void start() {
-    admission.start();
+    try {
+      admission.start().toCompletableFuture().get(FIRST_ANSWER.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (TimeoutException _) {
+      // durable logs are turned away until it says something
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e); // it does not fail
+    }
     running = true;
   }
 
