@@ -61,14 +61,20 @@ class ClientsIT {
 
     assertThat(examples.keySet())
         .containsExactlyInAnyOrder(
-            "curl", "curl-read", "LogbackExample", "GrpcExample", "python", "telemetrygen")
+            "curl",
+            "curl-read",
+            "curl-once",
+            "LogbackExample",
+            "GrpcExample",
+            "python",
+            "telemetrygen")
         .hasSize((int) blocks.results().count());
   }
 
   @TestFactory
   Stream<DynamicTest> examples_run_theirLogsAreStored() {
     boolean tools = System.getProperty("sluice.clients") != null;
-    return Stream.of("curl", "LogbackExample", "GrpcExample", "python", "telemetrygen")
+    return Stream.of("curl", "curl-once", "LogbackExample", "GrpcExample", "python", "telemetrygen")
         .filter(name -> tools || !NEED_TOOLS.contains(name))
         .map(name -> DynamicTest.dynamicTest(name, () -> check(name)));
   }
@@ -82,6 +88,7 @@ class ClientsIT {
                 "a line", "another", "from OTLP", "from curl", "{\"what\":\"any value\"}");
         assertThat(run("curl-read")).contains("any value", "from curl", "a line", "\"total\":5");
       }
+      case "curl-once" -> assertThat(bodies("curl-once-example", 1)).containsExactly("paid");
       case "LogbackExample" -> {
         var rows = gateway.awaitStored("logback-example", 2);
         assertThat(rows.stream().map(row -> row.get("SeverityText").asString()))

@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * The way in around a spool of the test's own, without Spring. The spool's condition is not watched
- * unless the test starts the admission, and keys are never known.
+ * The way in around a spool of the test's own, without Spring. The spool is asked for its condition
+ * at once, again only when the test starts the admission, and keys are never known.
  *
  * @param budget what all requests together may hold
  * @param admission has no bound of its own
@@ -33,6 +33,7 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
       IngestMeter meter) {
     var clock = InstantSource.system();
     var admission = new Admission(spool, budget, 0, clock, (_, _) -> {}, () -> 0);
+    var _ = admission.start();
     var ingest =
         new IngestLogs(
             spool,

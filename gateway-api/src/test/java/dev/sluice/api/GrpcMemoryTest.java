@@ -75,7 +75,8 @@ class GrpcMemoryTest {
           new MicrometerMeters(new SimpleMeterRegistry()));
   private final ReaderOf reader = new ReaderOf(new Page(List.of(), null));
   private final HandTimer time = new HandTimer();
-  private final InboundMemory inbound = new InboundMemory(budget, MESSAGE_WITHIN, time, time);
+  private final InboundMemory inbound =
+      new InboundMemory(budget, MESSAGE_WITHIN, time::nanoTime, time);
   private Server server;
   private ManagedChannel channel;
 

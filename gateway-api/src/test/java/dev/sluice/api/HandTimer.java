@@ -2,40 +2,30 @@ package dev.sluice.api;
 
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.PriorityQueue;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A clock that stands still until the test moves it, and the timer that goes by it. */
-final class HandTimer implements Timer, InstantSource {
-  private record Task(Instant due, Runnable run) {}
+/** Time that stands still until the test moves it, and the timer that goes by it. */
+final class HandTimer implements Timer {
+  private record Task(long due, Runnable run) {}
 
-  private final PriorityQueue<Task> tasks = new PriorityQueue<>(Comparator.comparing(Task::due));
-  private Instant now = Instant.parse("2026-08-24T10:00:00.000000001Z");
-  private boolean broken;
+  private final List<Task> tasks = new ArrayList<>();
+  private long now = Long.MAX_VALUE - 1; // a moment before the overflow that there may be
 
-  void breakDown() {
-    broken = true;
-  }
-
-  @Override
-  public synchronized Instant instant() {
+  synchronized long nanoTime() {
     return now;
   }
 
   @Override
   public synchronized void after(Duration delay, Runnable task) {
-    if (broken) {
-      throw new IllegalStateException("shutting down");
-    }
-    tasks.add(new Task(now.plus(delay), task));
+    tasks.add(new Task(now + delay.toNanos(), task));
   }
 
   void advance(Duration by) {
     synchronized (this) {
-      now = now.plus(by);
+      now += by.toNanos();
     }
     for (var task = due(); task != null; task = due()) {
       task.run().run();
@@ -43,7 +33,11 @@ final class HandTimer implements Timer, InstantSource {
   }
 
   private synchronized @Nullable Task due() {
-    var next = tasks.peek();
-    return next == null || next.due().isAfter(now) ? null : tasks.poll();
+    var next =
+        tasks.stream()
+            .filter(task -> task.due() - now <= 0)
+            .min(Comparator.comparingLong(task -> task.due() - now));
+    next.ifPresent(tasks::remove);
+    return next.orElse(null);
   }
 }

@@ -5,6 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
+import com.google.rpc.RetryInfo;
+import dev.sluice.core.ingest.Asked;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyKeys.Claim;
+import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import io.grpc.ManagedChannel;
@@ -12,12 +17,14 @@ import io.grpc.ManagedChannelBuilder;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -36,6 +43,7 @@ class IdempotencyIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
   private final Gateway gateway = Gateway.shared();
+  private final IdempotencyKeys keys = gateway.bean(IdempotencyKeys.class);
   private final String key = UUID.randomUUID().toString();
   private final ManagedChannel channel =
       ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
@@ -159,6 +167,59 @@ class IdempotencyIT {
 
     assertThat(statuses).hasSize(8).containsOnly(202);
     gateway.awaitStored(service, 1);
+  }
+
+  @Test
+  void http_theSameIsUnderWay_is409AndNotStoredByIt() {
+    var service = Gateway.service("key-under-way");
+    var log = log(service, "b");
+    var first = claim("http-json", log.getBytes(UTF_8));
+
+    var second = post(log, KEY, key);
+
+    assertThat(second.statusCode()).isEqualTo(409);
+    assertThat(second.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(second).get("type").asString()).isEqualTo("/api/problems/under-way");
+    keys.release(first).toCompletableFuture().join();
+    var third = post(log, KEY, key);
+    assertThat(third.statusCode()).isEqualTo(202);
+    assertThat(third.headers().firstValue(REPLAYED)).isEmpty();
+    gateway.awaitStored(service, 1);
+  }
+
+  @Test
+  void otlp_theSameIsUnderWay_is409WithRetryAfter() {
+    var entrance = Entrances.http(gateway, Gateway.service("key-under-way"), "b").get("otlp json");
+    claim("otlp-http-json", entrance.body());
+
+    var second = entrance.post(gateway, KEY, key);
+
+    assertThat(second.statusCode()).isEqualTo(409);
+    assertThat(second.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
+    assertThat(Gateway.json(second).get("code").asInt()).isEqualTo(10);
+  }
+
+  @Test
+  void grpc_theSameIsUnderWay_isAborted() throws Exception {
+    var service = Gateway.service("key-under-way");
+    claim("otlp-grpc", Otlp.request(service, "b").toByteArray());
+    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key);
+
+    var second =
+        catchThrowableOfType(
+            StatusRuntimeException.class, Entrances.grpc(asking, service, "b").get(1)::run);
+
+    assertThat(second.getStatus().getCode()).isEqualTo(Status.Code.ABORTED);
+    var again = StatusProto.fromThrowable(second).getDetails(0).unpack(RetryInfo.class);
+    assertThat(again.getRetryDelay().getSeconds()).isPositive();
+  }
+
+  /** As a request does that came by this entrance a moment ago and has not landed yet. */
+  private Claim claim(String entrance, byte[] body) {
+    var request = Objects.requireNonNull(Asked.of(null, key).at(entrance, body).key());
+    var claimed = keys.claim(request).toCompletableFuture().join();
+    assertThat(claimed).isInstanceOf(Claimed.Mine.class);
+    return ((Claimed.Mine) claimed).claim();
   }
 
   @Test

@@ -39,6 +39,8 @@ import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.http.server.reactive.ReactorHttpHandlerAdapter;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import reactor.netty.DisposableServer;
@@ -175,9 +177,13 @@ class SlowSpoolTest {
   }
 
   private String rawPost(String headers, String body) throws IOException {
+    return rawPost("/api/v1/logs", headers, body);
+  }
+
+  private String rawPost(String path, String headers, String body) throws IOException {
     try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
       socket.setSoTimeout(20_000);
-      var post = "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\n" + headers + "\r\n" + body;
+      var post = "POST " + path + " HTTP/1.1\r\nHost: gateway\r\n" + headers + "\r\n" + body;
       socket.getOutputStream().write(post.getBytes(UTF_8));
       return new String(socket.getInputStream().readAllBytes(), UTF_8); // until we are shut out
     }
@@ -197,6 +203,25 @@ class SlowSpoolTest {
         .containsIgnoringCase("connection: close");
     assertThat(budget.used()).isZero();
     assertThat(spool.asked).isFalse();
+  }
+
+  /** Clients of OTLP would not send it again after 408. */
+  @ParameterizedTest
+  @ValueSource(strings = {"application/json", "application/x-protobuf"})
+  void otlp_restOfTheBodyDoesNotCome_is503WithATimeAndTheConnectionIsEnded(String type)
+      throws IOException {
+    http.disposeNow();
+    serve(Duration.ofMillis(50));
+
+    var answer =
+        rawPost("/v1/logs", "Content-Type: " + type + "\r\nContent-Length: 60000000\r\n", "{");
+
+    assertThat(answer)
+        .startsWith("HTTP/1.1 503 ")
+        .contains("did not come within 50 ms")
+        .containsIgnoringCase("retry-after: 1")
+        .containsIgnoringCase("connection: close");
+    assertThat(budget.used()).isZero();
   }
 
   @Test

@@ -15,15 +15,13 @@ import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.event.ContextClosedEvent;
 
 /**
  * Starts the delivery workers before the doors open and ends them after the doors are shut, so that
  * what was accepted last is delivered too, as far as the shutdown budget reaches.
  */
-final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class DeliveryLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(DeliveryLifecycle.class);
 
   /** Below the web servers' phases: started before them, stopped after them. */
@@ -37,10 +35,9 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
   private final InstantSource clock;
   private final int shards;
   private final DeliveryProperties settings;
-  private final Duration budget;
+  private final ShutdownBudget budget;
   private volatile List<DeliveryWorker> workers = List.of();
   private volatile List<RedisDeliveries> deliveries = List.of();
-  private volatile long deadline = Long.MAX_VALUE;
 
   DeliveryLifecycle(
       RedisSpool spool,
@@ -49,7 +46,7 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
       InstantSource clock,
       int shards,
       DeliveryProperties settings,
-      Duration budget) {
+      ShutdownBudget budget) {
     this.spool = spool;
     this.store = store;
     this.meter = meter;
@@ -120,14 +117,6 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
     return deliveries.stream().mapToInt(RedisDeliveries::unreadable).sum();
   }
 
-  /** The budget counts from the moment the end was asked for, whatever the doors need of it. */
-  @Override
-  public void onApplicationEvent(ContextClosedEvent event) {
-    if (deadline == Long.MAX_VALUE) {
-      deadline = System.nanoTime() + budget.toNanos();
-    }
-  }
-
   @Override
   public void stop() {
     var ending = workers;
@@ -135,16 +124,10 @@ final class DeliveryLifecycle implements SmartLifecycle, ApplicationListener<Con
     ending.forEach(DeliveryWorker::drain);
     boolean all = true;
     for (var worker : ending) {
-      all &= worker.end(remaining());
+      all &= worker.end(budget.remaining());
       worker.close();
     }
     LOG.info(all ? "delivery ended" : "delivery ended with the shutdown budget");
-  }
-
-  private Duration remaining() {
-    return deadline == Long.MAX_VALUE
-        ? budget
-        : Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
   }
 
   @Override

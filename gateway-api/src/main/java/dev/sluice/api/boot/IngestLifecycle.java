@@ -3,56 +3,54 @@ package dev.sluice.api.boot;
 import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
 import java.time.Duration;
-import org.springframework.context.ApplicationListener;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.springframework.context.SmartLifecycle;
-import org.springframework.context.event.ContextClosedEvent;
 
 /**
  * Watches the spool before the doors open; and after they are shut, while delivery still goes on,
  * gives what was accepted and is only in memory its last chance to reach the spool.
  */
-final class IngestLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class IngestLifecycle implements SmartLifecycle {
 
   /** Between delivery's and the web servers'. */
   private static final int PHASE = 1;
 
+  /** Longer than the spool takes to say that it is out of reach. */
+  private static final Duration FIRST_ANSWER = Duration.ofSeconds(2);
+
   private final IngestLogs ingest;
   private final Admission admission;
-  private final Duration budget;
+  private final ShutdownBudget budget;
   private volatile boolean running;
-  private volatile long deadline = Long.MAX_VALUE;
 
-  IngestLifecycle(IngestLogs ingest, Admission admission, Duration budget) {
+  IngestLifecycle(IngestLogs ingest, Admission admission, ShutdownBudget budget) {
     this.ingest = ingest;
     this.admission = admission;
     this.budget = budget;
   }
 
+  /** Waits for the spool's first word, else the first to come would be turned away without need. */
   @Override
   public void start() {
-    admission.start();
-    running = true;
-  }
-
-  /** The budget counts from the moment the end was asked for, whatever the doors need of it. */
-  @Override
-  public void onApplicationEvent(ContextClosedEvent event) {
-    if (deadline == Long.MAX_VALUE) {
-      deadline = System.nanoTime() + budget.toNanos();
+    try {
+      admission.start().toCompletableFuture().get(FIRST_ANSWER.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (TimeoutException _) {
+      // durable logs are turned away until it says something
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e); // it does not fail
     }
+    running = true;
   }
 
   @Override
   public void stop() {
     running = false;
     admission.stop();
-    var _ = ingest.close(remaining().dividedBy(2)); // the other half is delivery's
-  }
-
-  private Duration remaining() {
-    return deadline == Long.MAX_VALUE
-        ? budget
-        : Duration.ofNanos(Math.max(0, deadline - System.nanoTime()));
+    var _ = ingest.close(budget.remaining().dividedBy(2)); // the other half is delivery's
   }
 
   @Override

@@ -177,6 +177,11 @@ class Wiring {
   }
 
   @Bean
+  ShutdownBudget shutdownBudget(SluiceProperties sluice) {
+    return new ShutdownBudget(sluice.shutdownBudget());
+  }
+
+  @Bean
   @Conditional(IngestRole.class)
   Admission admission(
       RedisSpool spool,
@@ -212,8 +217,8 @@ class Wiring {
 
   @Bean
   @Conditional(IngestRole.class)
-  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, SluiceProperties sluice) {
-    return new IngestLifecycle(ingest, admission, sluice.shutdownBudget());
+  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, ShutdownBudget budget) {
+    return new IngestLifecycle(ingest, admission, budget);
   }
 
   @Bean
@@ -262,11 +267,11 @@ class Wiring {
    */
   @Bean
   ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(
-      MemoryBudget budget, IngestProperties properties, InstantSource clock, Timer timer) {
+      MemoryBudget budget, IngestProperties properties, Timer timer) {
     return server ->
         server
             .addStreamTracerFactory(
-                new InboundMemory(budget, properties.bodyWithin(), clock, timer))
+                new InboundMemory(budget, properties.bodyWithin(), System::nanoTime, timer))
             .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW);
   }
@@ -319,12 +324,11 @@ class Wiring {
       RedisSpool spool,
       ClickHouseLogStore store,
       MicrometerMeters meters,
-      SluiceProperties sluice,
+      ShutdownBudget budget,
       RedisProperties redis,
       DeliveryProperties delivery,
       InstantSource clock) {
-    return new DeliveryLifecycle(
-        spool, store, meters, clock, redis.shards(), delivery, sluice.shutdownBudget());
+    return new DeliveryLifecycle(spool, store, meters, clock, redis.shards(), delivery, budget);
   }
 
   @Bean

@@ -9,12 +9,11 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.Serial;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,19 +38,20 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
 
   private final MemoryBudget budget;
   private final Duration messageWithin;
-  private final InstantSource clock;
+  private final LongSupplier nanoTime;
   private final Timer timer;
   private final Set<Held> unfinished = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean beating = new AtomicBoolean();
 
   /**
    * @param messageWithin how long a message may take to come, from its first byte to its last
+   * @param nanoTime as {@link System#nanoTime}, whose differences nobody who sets a clock changes
    */
   public InboundMemory(
-      MemoryBudget budget, Duration messageWithin, InstantSource clock, Timer timer) {
+      MemoryBudget budget, Duration messageWithin, LongSupplier nanoTime, Timer timer) {
     this.budget = budget;
     this.messageWithin = messageWithin;
-    this.clock = clock;
+    this.nanoTime = nanoTime;
     this.timer = timer;
   }
 
@@ -73,9 +73,9 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
   }
 
   private void look() {
-    var latest = clock.instant().minus(messageWithin);
+    long now = nanoTime.getAsLong();
     for (var held : unfinished) {
-      held.endIfBegunBefore(latest);
+      held.endIfTooSlow(now);
     }
     beating.set(false);
     beat();
@@ -114,7 +114,7 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
    */
   private final class Held extends ServerStreamTracer {
     private long arriving;
-    private volatile Instant begun = Instant.MAX;
+    private volatile @Nullable Long begun;
     private volatile @Nullable Runnable stalled;
     private final AtomicLong complete = new AtomicLong();
     private volatile boolean closed;
@@ -131,23 +131,24 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
         throw new OverBudget();
       }
       if (arriving == 0 && bytes > 0) {
-        begun = clock.instant();
+        begun = nanoTime.getAsLong();
         unfinished.add(this);
         beat();
       }
       arriving += bytes;
     }
 
-    private void endIfBegunBefore(Instant latest) {
+    private void endIfTooSlow(long now) {
+      var since = begun;
       var end = stalled;
-      if (begun.isBefore(latest) && end != null) {
+      if (since != null && now - since > messageWithin.toNanos() && end != null) {
         finished();
         end.run();
       }
     }
 
     private void finished() {
-      begun = Instant.MAX;
+      begun = null;
       unfinished.remove(this);
     }
 

@@ -57,6 +57,11 @@ final class RequestRefused extends RuntimeException {
         ProblemType.TOO_SLOW, "the body did not come within " + within.toMillis() + " ms", null);
   }
 
+  /** The same in the words of a protocol whose clients come again only when 503 says so. */
+  RequestRefused retryable(Duration retryAfter) {
+    return new RequestRefused(ProblemType.NOT_SAFE, detail(), retryAfter);
+  }
+
   static RequestRefused underWay(Duration retryAfter) {
     return new RequestRefused(ProblemType.UNDER_WAY, Ingested.UnderWay.REASON, retryAfter);
   }

@@ -94,13 +94,14 @@ public final class DeadLettersEndpoint {
       int bytes,
       @JsonRawValue String log) {}
 
-  /**
-   * @param reasons why not; empty when it was done
-   */
-  public record Done(String id, List<Reason> reasons) {}
+  /** The letter of this id is no more: it was put back or thrown away. */
+  public record Done(String id) {}
+
+  /** Nothing was done, and why. */
+  public record Refused(List<Reason> reasons) {}
 
   /**
-   * @param field what is wrong in the record, or in the question
+   * @param field what is wrong in the record or in the question; {@code spool} when it is neither
    */
   public record Reason(String field, String reason) {}
 
@@ -112,12 +113,17 @@ public final class DeadLettersEndpoint {
   public Mono<WebEndpointResponse<Object>> list(@Nullable String after, @Nullable Integer limit) {
     int most = limit == null ? PAGE : limit;
     if (most < 1 || most > MAX_PAGE) {
-      return Mono.just(bad("", new Reason("limit", "is " + most + ", from 1 to " + MAX_PAGE)));
+      return Mono.just(bad(new Reason("limit", "is " + most + ", from 1 to " + MAX_PAGE)));
     }
     return answer(
         () -> {
           var room = deadLetters.room();
-          var page = deadLetters.list(after, most);
+          List<Kept> page;
+          try {
+            page = deadLetters.list(after, most);
+          } catch (IllegalArgumentException _) { // else a mistake would look like an outage
+            return bad(new Reason("after", "is not the id of a dead letter"));
+          }
           return ok(
               new Page(
                   room.letters(),
@@ -130,7 +136,11 @@ public final class DeadLettersEndpoint {
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> show(@Selector String id) {
     return answer(
-        () -> deadLetters.find(id).map(kept -> ok(whole(kept))).orElseGet(() -> unknown(id)));
+        () ->
+            deadLetters
+                .find(id)
+                .map(kept -> ok(whole(kept)))
+                .orElseGet(DeadLettersEndpoint::unknown));
   }
 
   /**
@@ -144,24 +154,24 @@ public final class DeadLettersEndpoint {
         () -> {
           var kept = deadLetters.find(id);
           if (kept.isEmpty()) {
-            return unknown(id);
+            return unknown();
           }
           var was = kept.get().letter().log();
           LogBatch again;
           try {
             again = log == null ? again(was, was.expandedBytes(), was.otlp()) : corrected(was, log);
           } catch (Unfit e) {
-            return bad(id, e.reason);
+            return bad(e.reason);
           }
           if (!deadLetters.replay(id, again)) {
-            return unknown(id);
+            return unknown();
           }
           LOG.info(
               "dead letter {} was put back{}: log {}",
               id,
               log == null ? "" : " corrected",
               was.firstId().toHex());
-          return ok(new Done(id, List.of()));
+          return ok(new Done(id));
         });
   }
 
@@ -171,13 +181,13 @@ public final class DeadLettersEndpoint {
         () -> {
           var kept = deadLetters.find(id);
           if (kept.isEmpty() || !deadLetters.purge(id)) {
-            return unknown(id);
+            return unknown();
           }
           LOG.info(
               "dead letter {} was thrown away: log {}",
               id,
               kept.get().letter().log().firstId().toHex());
-          return ok(new Done(id, List.of()));
+          return ok(new Done(id));
         });
   }
 
@@ -327,8 +337,8 @@ public final class DeadLettersEndpoint {
                 return question.get();
               } catch (RuntimeException e) {
                 LOG.warn("dead letters are out of reach: {}", e.toString());
-                return status(
-                    new Done("", List.of(new Reason("spool", "is out of reach"))),
+                return refused(
+                    new Reason("spool", "is out of reach"),
                     WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
               }
             })
@@ -339,14 +349,17 @@ public final class DeadLettersEndpoint {
     return status(body, WebEndpointResponse.STATUS_OK);
   }
 
-  private static WebEndpointResponse<Object> bad(String id, Reason reason) {
-    return status(new Done(id, List.of(reason)), WebEndpointResponse.STATUS_BAD_REQUEST);
+  private static WebEndpointResponse<Object> bad(Reason reason) {
+    return refused(reason, WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  private static WebEndpointResponse<Object> unknown(String id) {
-    return status(
-        new Done(id, List.of(new Reason("id", "there is no such dead letter"))),
-        WebEndpointResponse.STATUS_NOT_FOUND);
+  private static WebEndpointResponse<Object> unknown() {
+    return refused(
+        new Reason("id", "there is no such dead letter"), WebEndpointResponse.STATUS_NOT_FOUND);
+  }
+
+  private static WebEndpointResponse<Object> refused(Reason reason, int status) {
+    return status(new Refused(List.of(reason)), status);
   }
 
   private static WebEndpointResponse<Object> status(Object body, int status) {

@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.api.decode.OtlpJson;
-import dev.sluice.api.ops.DeadLettersEndpoint.Done;
 import dev.sluice.api.ops.DeadLettersEndpoint.Page;
+import dev.sluice.api.ops.DeadLettersEndpoint.Refused;
 import dev.sluice.api.ops.DeadLettersEndpoint.Whole;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.Limits;
@@ -75,6 +75,15 @@ class DeadLettersEndpointTest {
   }
 
   @Test
+  void list_afterThatIsNoId_is400WithTheReason() {
+    assertThat(ask(endpoint.list("none", null)).getStatus()).isEqualTo(400);
+
+    var only = body(Refused.class, endpoint.list("none", null)).reasons().getFirst();
+    assertThat(only.field()).isEqualTo("after");
+    assertThat(only.reason()).isEqualTo("is not the id of a dead letter");
+  }
+
+  @Test
   void show_one_hasTheLogAsOtlpInJson() throws Exception {
     var log = LogBatches.of(1);
     kept.letters.put("a", new DeadLetter(log, "because", AT));
@@ -136,7 +145,7 @@ class DeadLettersEndpointTest {
     kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
 
     assertThat(ask(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
-    var only = body(Done.class, endpoint.replay("a", records(records))).reasons().getFirst();
+    var only = body(Refused.class, endpoint.replay("a", records(records))).reasons().getFirst();
     assertThat(only.field()).isEqualTo(field);
     assertThat(only.reason()).isEqualTo(reason);
     assertThat(kept.letters).containsKey("a");
@@ -204,6 +213,9 @@ class DeadLettersEndpointTest {
     @Override
     public List<DeadLetters.Kept> list(@Nullable String after, int limit) {
       reach();
+      if ("none".equals(after)) {
+        throw new IllegalArgumentException("no id: none");
+      }
       return letters.entrySet().stream()
           .filter(entry -> after == null || entry.getKey().compareTo(after) > 0)
           .limit(limit)

@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  * that is turned away, when it should come again, by the speed at which things drain.
  *
  * <p>It asks the spool once a second, and goes by its last answer: a spool that has just become
- * unavailable says so itself when logs come. Safe for use by many threads; nothing blocks.
+ * unavailable says so itself when logs come. Before the first answer nobody is promised that logs
+ * are durable. Safe for use by many threads; nothing blocks.
  */
 public final class Admission {
   private static final System.Logger LOG = System.getLogger(Admission.class.getName());
@@ -49,6 +50,7 @@ public final class Admission {
   private final AtomicBoolean asking = new AtomicBoolean();
   private final Rate draining = new Rate();
   private final Rate freeing = new Rate();
+  private final CompletableFuture<Void> firstAnswer = new CompletableFuture<>();
   private volatile State last = new State(null, Double.NaN, Double.NaN);
   private volatile boolean ended;
 
@@ -74,9 +76,14 @@ public final class Admission {
     this.random = random;
   }
 
-  /** Begins to ask; once. Before the first answer everything is admitted. */
-  public void start() {
+  /**
+   * Begins to ask; once.
+   *
+   * @return completes with the spool's first answer, which may be that it is away; never fails
+   */
+  public CompletionStage<Void> start() {
     ask();
+    return firstAnswer.minimalCompletionStage();
   }
 
   /** Asks no more. */
@@ -123,6 +130,7 @@ public final class Admission {
                 now.unavailable(), now.notDurable(), before.waiting(), before.settled());
     last = new State(known, draining.perSecond(), freeing.perSecond());
     asking.set(false);
+    firstAnswer.complete(null);
     tell(before == null ? null : before.obstacle(), known.obstacle());
   }
 
@@ -148,8 +156,8 @@ public final class Admission {
   public Ingested.@Nullable Busy refusal(AckLevel level) {
     var state = last;
     var condition = state.spool();
-    if (condition == null) {
-      return null;
+    if (condition == null) { // also a spool that keeps nothing would take them
+      return level == AckLevel.ACCEPTED ? null : new Ingested.Busy(delay(SHORTEST));
     }
     if (maxBacklog > 0 && condition.waiting() > maxBacklog) {
       return new Ingested.Busy(

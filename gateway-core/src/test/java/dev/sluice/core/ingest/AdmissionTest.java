@@ -51,11 +51,29 @@ class AdmissionTest {
   }
 
   @Test
-  void refusal_nothingKnownYet_admits() {
-    spool.condition(new CompletableFuture<>());
+  void refusal_nothingKnownYet_durableShallComeAgainSoon() {
+    var first = new CompletableFuture<Condition>();
+    spool.condition(first);
     var fresh = admission(1, 0);
 
-    assertThat(fresh.refusal(AckLevel.STORED)).isNull();
+    assertThat(seconds(fresh.refusal(AckLevel.DURABLE))).isEqualTo(1.0);
+    assertThat(seconds(fresh.refusal(AckLevel.STORED))).isEqualTo(1.0);
+    assertThat(fresh.refusal(AckLevel.ACCEPTED)).isNull();
+    first.complete(new Condition(null, null, 0, 0));
+    assertThat(fresh.refusal(AckLevel.DURABLE)).isNull();
+  }
+
+  @Test
+  void start_spoolAnswers_isKnownAlsoWhenItIsAway() {
+    var first = new CompletableFuture<Condition>();
+    spool.condition(first);
+    var fresh = new Admission(spool, budget, 0, time, time, () -> 0);
+
+    var known = fresh.start().toCompletableFuture();
+
+    assertThat(known).isNotDone();
+    first.completeExceptionally(new IllegalStateException("broken"));
+    assertThat(known).isCompleted();
   }
 
   @Test

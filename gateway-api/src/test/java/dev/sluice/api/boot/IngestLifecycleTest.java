@@ -1,0 +1,86 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.api.Doors;
+import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.ingest.AckLevel;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Spool;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** When the doors may open. */
+@Timeout(60)
+class IngestLifecycleTest {
+  private final Silent spool = new Silent();
+  private final Doors doors =
+      Doors.of(
+          spool,
+          Limits.DEFAULT,
+          new MemoryBudget(1 << 20),
+          new IngestLogs.Coalescing(1, 1, Duration.ZERO),
+          new MicrometerMeters(new SimpleMeterRegistry()));
+  private final IngestLifecycle lifecycle =
+      new IngestLifecycle(
+          doors.ingest(), doors.admission(), new ShutdownBudget(Duration.ofSeconds(1)));
+
+  @Test
+  void start_spoolAnswers_durableLogsAreTakenFromTheFirstOn() throws InterruptedException {
+    var starting = Thread.ofVirtual().start(lifecycle::start);
+    await().until(() -> starting.getState() == Thread.State.TIMED_WAITING);
+    assertThat(lifecycle.isRunning()).isFalse();
+
+    spool.condition.complete(new Spool.Condition(null, null, 0, 0));
+
+    starting.join();
+    assertThat(lifecycle.isRunning()).isTrue();
+    assertThat(doors.admission().refusal(AckLevel.DURABLE)).isNull();
+  }
+
+  @Test
+  void start_spoolSaysNothing_doesNotKeepTheDoorsShut() {
+    lifecycle.start();
+
+    assertThat(lifecycle.isRunning()).isTrue();
+    assertThat(doors.admission().refusal(AckLevel.DURABLE)).isNotNull();
+    assertThat(doors.admission().refusal(AckLevel.ACCEPTED)).isNull();
+  }
+
+  /** Says how it is when the test lets it, and takes nothing. */
+  private static final class Silent implements Spool {
+    private final CompletableFuture<Condition> condition = new CompletableFuture<>();
+
+    @Override
+    public CompletionStage<Condition> condition() {
+      return condition;
+    }
+
+    @Override
+    public CompletionStage<Appended> append(LogBatch batch) {
+      return new CompletableFuture<>();
+    }
+
+    @Override
+    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new Fate.Waiting());
+    }
+
+    @Override
+    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+      return new TreeMap<>();
+    }
+  }
+}
