@@ -17,6 +17,9 @@ final class IngestLifecycle implements SmartLifecycle {
   /** Between delivery's and the web servers'. */
   private static final int PHASE = 1;
 
+  /** Also when the doors have used up the budget: these logs are nowhere else. */
+  private static final Duration LAST_CHANCE = Duration.ofSeconds(1);
+
   /** Longer than the spool takes to say that it is out of reach. */
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(2);
 
@@ -50,7 +53,8 @@ final class IngestLifecycle implements SmartLifecycle {
   public void stop() {
     running = false;
     admission.stop();
-    var _ = ingest.close(budget.remaining().dividedBy(2)); // the other half is delivery's
+    var half = budget.remaining().dividedBy(2); // the other half is delivery's
+    var _ = ingest.close(half.compareTo(LAST_CHANCE) < 0 ? LAST_CHANCE : half);
   }
 
   @Override

@@ -19,6 +19,9 @@ import org.slf4j.LoggerFactory;
 public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
 
+  /** Counting takes one part in so many of the time. */
+  private static final int SHARE = 20;
+
   private final Ledger ledger;
   private final Timer timer;
   private final Duration interval;
@@ -26,7 +29,8 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private volatile Ledger.@Nullable Entry total;
 
   /**
-   * @param interval between the end of one count and the beginning of the next
+   * @param interval between the end of one count and the beginning of the next, longer where a
+   *     count takes more than a twentieth of it
    */
   public LedgerGauges(Ledger ledger, Timer timer, Duration interval) {
     this.ledger = ledger;
@@ -85,6 +89,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
             .name("ledger")
             .start(
                 () -> {
+                  long began = System.nanoTime();
                   try {
                     var before = total;
                     total = ledger.count().total();
@@ -94,10 +99,16 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                     LOG.warn("the ledger could not be counted", e);
                   } finally {
                     if (!closed) {
-                      timer.after(interval, this::count);
+                      timer.after(pause(System.nanoTime() - began), this::count);
                     }
                   }
                 });
+  }
+
+  /** A count of many rows takes its time, and must not take the store's. */
+  private Duration pause(long tookNanos) {
+    var rest = Duration.ofNanos(tookNanos).multipliedBy(SHARE - 1);
+    return rest.compareTo(interval) > 0 ? rest : interval;
   }
 
   private static void report(Ledger.@Nullable Entry before, Ledger.@Nullable Entry after) {

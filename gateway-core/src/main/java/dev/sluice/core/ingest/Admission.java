@@ -99,13 +99,14 @@ public final class Admission {
       CompletionStage<Condition> condition;
       try {
         condition = spool.condition();
-      } catch (RuntimeException e) {
+      } catch (Throwable e) { // such as no memory: to ask no more would keep the last answer
         condition = CompletableFuture.failedStage(e);
       }
       var _ =
           condition
               .exceptionally(e -> new Condition(String.valueOf(e), null, 0, 0))
-              .thenAccept(this::answered);
+              .thenAccept(this::answered)
+              .whenComplete((_, _) -> asking.set(false));
     }
     try {
       timer.after(INTERVAL, this::ask);
@@ -129,7 +130,6 @@ public final class Admission {
             : new Condition(
                 now.unavailable(), now.notDurable(), before.waiting(), before.settled());
     last = new State(known, draining.perSecond(), freeing.perSecond());
-    asking.set(false);
     firstAnswer.complete(null);
     tell(before == null ? null : before.obstacle(), known.obstacle());
   }
