@@ -44,7 +44,7 @@ final class SpoolFaults {
         .atMost(Duration.ofSeconds(60))
         .until(() -> memory(site, "used_memory") > limit - ROOM / 4);
     proven(round.load().refused() > 0, "no request was refused");
-    proven(site.said(OUT_OF_MEMORY) > 0, "no gateway speaks of memory");
+    site.awaitSaid(OUT_OF_MEMORY, 0);
     if (restart) {
       int status = site.gateway().kill();
       proven(status == GatewayProcess.KILLED, "exit status " + status);
