@@ -10,7 +10,6 @@ import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
 import io.lettuce.core.Range.Boundary;
 import io.lettuce.core.StreamMessage;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -61,7 +60,6 @@ final class RedisDeadLetters implements DeadLetters {
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisDeadLetters.class);
-  private static final long NANOS_OF_DAY = Duration.ofDays(1).toNanos();
 
   /** In one reply: a letter may be a large log. */
   private static final int PAGE = 64;
@@ -92,7 +90,7 @@ final class RedisDeadLetters implements DeadLetters {
   }
 
   private static byte[] day(LogBatch log) {
-    return Long.toString(Math.floorDiv(log.receivedNanos(), NANOS_OF_DAY)).getBytes(US_ASCII);
+    return Long.toString(log.day().toEpochDay()).getBytes(US_ASCII);
   }
 
   /**

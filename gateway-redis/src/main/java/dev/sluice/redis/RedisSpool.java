@@ -106,30 +106,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
       }
     }
 
-    /** Appending as by {@link Appending#DEFAULT}. */
-    public Settings(
-        String url,
-        int shards,
-        String prefix,
-        String group,
-        String instance,
-        RedisDeliveries.Bounds bounds,
-        int deadLetters,
-        Duration claimIdle,
-        Duration commandTimeout) {
-      this(
-          url,
-          shards,
-          prefix,
-          group,
-          instance,
-          bounds,
-          deadLetters,
-          claimIdle,
-          commandTimeout,
-          Appending.DEFAULT);
-    }
-
     /** What holds when nothing else is said: one shard, keys and group {@code sluice}. */
     public static Settings of(String url, String instance) {
       return new Settings(
@@ -141,7 +117,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
           RedisDeliveries.Bounds.DEFAULT,
           100_000,
           Duration.ofMinutes(2),
-          Duration.ofSeconds(5));
+          Duration.ofSeconds(5),
+          Appending.DEFAULT);
     }
 
     private static void requireName(String name, String value) {
@@ -223,7 +200,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private static final byte[] APPENDED = "appended".getBytes(UTF_8);
   private static final byte[] SETTLED = "settled".getBytes(UTF_8);
   private static final byte[] FROM_THE_START = {'-'};
-  private static final long DAY_NANOS = 86_400_000_000_000L;
 
   private static final Duration WHEN_BACK = Duration.ofSeconds(1);
   private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
@@ -296,7 +272,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private CompletionStage<Appended> append(Shard shard, LogBatch batch, List<byte[]> claim) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(RedisIdempotencyKeys.bytes(batch.appendId()));
-    arguments.add(number(Math.floorDiv(batch.receivedNanos(), DAY_NANOS)));
+    arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
     arguments.add(Envelope.encode(batch));
     arguments.add(number(remembered().toMillis()));

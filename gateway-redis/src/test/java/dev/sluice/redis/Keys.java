@@ -35,7 +35,16 @@ final class Keys implements AutoCloseable {
 
   RedisSpool.Settings settings(String instance, RedisDeliveries.Bounds bounds, Duration claimIdle) {
     return new RedisSpool.Settings(
-        url, 1, prefix, "sluice", instance, bounds, 3, claimIdle, COMMAND_TIMEOUT);
+        url,
+        1,
+        prefix,
+        "sluice",
+        instance,
+        bounds,
+        3,
+        claimIdle,
+        COMMAND_TIMEOUT,
+        RedisSpool.Appending.DEFAULT);
   }
 
   RedisSpool spool(RedisSpool.Settings settings) {

@@ -147,7 +147,8 @@ class RedisDeadLettersTest extends DeadLettersContract {
             BOUNDS,
             50,
             Duration.ofMinutes(2),
-            Keys.COMMAND_TIMEOUT);
+            Keys.COMMAND_TIMEOUT,
+            RedisSpool.Appending.DEFAULT);
     try (var three = new RedisSpool(settings, InstantSource.system())) {
       var sent = new ArrayList<String>();
       for (int i = 0; i < 12; i++) {
@@ -187,7 +188,8 @@ class RedisDeadLettersTest extends DeadLettersContract {
             BOUNDS,
             1_000,
             settings.claimIdle(),
-            settings.commandTimeout());
+            settings.commandTimeout(),
+            settings.appending());
     try (var many = new RedisSpool(large, InstantSource.system())) {
       var letters =
           IntStream.range(0, 500)

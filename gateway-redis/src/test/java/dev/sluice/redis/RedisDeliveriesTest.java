@@ -728,7 +728,8 @@ class RedisDeliveriesTest {
                 BOUNDS,
                 settings.deadLetters(),
                 settings.claimIdle(),
-                settings.commandTimeout()),
+                settings.commandTimeout(),
+                settings.appending()),
             InstantSource.system());
     others.add(three);
     for (var batch : LogBatches.some(90, 2)) {

@@ -63,7 +63,8 @@ class RedisSpoolSettingsTest {
         RedisDeliveries.Bounds.DEFAULT,
         1,
         claimIdle,
-        commandTimeout);
+        commandTimeout,
+        RedisSpool.Appending.DEFAULT);
   }
 
   private static RedisSpool.Settings withDeadLetters(int deadLetters) {
@@ -76,7 +77,8 @@ class RedisSpoolSettingsTest {
         RedisDeliveries.Bounds.DEFAULT,
         deadLetters,
         Duration.ofMinutes(1),
-        Duration.ofMinutes(1));
+        Duration.ofMinutes(1),
+        RedisSpool.Appending.DEFAULT);
   }
 
   private static void assertRefused(String name, Runnable construction) {

@@ -103,7 +103,8 @@ class RedisTroubleTest {
             BOUNDS,
             3,
             Duration.ofMinutes(2),
-            Duration.ofMinutes(1));
+            Duration.ofMinutes(1),
+            RedisSpool.Appending.DEFAULT);
     try (var patient = new RedisSpool(settings, InstantSource.system())) {
       assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(Appended.Accepted.class);
@@ -246,7 +247,8 @@ class RedisTroubleTest {
             BOUNDS,
             3,
             Duration.ofMinutes(2),
-            Duration.ofMillis(300));
+            Duration.ofMillis(300),
+            RedisSpool.Appending.DEFAULT);
     try (var hasty = new RedisSpool(settings, InstantSource.system())) {
       assertThat(hasty.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(Appended.Accepted.class);

@@ -50,7 +50,6 @@ public final class InMemorySpool
   private record Holder(UUID owner, UUID request, Instant until, boolean taken) {}
 
   private static final Duration CLAIM = Duration.ofMinutes(1);
-  private static final long DAY_NANOS = 86_400_000_000_000L;
 
   private final InstantSource clock;
   private final long maxRecords;
@@ -119,15 +118,11 @@ public final class InMemorySpool
     }
     entries++;
     waiting.add(new Entry(entries, clock.instant(), batch));
-    accepted.merge(day(batch), new Tally(batch.records(), 0, 0, 0), Tally::plus);
+    accepted.merge(batch.day(), new Tally(batch.records(), 0, 0, 0), Tally::plus);
     var receipt = new Receipt(0, Long.toString(entries));
     receipts.put(batch.appendId(), receipt);
     appended.signalAll();
     return new Appended.Accepted(receipt);
-  }
-
-  private static LocalDate day(LogBatch batch) {
-    return LocalDate.ofEpochDay(Math.floorDiv(batch.receivedNanos(), DAY_NANOS));
   }
 
   @Override
@@ -247,10 +242,10 @@ public final class InMemorySpool
       purged.forEach((day, tally) -> days.merge(day, tally, Tally::plus));
       for (var entries : List.of(waiting, handedOut, aside)) {
         entries.forEach(
-            e -> days.merge(day(e.batch()), new Tally(0, e.batch().records(), 0, 0), Tally::plus));
+            e -> days.merge(e.batch().day(), new Tally(0, e.batch().records(), 0, 0), Tally::plus));
       }
       dead.values()
-          .forEach(letter -> days.merge(day(letter.log()), new Tally(0, 0, 1, 0), Tally::plus));
+          .forEach(letter -> days.merge(letter.log().day(), new Tally(0, 0, 1, 0), Tally::plus));
       return new TreeMap<>(days.tailMap(from));
     } finally {
       lock.unlock();
@@ -413,7 +408,7 @@ public final class InMemorySpool
       }
       if (log.records() != 1
           || !log.firstId().equals(letter.log().firstId())
-          || !day(log).equals(day(letter.log()))) {
+          || !log.day().equals(letter.log().day())) {
         throw new IllegalArgumentException("dead letter " + id + " is of another log");
       }
       dead.remove(number(id));
@@ -433,7 +428,7 @@ public final class InMemorySpool
       if (letter == null) {
         return false;
       }
-      purged.merge(day(letter.log()), new Tally(0, 0, 0, 1), Tally::plus);
+      purged.merge(letter.log().day(), new Tally(0, 0, 0, 1), Tally::plus);
       return true;
     } finally {
       lock.unlock();

@@ -2,6 +2,7 @@ package dev.sluice.core.domain;
 
 import static java.util.Objects.requireNonNull;
 
+import java.time.LocalDate;
 import java.util.BitSet;
 import java.util.UUID;
 
@@ -35,6 +36,8 @@ public record LogBatch(
     BitSet refused,
     byte[] otlp) {
 
+  private static final long DAY_NANOS = 86_400_000_000_000L;
+
   public LogBatch {
     requireNonNull(appendId, "appendId");
     requireNonNull(tenant, "tenant");
@@ -44,6 +47,11 @@ public record LogBatch(
     if (records < 1) {
       throw new IllegalArgumentException("a batch of " + records + " records");
     }
+  }
+
+  /** On which the gateway had the records, in UTC: they are accounted for by it. */
+  public LocalDate day() {
+    return LocalDate.ofEpochDay(Math.floorDiv(receivedNanos, DAY_NANOS));
   }
 
   /** What it takes to deliver the batch: its bytes hold refused records and unknown fields too. */
