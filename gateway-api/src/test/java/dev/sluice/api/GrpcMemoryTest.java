@@ -474,7 +474,7 @@ class GrpcMemoryTest {
     private Appended always;
 
     @Override
-    public synchronized CompletionStage<Appended> append(LogBatch batch) {
+    public synchronized CompletionStage<Appended> append(LogBatch batch, Manner manner) {
       var answer = new CompletableFuture<Appended>();
       appended.add(answer);
       if (always != null) {

@@ -296,7 +296,7 @@ class SlowSpoolTest {
     private volatile Condition condition = new Condition(null, null, 0, 0);
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch) {
+    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
       asked = true;
       return answer;
     }

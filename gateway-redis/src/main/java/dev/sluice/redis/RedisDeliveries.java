@@ -4,6 +4,7 @@ import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
+import dev.sluice.core.delivery.Gathering;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Deliveries;
@@ -21,6 +22,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -53,26 +55,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class RedisDeliveries implements Deliveries {
 
-  /**
-   * When a delivery is large enough.
-   *
-   * @param maxRecords log records; one larger batch is a delivery by itself
-   * @param maxBytes sum of the batches' expanded bytes; likewise
-   * @param maxAge how long the first entry waits for company; the latency of a lone log
-   */
-  public record Bounds(long maxRecords, long maxBytes, Duration maxAge) {
-    /** 500,000 records, 128 MiB, one second. */
-    public static final Bounds DEFAULT = new Bounds(500_000, 128L << 20, Duration.ofSeconds(1));
-
-    public Bounds {
-      if (maxRecords < 1 || maxBytes < 1 || maxAge.isNegative()) {
-        throw new IllegalArgumentException(
-            "a delivery needs positive bounds, has max-records %d, max-bytes %d, max-age %s"
-                .formatted(maxRecords, maxBytes, maxAge));
-      }
-    }
-  }
-
   /** An entry as it was read; the envelope is null when the entry is deleted. */
   private record Raw(EntryId id, byte @Nullable [] envelope) {}
 
@@ -87,7 +69,7 @@ public final class RedisDeliveries implements Deliveries {
   private record Pending(EntryId id, long mark) {}
 
   /** What to hand out, once it is recorded. */
-  private record Found(Gathering gathering, long mark, boolean again) {}
+  private record Found(Gathering<EntryId> gathering, long mark, boolean again) {}
 
   /** A delivery that is out, and what it was made of: an id for each batch. */
   private record HandedOut(Delivery delivery, List<EntryId> ids, long mark) {}
@@ -160,7 +142,8 @@ public final class RedisDeliveries implements Deliveries {
     this.consumer = settings.instance().getBytes(UTF_8);
   }
 
-  /** Pending entries that this release cannot read, as far as they were met. Any thread. */
+  /** As far as they were met. Any thread. */
+  @Override
   public int unreadable() {
     return unreadableCount;
   }
@@ -217,9 +200,10 @@ public final class RedisDeliveries implements Deliveries {
   private Optional<Delivery> handOut(Duration patience, Duration gather)
       throws InterruptedException {
     for (var found = find(patience, gather); found != null; found = find(patience, gather)) {
-      var ids = found.gathering().ids();
+      var ids = found.gathering().places();
       if (record(found.mark(), ids)) {
-        var delivery = found.gathering().delivery(shard.number(), found.again());
+        var batches = found.gathering().batches();
+        var delivery = new Delivery(token(shard.number(), ids, batches), batches, found.again());
         handedOut = new HandedOut(delivery, ids, found.mark());
         lastKept = System.nanoTime();
         return Optional.of(delivery);
@@ -227,6 +211,18 @@ public final class RedisDeliveries implements Deliveries {
       doubtPending(); // another took this one for dead
     }
     return Optional.empty();
+  }
+
+  /**
+   * The token holds a hash of the append ids beside the first and the last id: two runs may begin
+   * and end alike and differ between, and two Redis may give out the same ids. A token that is the
+   * same for different runs would lose the second of them.
+   */
+  static String token(int shard, List<EntryId> ids, List<LogBatch> batches) {
+    long hash =
+        Envelope.hashOf(() -> batches.stream().map(LogBatch::appendId).iterator(), batches.size());
+    return "%d:%s:%s:%s"
+        .formatted(shard, ids.getFirst(), ids.getLast(), HexFormat.of().toHexDigits(hash));
   }
 
   private @Nullable Found find(Duration patience, Duration gather) throws InterruptedException {
@@ -255,7 +251,7 @@ public final class RedisDeliveries implements Deliveries {
     pending.removeIf(entry -> unreadable.contains(entry.id()));
     while (!pending.isEmpty()) {
       long mark = pending.getFirst().mark();
-      var gathering = new Gathering(mark == NO_MARK ? settings.bounds() : NO_BOUNDS);
+      var gathering = new Gathering<EntryId>(mark == NO_MARK ? settings.bounds() : NO_BOUNDS);
       fetch(
           pending.stream().filter(entry -> entry.mark() == mark).map(Pending::id).toList(),
           gathering);
@@ -276,7 +272,7 @@ public final class RedisDeliveries implements Deliveries {
     if (before == null) {
       before = lastGiven();
     }
-    var gathering = new Gathering(settings.bounds());
+    var gathering = new Gathering<EntryId>(settings.bounds());
     fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
       return fresh(gathering); // the dead are looked for with empty hands, under any load
@@ -304,30 +300,33 @@ public final class RedisDeliveries implements Deliveries {
     return gathering.isEmpty() ? null : fresh(gathering);
   }
 
-  private Found fresh(Gathering gathering) {
+  private Found fresh(Gathering<EntryId> gathering) {
     return new Found(
-        gathering, newMark(), before == null || gathering.first().compareTo(before) <= 0);
+        gathering,
+        newMark(),
+        before == null || gathering.places().getFirst().compareTo(before) <= 0);
   }
 
-  private void take(Page page, Gathering gathering) {
+  private void take(Page page, Gathering<EntryId> gathering) {
     lastRead = System.nanoTime();
     carried.addAll(page.entries());
     fill(gathering);
   }
 
   /** The entry that does not fit is decoded again next time, which is cheaper than keeping it. */
-  private void fill(Gathering gathering) {
+  private void fill(Gathering<EntryId> gathering) {
     while (!carried.isEmpty()) {
-      var entry = readable(carried.element());
-      if (entry != null && !gathering.add(entry)) {
+      var id = carried.element().id();
+      var batch = readable(carried.element());
+      if (batch != null && !gathering.add(id, batch)) {
         return;
       }
       carried.remove();
     }
   }
 
-  /** The entry, or null when there is none to deliver. */
-  private @Nullable Entry readable(Raw raw) {
+  /** The batch, or null when there is none to deliver. */
+  private @Nullable LogBatch readable(Raw raw) {
     var id = raw.id();
     if (raw.envelope() == null) {
       // deleted from the stream by somebody: there is nothing left to deliver
@@ -338,7 +337,7 @@ public final class RedisDeliveries implements Deliveries {
       return null;
     }
     try {
-      return new Entry(id, Envelope.decode(raw.envelope()));
+      return Envelope.decode(raw.envelope());
     } catch (UnreadableEnvelope e) {
       passOver(id, e.toString());
       return null;
@@ -468,7 +467,7 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   /** Reads entries into the gathering, in their order, until it takes no more. */
-  private void fetch(List<EntryId> ids, Gathering gathering) throws InterruptedException {
+  private void fetch(List<EntryId> ids, Gathering<EntryId> gathering) throws InterruptedException {
     int next = 0;
     while (next < ids.size()) {
       var arguments = new ArrayList<byte[]>();
@@ -482,8 +481,9 @@ public final class RedisDeliveries implements Deliveries {
                   Script.FETCH.run(
                       redis, new byte[][] {shard.stream()}, arguments.toArray(byte[][]::new)));
       for (var envelope : envelopes) {
-        var entry = readable(new Raw(ids.get(next++), (byte[]) envelope));
-        if (entry != null && !gathering.add(entry)) {
+        var id = ids.get(next++);
+        var batch = readable(new Raw(id, (byte[]) envelope));
+        if (batch != null && !gathering.add(id, batch)) {
           return;
         }
       }

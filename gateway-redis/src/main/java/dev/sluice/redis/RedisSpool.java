@@ -7,6 +7,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Spool;
 import io.lettuce.core.ClientOptions;
@@ -80,7 +81,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
       String prefix,
       String group,
       String instance,
-      RedisDeliveries.Bounds bounds,
+      Deliveries.Bounds bounds,
       int deadLetters,
       Duration claimIdle,
       Duration commandTimeout,
@@ -114,7 +115,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
           "sluice",
           "sluice",
           instance,
-          RedisDeliveries.Bounds.DEFAULT,
+          Deliveries.Bounds.DEFAULT,
           100_000,
           Duration.ofMinutes(2),
           Duration.ofSeconds(5),
@@ -256,7 +257,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch) {
+  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     // by its id and not in turns: whoever appends the batch again must come to the same shard
     var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
     return append(shard, batch, List.of());
@@ -514,8 +515,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
               settings.commandTimeout(),
               redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
       ledger.forEach((field, count) -> tally(field, count, days));
-      count(shard.stream(), 0, (day, n) -> days.merge(day, new Tally(0, n, 0, 0), Tally::plus));
-      count(shard.dead(), 1, (day, n) -> days.merge(day, new Tally(0, 0, n, 0), Tally::plus));
+      count(shard.stream(), 0, (day, n) -> days.merge(day, new Tally(0, n, 0, 0, 0), Tally::plus));
+      count(shard.dead(), 1, (day, n) -> days.merge(day, new Tally(0, 0, n, 0, 0), Tally::plus));
     }
     return new TreeMap<>(days.tailMap(from));
   }
@@ -561,8 +562,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
-      case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0), Tally::plus);
-      case "purged" -> days.merge(day, new Tally(0, 0, 0, n), Tally::plus);
+      case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0, 0), Tally::plus);
+      case "purged" -> days.merge(day, new Tally(0, 0, 0, n, 0), Tally::plus);
       default -> {} // of a later release
     }
   }

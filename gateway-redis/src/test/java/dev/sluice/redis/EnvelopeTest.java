@@ -9,13 +9,11 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.redis.UnreadableEnvelope.Corrupt;
 import dev.sluice.redis.UnreadableEnvelope.Newer;
 import dev.sluice.testkit.LogBatches;
-import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.BitSet;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Random;
 import java.util.UUID;
 import net.jpountz.xxhash.XXHashFactory;
@@ -216,6 +214,6 @@ class EnvelopeTest {
   }
 
   private static void assertSame(LogBatch actual, LogBatch expected) {
-    SpoolContract.assertSame(List.of(actual), List.of(expected));
+    assertThat(actual).usingRecursiveComparison().isEqualTo(expected);
   }
 }

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.testkit.Engines;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -29,11 +30,11 @@ final class Keys implements AutoCloseable {
     connection = client.connect(ByteArrayCodec.INSTANCE);
   }
 
-  RedisSpool.Settings settings(RedisDeliveries.Bounds bounds) {
+  RedisSpool.Settings settings(Deliveries.Bounds bounds) {
     return settings("one", bounds, Duration.ofMinutes(2));
   }
 
-  RedisSpool.Settings settings(String instance, RedisDeliveries.Bounds bounds, Duration claimIdle) {
+  RedisSpool.Settings settings(String instance, Deliveries.Bounds bounds, Duration claimIdle) {
     return new RedisSpool.Settings(
         url,
         1,

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import dev.sluice.core.port.Spool.Appended;
@@ -49,7 +50,7 @@ class RedisAppendTest {
             keys.prefix,
             "sluice",
             "one",
-            RedisDeliveries.Bounds.DEFAULT,
+            Deliveries.Bounds.DEFAULT,
             100,
             Duration.ofMinutes(2),
             commandTimeout,
@@ -73,7 +74,7 @@ class RedisAppendTest {
 
     assertThat(proxy.swallowed()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(2);
-    assertThat(spool.tally()).isEqualTo(new Tally(3, 3, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
     assertThat(keys.redis().xrange(keys.stream(), Range.create(receipt.entry(), receipt.entry())))
         .hasSize(1);
   }
@@ -91,7 +92,7 @@ class RedisAppendTest {
     long accepted = appends.stream().filter(a -> a.join() instanceof Appended.Accepted).count();
     assertThat(accepted).isPositive(); // those not even sent are turned away
     assertThat(keys.streamLength()).isEqualTo(1 + accepted);
-    assertThat(spool.tally()).isEqualTo(new Tally(1 + accepted, 1 + accepted, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(1 + accepted, 1 + accepted, 0, 0, 0));
   }
 
   @Test
@@ -276,7 +277,8 @@ class RedisAppendTest {
             Map.of(bytes("n"), bytes("5"), bytes("e"), bytes("")));
 
     assertThat(spool.tally(LocalDate.EPOCH))
-        .isEqualTo(Map.of(day, new Tally(0, 0, 2, 7), day.plusDays(1), new Tally(0, 5, 0, 0)));
+        .isEqualTo(
+            Map.of(day, new Tally(0, 0, 2, 7, 0), day.plusDays(1), new Tally(0, 5, 0, 0, 0)));
     assertThat(spool.tally(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
   }
 
@@ -301,7 +303,7 @@ class RedisAppendTest {
   @Test
   void countedSince_nothingWasEverAccepted_isToday() {
     var noon = Instant.parse("2026-05-20T12:00:00Z");
-    try (var empty = new RedisSpool(keys.settings(RedisDeliveries.Bounds.DEFAULT), () -> noon)) {
+    try (var empty = new RedisSpool(keys.settings(Deliveries.Bounds.DEFAULT), () -> noon)) {
       assertThat(empty.countedSince()).isEqualTo(LocalDate.of(2026, 5, 20));
     }
   }
@@ -316,7 +318,7 @@ class RedisAppendTest {
       append(spool, batch);
     }
 
-    assertThat(spool.tally()).isEqualTo(new Tally(150, 150, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(150, 150, 0, 0, 0));
   }
 
   private void deadLetter(String identity, long day) {

@@ -30,8 +30,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class RedisDeadLettersTest extends DeadLettersContract {
-  static final RedisDeliveries.Bounds BOUNDS =
-      new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final Deliveries.Bounds BOUNDS =
+      new Deliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Instant AT = Instant.ofEpochMilli(1_700_000_000_123L);
 

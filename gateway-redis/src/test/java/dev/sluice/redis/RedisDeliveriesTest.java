@@ -34,8 +34,8 @@ import org.junit.jupiter.api.Timeout;
 /** What the contract cannot say: consumer groups, other consumers, entries that are not ours. */
 @Timeout(60)
 class RedisDeliveriesTest {
-  static final RedisDeliveries.Bounds BOUNDS =
-      new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final Deliveries.Bounds BOUNDS =
+      new Deliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Duration SHORT = Duration.ofMillis(50);
   static final Duration IDLE = Duration.ofMillis(400);
@@ -67,8 +67,7 @@ class RedisDeliveriesTest {
   @Test
   void settle_thousandsOfEntries_removesThemAll() throws Exception {
     var large =
-        keys.spool(
-            keys.settings(new RedisDeliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50))));
+        keys.spool(keys.settings(new Deliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50))));
     others.add(large);
     var appends =
         LogBatches.some(10_000, 1).stream()
@@ -76,7 +75,7 @@ class RedisDeliveriesTest {
             .toList();
     appends.forEach(append -> assertThat(append.join()).isInstanceOf(Appended.Accepted.class));
     var consumer = large.deliveries(0);
-    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000, 0, 0));
+    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000, 0, 0, 0));
 
     var delivery = consumer.next(PATIENCE).orElseThrow();
     consumer.settle(delivery);
@@ -89,8 +88,7 @@ class RedisDeliveriesTest {
   @Test
   void next_loneLog_comesWhenMaxAgeIsOver() throws Exception {
     var patient =
-        keys.spool(
-            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(1))));
+        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(1))));
     others.add(patient);
     var consumer = patient.deliveries(0);
     assertThat(consumer.next(SHORT)).isEmpty();
@@ -108,8 +106,7 @@ class RedisDeliveriesTest {
   @Test
   void next_fullDeliveryThere_doesNotWaitForMaxAge() throws Exception {
     var patient =
-        keys.spool(
-            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
     append(LogBatches.some(6, 250));
     var consumer = patient.deliveries(0);
@@ -124,8 +121,7 @@ class RedisDeliveriesTest {
   @Test
   void next_noPatience_doesNotWaitForMaxAge() throws Exception {
     var patient =
-        keys.spool(
-            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
     append(LogBatches.some(1, 1));
     long start = System.nanoTime();
@@ -200,9 +196,9 @@ class RedisDeliveriesTest {
     append(LogBatches.some(6, 300));
     var first = deliveries.next(PATIENCE).orElseThrow();
 
-    var smaller = restartedWith(new RedisDeliveries.Bounds(1, 1, Duration.ZERO));
+    var smaller = restartedWith(new Deliveries.Bounds(1, 1, Duration.ZERO));
     var second = smaller.next(PATIENCE).orElseThrow();
-    var larger = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+    var larger = restartedWith(Deliveries.Bounds.DEFAULT);
     var third = larger.next(PATIENCE).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
@@ -218,7 +214,7 @@ class RedisDeliveriesTest {
     var first = deliveries.next(PATIENCE).orElseThrow();
     Engines.redis().stop();
     Engines.redis().restart();
-    var larger = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+    var larger = restartedWith(Deliveries.Bounds.DEFAULT);
 
     var again =
         await()
@@ -234,7 +230,7 @@ class RedisDeliveriesTest {
   /** More than a page of the pending list, and more than Lua's unpack takes at once. */
   @Test
   void next_thousandsOfEntriesUnsettled_areTheSameDeliveryAgainAndForAnHeir() throws Exception {
-    var bounds = new RedisDeliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50));
+    var bounds = new Deliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50));
     var dead = keys.spool(keys.settings("dead", bounds, IDLE));
     others.add(dead);
     append(LogBatches.some(3_000, 1));
@@ -281,7 +277,7 @@ class RedisDeliveriesTest {
     readAs("one", 5);
 
     var first = deliveries.next(PATIENCE).orElseThrow();
-    var again = restartedWith(RedisDeliveries.Bounds.DEFAULT).next(PATIENCE).orElseThrow();
+    var again = restartedWith(Deliveries.Bounds.DEFAULT).next(PATIENCE).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(first.again()).isTrue();
@@ -298,7 +294,7 @@ class RedisDeliveriesTest {
 
       var first = deliveries.next(PATIENCE).orElseThrow();
       var again = deliveries.next(PATIENCE).orElseThrow();
-      var restarted = restartedWith(RedisDeliveries.Bounds.DEFAULT);
+      var restarted = restartedWith(Deliveries.Bounds.DEFAULT);
       var afterRestart = restarted.next(PATIENCE).orElseThrow();
       restarted.settle(afterRestart);
       restarted.settle(restarted.next(PATIENCE).orElseThrow());
@@ -434,8 +430,7 @@ class RedisDeliveriesTest {
   @Test
   void next_companyWithinMaxAge_isOneDelivery() throws Exception {
     var patient =
-        keys.spool(
-            keys.settings(new RedisDeliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(2))));
+        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(2))));
     others.add(patient);
     var consumer = patient.deliveries(0);
     var waiting = new FutureTask<>(() -> consumer.next(PATIENCE));
@@ -709,7 +704,7 @@ class RedisDeliveriesTest {
     deliveries.settle(delivery);
 
     keys.redis().scriptFlush();
-    assertThat(spool.tally()).isEqualTo(new Tally(2, 0, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(2, 0, 0, 0, 0));
     keys.redis().scriptFlush();
     assertThat(spool.depth().entries()).isZero();
   }
@@ -738,7 +733,7 @@ class RedisDeliveriesTest {
       assertThat(three.append(batch).toCompletableFuture().join()).isEqualTo(first);
     }
 
-    assertThat(three.tally()).isEqualTo(new Tally(180, 180, 0, 0));
+    assertThat(three.tally()).isEqualTo(new Tally(180, 180, 0, 0, 0));
     assertThat(three.depth().entries()).isEqualTo(90);
     int batches = 0;
     for (int shard = 0; shard < 3; shard++) {
@@ -768,7 +763,7 @@ class RedisDeliveriesTest {
     return other;
   }
 
-  private RedisDeliveries restartedWith(RedisDeliveries.Bounds bounds) {
+  private RedisDeliveries restartedWith(Deliveries.Bounds bounds) {
     var other = keys.spool(keys.settings(bounds));
     others.add(other);
     return other.deliveries(0);

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Keys.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import dev.sluice.core.port.Spool;
@@ -31,7 +32,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
         keys.prefix,
         "sluice",
         "one",
-        RedisDeliveries.Bounds.DEFAULT,
+        Deliveries.Bounds.DEFAULT,
         100,
         Duration.ofMinutes(2),
         Keys.COMMAND_TIMEOUT,

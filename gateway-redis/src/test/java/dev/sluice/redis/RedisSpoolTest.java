@@ -14,8 +14,7 @@ class RedisSpoolTest extends SpoolContract {
   final Keys keys = new Keys(redisUrl());
   final RedisSpool spool =
       keys.spool(
-          keys.settings(
-              new RedisDeliveries.Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
+          keys.settings(new Deliveries.Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
   final List<Deliveries> opened = new ArrayList<>();
 
   String redisUrl() {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Tally;
 import dev.sluice.testkit.Engines;
@@ -26,8 +27,8 @@ import org.junit.jupiter.api.Timeout;
 /** Redis away, full, silent, or not letting us in. */
 @Timeout(120)
 class RedisTroubleTest {
-  static final RedisDeliveries.Bounds BOUNDS =
-      new RedisDeliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
+  static final Deliveries.Bounds BOUNDS =
+      new Deliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Duration SHORT = Duration.ofMillis(50);
 
@@ -69,7 +70,7 @@ class RedisTroubleTest {
     assertSame(again.batches(), List.of(before));
     deliveries.settle(again);
     assertSame(deliveries.next(PATIENCE).orElseThrow().batches(), List.of(after));
-    assertThat(spool.tally()).isEqualTo(new Tally(5, 2, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Tally(5, 2, 0, 0, 0));
   }
 
   @Test
@@ -179,7 +180,7 @@ class RedisTroubleTest {
               Appended.Busy.class, busy -> assertThat(busy.reason()).contains("OOM"));
       assertThat(accepted).isBetween(2L, 100L);
       assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("full"));
-      assertThat(spool.tally()).isEqualTo(new Tally(accepted, accepted - 1, 0, 0));
+      assertThat(spool.tally()).isEqualTo(new Tally(accepted, accepted - 1, 0, 0, 0));
       try (var restarted = spool.deliveries(0)) {
         var delivery = restarted.next(PATIENCE).orElseThrow();
         assertThat(delivery.records()).isEqualTo(accepted - 1);

@@ -9,6 +9,7 @@ import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.Returns;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.Instant;
@@ -39,8 +40,7 @@ import org.jspecify.annotations.Nullable;
  * <p>{@link #refuse} makes it full or out of reach. Safe for use by many threads; everything is
  * guarded by {@code lock}.
  */
-public final class InMemorySpool
-    implements Spool, IdempotencyKeys, Deliveries, Backlog, DeadLetters {
+public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Backlog, DeadLetters {
   private record Entry(long id, Instant since, LogBatch batch) {}
 
   /** Of a tenant; the name of what is remembered. */
@@ -72,6 +72,7 @@ public final class InMemorySpool
   private final SortedMap<LocalDate, Tally> accepted = new TreeMap<>();
   private final SortedMap<LocalDate, Tally> purged = new TreeMap<>();
   private final Map<TenantKey, Holder> keys = new HashMap<>();
+  private final Map<UUID, Key> taken = new HashMap<>();
 
   /** Without bounds in practice, by the system's clock. */
   public InMemorySpool() {
@@ -102,7 +103,7 @@ public final class InMemorySpool
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch) {
+  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     lock.lock();
     try {
       return CompletableFuture.completedStage(busy == null ? accept(batch) : busy);
@@ -118,7 +119,7 @@ public final class InMemorySpool
     }
     entries++;
     waiting.add(new Entry(entries, clock.instant(), batch));
-    accepted.merge(batch.day(), new Tally(batch.records(), 0, 0, 0), Tally::plus);
+    accepted.merge(batch.day(), new Tally(batch.records(), 0, 0, 0, 0), Tally::plus);
     var receipt = new Receipt(0, Long.toString(entries));
     receipts.put(batch.appendId(), receipt);
     appended.signalAll();
@@ -170,6 +171,7 @@ public final class InMemorySpool
         }
         keys.put(
             nameOf(claim.key()), new Holder(claim.owner(), holder.request(), holder.until(), true));
+        taken.put(batch.appendId(), claim.key());
       }
       return CompletableFuture.completedStage(accept(batch));
     } finally {
@@ -242,10 +244,12 @@ public final class InMemorySpool
       purged.forEach((day, tally) -> days.merge(day, tally, Tally::plus));
       for (var entries : List.of(waiting, handedOut, aside)) {
         entries.forEach(
-            e -> days.merge(e.batch().day(), new Tally(0, e.batch().records(), 0, 0), Tally::plus));
+            e ->
+                days.merge(
+                    e.batch().day(), new Tally(0, e.batch().records(), 0, 0, 0), Tally::plus));
       }
       dead.values()
-          .forEach(letter -> days.merge(letter.log().day(), new Tally(0, 0, 1, 0), Tally::plus));
+          .forEach(letter -> days.merge(letter.log().day(), new Tally(0, 0, 1, 0, 0), Tally::plus));
       return new TreeMap<>(days.tailMap(from));
     } finally {
       lock.unlock();
@@ -335,6 +339,16 @@ public final class InMemorySpool
     }
   }
 
+  @Override
+  public int unreadable() {
+    lock.lock();
+    try {
+      return aside.size();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   /** Nothing to do: nothing is gathered. */
   @Override
   public void hurry() {}
@@ -370,6 +384,35 @@ public final class InMemorySpool
       delivery = null;
       handedOut = List.of();
       return true;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public void surrender(Delivery surrendered) {
+    lock.lock();
+    try {
+      if (delivery == null || !delivery.token().equals(surrendered.token())) {
+        throw new IllegalArgumentException(
+            "delivery " + surrendered.token() + " is not handed out");
+      }
+      handedOut.forEach(
+          e ->
+              accepted.merge(
+                  e.batch().day(), new Tally(-e.batch().records(), 0, 0, 0, 0), Tally::plus));
+      delivery = null;
+      handedOut = List.of();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public Optional<Key> keyOf(UUID appendId) {
+    lock.lock();
+    try {
+      return Optional.ofNullable(taken.get(appendId));
     } finally {
       lock.unlock();
     }
@@ -428,7 +471,7 @@ public final class InMemorySpool
       if (letter == null) {
         return false;
       }
-      purged.merge(letter.log().day(), new Tally(0, 0, 0, 1), Tally::plus);
+      purged.merge(letter.log().day(), new Tally(0, 0, 0, 1, 0), Tally::plus);
       return true;
     } finally {
       lock.unlock();

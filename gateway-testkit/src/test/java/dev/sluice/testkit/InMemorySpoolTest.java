@@ -37,7 +37,7 @@ class InMemorySpoolTest extends SpoolContract {
 
     assertThat(refused).isEqualTo(busy);
     assertThat(spool.unavailable()).contains("full");
-    assertThat(spool.tally()).isEqualTo(new Spool.Tally(0, 0, 0, 0));
+    assertThat(spool.tally()).isEqualTo(new Spool.Tally(0, 0, 0, 0, 0));
 
     spool.refuse(null);
 

@@ -27,10 +27,10 @@ import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
-import dev.sluice.redis.RedisDeliveries;
 import dev.sluice.redis.RedisSpool;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
@@ -101,7 +101,7 @@ class Wiring {
             "sluice",
             "sluice",
             instance(sluice, environment),
-            new RedisDeliveries.Bounds(
+            new Deliveries.Bounds(
                 delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
             delivery.deadLetters(),
             redis.claimIdle(),

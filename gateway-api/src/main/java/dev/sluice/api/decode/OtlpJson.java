@@ -4,21 +4,20 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpSchema;
+import dev.sluice.core.otlp.OtlpSchema.Field;
+import dev.sluice.core.otlp.OtlpSchema.Kind;
+import dev.sluice.core.otlp.OtlpSchema.Message;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.Base64;
-import java.util.HashMap;
 import java.util.HexFormat;
-import java.util.Locale;
-import java.util.Map;
-import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * OTLP in JSON to OTLP in protobuf, message by message, driven by a table of the fields.
+ * OTLP in JSON to OTLP in protobuf, message by message, driven by the {@link OtlpSchema}.
  *
  * <p>The mapping is proto3's with OTLP's exceptions: trace and span ids are hexadecimal, enums are
  * integers (names are understood too), names are lowerCamelCase (and snake_case is understood),
@@ -27,112 +26,8 @@ import tools.jackson.core.JsonToken;
  */
 public final class OtlpJson {
 
-  enum Kind {
-    TEXT,
-    HEX,
-    BASE64,
-    INT64,
-    UINT32,
-    ENUM,
-    BOOL,
-    DOUBLE,
-    FIXED64,
-    FIXED32,
-    MESSAGE,
-    /** A message below which values nest. */
-    CONTAINER
-  }
-
-  record Field(String name, int number, Kind kind, boolean repeated, @Nullable Message message) {}
-
-  static final class Message {
-    private final Map<String, Field> fields = new HashMap<>();
-    private final Map<Integer, Field> numbers = new TreeMap<>();
-
-    /** Null for a field that is unknown. */
-    @Nullable Field field(int number) {
-      return numbers.get(number);
-    }
-
-    Message with(String name, int number, Kind kind) {
-      return put(new Field(name, number, kind, false, null));
-    }
-
-    Message with(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.MESSAGE, false, message));
-    }
-
-    Message withMany(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.MESSAGE, true, message));
-    }
-
-    Message withContainer(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.CONTAINER, false, message));
-    }
-
-    private Message put(Field field) {
-      var name = field.name();
-      numbers.put(field.number(), field);
-      fields.put(name, field);
-      fields.put(name.replaceAll("([A-Z])", "_$1").toLowerCase(Locale.ROOT), field);
-      return this;
-    }
-  }
-
   /** More than any 64-bit integer needs, whatever zeros it has. */
   private static final int MOST_DIGITS = 64;
-
-  /** One value, of whichever of its fields was set last. */
-  static final Message ANY_VALUE = new Message();
-
-  static final Message REQUEST = schema();
-
-  /** Field numbers of opentelemetry/proto/{collector/logs,logs,resource,common}/v1. */
-  private static Message schema() {
-    var any = ANY_VALUE;
-    var keyValue = new Message().with("key", 1, Kind.TEXT).with("value", 2, any);
-    any.with("stringValue", 1, Kind.TEXT)
-        .with("boolValue", 2, Kind.BOOL)
-        .with("intValue", 3, Kind.INT64)
-        .with("doubleValue", 4, Kind.DOUBLE)
-        .withContainer("arrayValue", 5, new Message().withMany("values", 1, any))
-        .withContainer("kvlistValue", 6, new Message().withMany("values", 1, keyValue))
-        .with("bytesValue", 7, Kind.BASE64);
-    var record =
-        new Message()
-            .with("timeUnixNano", 1, Kind.FIXED64)
-            .with("severityNumber", 2, Kind.ENUM)
-            .with("severityText", 3, Kind.TEXT)
-            .with("body", 5, any)
-            .withMany("attributes", 6, keyValue)
-            .with("droppedAttributesCount", 7, Kind.UINT32)
-            .with("flags", 8, Kind.FIXED32)
-            .with("traceId", 9, Kind.HEX)
-            .with("spanId", 10, Kind.HEX)
-            .with("observedTimeUnixNano", 11, Kind.FIXED64)
-            .with("eventName", 12, Kind.TEXT);
-    var scope =
-        new Message()
-            .with("name", 1, Kind.TEXT)
-            .with("version", 2, Kind.TEXT)
-            .withMany("attributes", 3, keyValue)
-            .with("droppedAttributesCount", 4, Kind.UINT32);
-    var scopeLogs =
-        new Message()
-            .with("scope", 1, scope)
-            .withMany("logRecords", 2, record)
-            .with("schemaUrl", 3, Kind.TEXT);
-    var resource =
-        new Message()
-            .withMany("attributes", 1, keyValue)
-            .with("droppedAttributesCount", 2, Kind.UINT32);
-    var resourceLogs =
-        new Message()
-            .with("resource", 1, resource)
-            .withMany("scopeLogs", 2, scopeLogs)
-            .with("schemaUrl", 3, Kind.TEXT);
-    return new Message().withMany("resourceLogs", 1, resourceLogs);
-  }
 
   private final OtlpWriter out;
   private final int maxDepth;
@@ -155,7 +50,8 @@ public final class OtlpJson {
             if (parser.nextToken() != JsonToken.START_OBJECT) {
               throw wrong(parser, "an object is expected");
             }
-            new OtlpJson(new OtlpWriter(out), limits.maxNesting() + 1).message(parser, REQUEST, 0);
+            new OtlpJson(new OtlpWriter(out), limits.maxNesting() + 1)
+                .message(parser, OtlpSchema.REQUEST, 0);
             if (parser.nextToken() != null) {
               throw wrong(parser, "more after the end");
             }
@@ -169,7 +65,7 @@ public final class OtlpJson {
     String name;
     while ((name = p.nextName()) != null) {
       var token = p.nextToken();
-      var field = type.fields.get(name);
+      var field = type.field(name);
       if (field == null || token == JsonToken.VALUE_NULL) {
         p.skipChildren();
       } else if (!field.repeated()) {

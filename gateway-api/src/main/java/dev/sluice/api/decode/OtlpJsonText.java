@@ -2,10 +2,11 @@ package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.api.decode.OtlpJson.Field;
-import dev.sluice.api.decode.OtlpJson.Kind;
-import dev.sluice.api.decode.OtlpJson.Message;
 import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpSchema;
+import dev.sluice.core.otlp.OtlpSchema.Field;
+import dev.sluice.core.otlp.OtlpSchema.Kind;
+import dev.sluice.core.otlp.OtlpSchema.Message;
 import dev.sluice.core.otlp.ProtobufInput;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
@@ -19,9 +20,9 @@ import java.util.TreeMap;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * OTLP in protobuf to OTLP in JSON, by the table of fields by which {@link OtlpJson} reads it, so
- * that everything the one writes the other reads: ids in hexadecimal, integers of 64 bits as text,
- * numbers that are not finite by name. Fields that are in no table are left out.
+ * OTLP in protobuf to OTLP in JSON, by the {@link OtlpSchema} by which {@link OtlpJson} reads it,
+ * so that everything the one writes the other reads: ids in hexadecimal, integers of 64 bits as
+ * text, numbers that are not finite by name. Fields that are in no table are left out.
  *
  * <p>Pieces of a message are put together as protobuf does; a value is the last that was set.
  */
@@ -44,7 +45,7 @@ public final class OtlpJsonText {
         Json.write(
             json -> {
               try {
-                new OtlpJsonText(json).message(otlp, OtlpJson.REQUEST);
+                new OtlpJsonText(json).message(otlp, OtlpSchema.REQUEST);
               } catch (MalformedOtlp e) {
                 throw new IllegalArgumentException("no OTLP: " + e.getMessage(), e);
               }
@@ -84,7 +85,7 @@ public final class OtlpJsonText {
         in.skip(tag, bytes.length);
         continue;
       }
-      if (type == OtlpJson.ANY_VALUE) {
+      if (type == OtlpSchema.ANY_VALUE) {
         fields.clear();
       }
       fields.computeIfAbsent(field.number(), _ -> new ArrayList<>()).add(read(in, tag & 7));

@@ -69,7 +69,7 @@ class IngestLifecycleTest {
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch) {
+    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
       return new CompletableFuture<>();
     }
 

@@ -5,6 +5,7 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.LogIds;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -110,7 +111,7 @@ final class Coalescer {
 
     private void again() {
       if (persistent.contains(this) && trying.compareAndSet(false, true)) {
-        var _ = appended(batch).thenAccept(this::tried);
+        var _ = appended(batch, Manner.AWAITED).thenAccept(this::tried);
       }
     }
 
@@ -259,11 +260,11 @@ final class Coalescer {
     }
     var landed = landing(parts, batch.firstId());
     if (!again) {
-      return appended(batch).thenAccept(landed);
+      return appended(batch, Manner.AWAITED).thenAccept(landed);
     }
     var entry = new Persistent(batch, landed);
     persistent.add(entry);
-    return appended(batch).thenAccept(entry::tried);
+    return appended(batch, ending ? Manner.AWAITED : Manner.UNHURRIED).thenAccept(entry::tried);
   }
 
   /** Tells each part where in the entry it is; keeps nothing else of them. */
@@ -280,10 +281,10 @@ final class Coalescer {
   }
 
   /** Never fails: those who wait are answered and the next may try, whatever it is. */
-  private CompletableFuture<Appended> appended(LogBatch batch) {
+  private CompletableFuture<Appended> appended(LogBatch batch, Manner manner) {
     CompletionStage<Appended> appended;
     try {
-      appended = spool.append(batch);
+      appended = spool.append(batch, manner);
     } catch (Throwable e) {
       appended = CompletableFuture.failedFuture(e);
     }

@@ -17,15 +17,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * accepted = stored + in flight + dead-lettered + purged, day of receipt by day of receipt over the
- * last days. Each figure is counted where it lives, none is the difference of the others, so the
- * equation can fail, and then means trouble.
+ * accepted = stored + in flight + dead-lettered + purged + quarantined, day of receipt by day of
+ * receipt over the last days. Each figure is counted where it lives, none is the difference of the
+ * others, so the equation can fail, and then means trouble.
  *
  * <p>The counts cannot be taken in one instant. What can be said in spite of that: call <i>settled
- * </i> what the spool has given away as stored, accepted - in flight - dead letters - purged. A
- * record is in the store before it is settled, and stays; so settled only grows, and whatever is
- * stored is settled by then or still in flight. Hence, with the spool asked before the store and
- * again after it,
+ * </i> what the spool has given away as stored, accepted - in flight - dead letters - purged -
+ * quarantined. A record is in the store before it is settled, and stays; so settled only grows, and
+ * whatever is stored is settled by then or still in flight. Hence, with the spool asked before the
+ * store and again after it,
  *
  * <pre>settled, before &lt;= stored &lt;= settled, after + in flight, after</pre>
  *
@@ -176,7 +176,11 @@ public final class Ledger {
   }
 
   private static long settled(Tally tally) {
-    return tally.accepted() - tally.inFlight() - tally.deadLettered() - tally.purged();
+    return tally.accepted()
+        - tally.inFlight()
+        - tally.deadLettered()
+        - tally.purged()
+        - tally.quarantined();
   }
 
   /** Of each day what both looks have seen. */

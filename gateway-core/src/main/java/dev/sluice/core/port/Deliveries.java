@@ -63,8 +63,31 @@ public interface Deliveries extends AutoCloseable {
    */
   void setAside(UUID appendId, String reason);
 
+  /** Entries that this release cannot read, or that were set aside; they stay in the spool. */
+  int unreadable();
+
   @Override
   void close();
+
+  /**
+   * How large a delivery may become; by whichever is met first.
+   *
+   * @param maxRecords log records
+   * @param maxBytes bytes of logs, each with its resource; at least one batch is delivered
+   * @param maxAge how long the first batch waits for more
+   */
+  record Bounds(long maxRecords, long maxBytes, Duration maxAge) {
+    /** 500,000 records, 128 MiB, one second. */
+    public static final Bounds DEFAULT = new Bounds(500_000, 128L << 20, Duration.ofSeconds(1));
+
+    public Bounds {
+      if (maxRecords < 1 || maxBytes < 1 || maxAge.isNegative()) {
+        throw new IllegalArgumentException(
+            "a delivery needs positive bounds, has max-records %d, max-bytes %d, max-age %s"
+                .formatted(maxRecords, maxBytes, maxAge));
+      }
+    }
+  }
 
   /**
    * Batches that are stored together.

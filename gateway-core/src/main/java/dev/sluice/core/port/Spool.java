@@ -23,7 +23,12 @@ public interface Spool {
    * Being full or out of reach is an answer, {@link Appended.Busy}, not an exception. Does not
    * block the calling thread.
    */
-  CompletionStage<Appended> append(LogBatch batch);
+  CompletionStage<Appended> append(LogBatch batch, Manner manner);
+
+  /** As above, for a client that waits. */
+  default CompletionStage<Appended> append(LogBatch batch) {
+    return append(batch, Manner.AWAITED);
+  }
 
   /**
    * What became of records that were appended; asks the spool once, without blocking the calling
@@ -67,6 +72,21 @@ public interface Spool {
   /** Why no durable append is possible at the moment; empty when it is. Blocks. */
   default Optional<String> unavailable() {
     return Optional.ofNullable(condition().toCompletableFuture().join().obstacle());
+  }
+
+  /** How a batch is to be appended. */
+  enum Manner {
+    /** A client waits for it. */
+    AWAITED,
+
+    /** Nobody waits: it may lie in memory for a while, so that many share one write. */
+    UNHURRIED,
+
+    /**
+     * It may have been appended elsewhere before, or even be stored: whoever delivers it looks
+     * first.
+     */
+    AGAIN
   }
 
   /** What became of one {@link #append}. */
@@ -128,16 +148,19 @@ public interface Spool {
    * @param inFlight counted from the entries that are there
    * @param deadLettered counted from the dead letters that are there
    * @param purged dead letters that a person threw away, counted in the step that did
+   * @param quarantined in entries that were damaged where they lay and were put aside for somebody
+   *     to look at, counted in the step that did
    */
-  record Tally(long accepted, long inFlight, long deadLettered, long purged) {
-    public static final Tally NONE = new Tally(0, 0, 0, 0);
+  record Tally(long accepted, long inFlight, long deadLettered, long purged, long quarantined) {
+    public static final Tally NONE = new Tally(0, 0, 0, 0, 0);
 
     public Tally plus(Tally other) {
       return new Tally(
           accepted + other.accepted,
           inFlight + other.inFlight,
           deadLettered + other.deadLettered,
-          purged + other.purged);
+          purged + other.purged,
+          quarantined + other.quarantined);
     }
   }
 }

@@ -546,6 +546,11 @@ class DeliveryWorkerTest {
     }
 
     @Override
+    public int unreadable() {
+      return 0;
+    }
+
+    @Override
     public void close() {
       note("closed");
     }

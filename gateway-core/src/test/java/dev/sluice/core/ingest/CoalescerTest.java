@@ -466,7 +466,7 @@ class CoalescerTest {
   /** Takes everything before it returns, and lets the test look at it first. */
   private record ImmediateSpool(Consumer<LogBatch> look) implements Spool {
     @Override
-    public CompletableFuture<Appended> append(LogBatch batch) {
+    public CompletableFuture<Appended> append(LogBatch batch, Manner manner) {
       look.accept(batch);
       return CompletableFuture.completedFuture(new Appended.Accepted(new Spool.Receipt(0, "1")));
     }
@@ -499,7 +499,7 @@ class CoalescerTest {
     }
 
     @Override
-    public CompletableFuture<Appended> append(LogBatch batch) {
+    public CompletableFuture<Appended> append(LogBatch batch, Manner manner) {
       boolean full = appends.incrementAndGet() % 7 == 0;
       return CompletableFuture.supplyAsync(
           () -> {

@@ -34,7 +34,7 @@ final class ScriptedSpool implements Spool {
   }
 
   @Override
-  public synchronized CompletionStage<Appended> append(LogBatch batch) {
+  public synchronized CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     batches.add(batch);
     if (throwing) {
       throw new IllegalStateException("not even a stage");

@@ -44,9 +44,9 @@ class LedgerTest {
 
     assertThat(account.away()).isEmpty();
     assertThat(account.total())
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(150, 20, 3, 2), 125L, 0L));
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(150, 20, 3, 2, 0), 125L, 0L));
     assertThat(account.days().get(YESTERDAY))
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 3, 2), 95L, 0L));
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 3, 2, 0), 95L, 0L));
     assertThat(account.from()).isEqualTo(TODAY.minusDays(6));
   }
 
@@ -67,7 +67,7 @@ class LedgerTest {
 
     assertThat(account.days())
         .extractingByKey(TODAY)
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0), 51L, -1L));
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0, 0), 51L, -1L));
     assertThat(account.total().imbalance()).isEqualTo(1);
   }
 
@@ -134,7 +134,7 @@ class LedgerTest {
     var account = ledger.count();
 
     assertThat(account.away()).containsEntry("store", "store away");
-    assertThat(account.total().spool()).isEqualTo(new Spool.Tally(50, 20, 0, 0));
+    assertThat(account.total().spool()).isEqualTo(new Spool.Tally(50, 20, 0, 0, 0));
     assertThat(account.total().stored()).isNull();
     assertThat(account.total().imbalance()).isNull();
   }
@@ -164,7 +164,8 @@ class LedgerTest {
 
     assertThat(account.from()).isEqualTo(TODAY);
     assertThat(account.days()).containsOnlyKeys(TODAY);
-    assertThat(account.total()).isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0), 49L, 1L));
+    assertThat(account.total())
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0, 0), 49L, 1L));
   }
 
   @Test
@@ -175,7 +176,7 @@ class LedgerTest {
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 0, 0), 101L, -1L));
+        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 0, 0, 0), 101L, -1L));
   }
 
   /** The rows that would tell that the spool came late may lie before the window. */
@@ -238,7 +239,7 @@ class LedgerTest {
     private LocalDate since = LocalDate.EPOCH;
 
     void spool(LocalDate day, long accepted, long inFlight, long deadLettered, long purged) {
-      tallies.put(day, new Tally(accepted, inFlight, deadLettered, purged));
+      tallies.put(day, new Tally(accepted, inFlight, deadLettered, purged, 0));
     }
 
     void stored(LocalDate day, long records) {
@@ -276,7 +277,7 @@ class LedgerTest {
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch) {
+    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
       throw new UnsupportedOperationException();
     }
 

@@ -1,0 +1,14 @@
+package dev.sluice.wal;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IdempotencyKeys;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a frame holds.
+ *
+ * @param batch none of whose records is refused: what was refused is not written
+ * @param again whether it may have been appended elsewhere, or stored, before
+ * @param key that was taken with it; null when there was none
+ */
+record Entry(LogBatch batch, boolean again, IdempotencyKeys.@Nullable Key key) {}
