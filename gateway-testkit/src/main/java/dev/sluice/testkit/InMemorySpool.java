@@ -41,7 +41,10 @@ import org.jspecify.annotations.Nullable;
  * guarded by {@code lock}.
  */
 public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Backlog, DeadLetters {
-  private record Entry(long id, Instant since, LogBatch batch) {}
+  /**
+   * @param doubtful whether it may be somewhere else too
+   */
+  private record Entry(long id, Instant since, LogBatch batch, boolean doubtful) {}
 
   /** Of a tenant; the name of what is remembered. */
   private record TenantKey(String tenant, String key) {}
@@ -49,14 +52,16 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   /** Whose a key is, until when unless taken for good. */
   private record Holder(UUID owner, UUID request, Instant until, boolean taken) {}
 
-  private static final Duration CLAIM = Duration.ofMinutes(1);
-
   private final InstantSource clock;
   private final long maxRecords;
   private final long maxBytes;
   private final ReentrantLock lock = new ReentrantLock();
   private final java.util.concurrent.locks.Condition appended = lock.newCondition();
   private final Deque<Entry> waiting = new ArrayDeque<>();
+
+  /** What {@link #nextCertain} has passed over. */
+  private final Deque<Entry> passedOver = new ArrayDeque<>();
+
   private final List<Entry> aside = new ArrayList<>();
   private final SortedMap<Long, DeadLetter> dead = new TreeMap<>();
   private final long maxDeadLetters;
@@ -64,6 +69,10 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   private @Nullable Delivery delivery;
   private Appended.@Nullable Busy busy;
   private boolean again;
+
+  /** Whether {@link #nextCertain} has handed it out. */
+  private boolean certain;
+
   private long entries;
   private long settledRecords;
   private long replayed;
@@ -106,19 +115,19 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     lock.lock();
     try {
-      return CompletableFuture.completedStage(busy == null ? accept(batch) : busy);
+      return CompletableFuture.completedStage(busy == null ? accept(batch, manner) : busy);
     } finally {
       lock.unlock();
     }
   }
 
-  private Appended accept(LogBatch batch) {
+  private Appended accept(LogBatch batch, Manner manner) {
     var known = receipts.get(batch.appendId());
     if (known != null) {
       return new Appended.Accepted(known);
     }
     entries++;
-    waiting.add(new Entry(entries, clock.instant(), batch));
+    waiting.add(new Entry(entries, clock.instant(), batch, manner == Manner.AGAIN));
     accepted.merge(batch.day(), new Tally(batch.records(), 0, 0, 0, 0), Tally::plus);
     var receipt = new Receipt(0, Long.toString(entries));
     receipts.put(batch.appendId(), receipt);
@@ -139,6 +148,21 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     }
   }
 
+  @Override
+  public Optional<Claimed> taken(Key key) {
+    lock.lock();
+    try {
+      var holder = keys.get(nameOf(key));
+      if (holder == null || !holder.taken()) {
+        return Optional.empty();
+      }
+      boolean same = holder.request().equals(key.request());
+      return Optional.of(same ? new Claimed.Taken() : new Claimed.Another());
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private Claimed claimed(Key key) {
     var holder = keys.get(nameOf(key));
     if (holder != null && (holder.taken() || clock.instant().isBefore(holder.until()))) {
@@ -149,7 +173,8 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     }
     var claim = new Claim(key, UUID.randomUUID());
     keys.put(
-        nameOf(key), new Holder(claim.owner(), key.request(), clock.instant().plus(CLAIM), false));
+        nameOf(key),
+        new Holder(claim.owner(), key.request(), clock.instant().plus(CLAIM_ENDS_AFTER), false));
     return new Claimed.Mine(claim);
   }
 
@@ -158,7 +183,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
     lock.lock();
     try {
       if (busy != null) {
@@ -173,7 +198,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
             nameOf(claim.key()), new Holder(claim.owner(), holder.request(), holder.until(), true));
         taken.put(batch.appendId(), claim.key());
       }
-      return CompletableFuture.completedStage(accept(batch));
+      return CompletableFuture.completedStage(accept(batch, manner));
     } finally {
       lock.unlock();
     }
@@ -201,10 +226,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
         return CompletableFuture.completedStage(new Fate.Unknown("never appended here"));
       }
       long entry = Long.parseLong(receipt.entry());
-      boolean there =
-          waiting.stream().anyMatch(e -> e.id() == entry)
-              || handedOut.stream().anyMatch(e -> e.id() == entry)
-              || aside.stream().anyMatch(e -> e.id() == entry);
+      boolean there = unsettled().anyMatch(e -> e.id() == entry);
       return CompletableFuture.completedStage(
           there ? new Fate.Waiting() : new Fate.Settled(deadLetters(first, records)));
     } finally {
@@ -229,7 +251,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
           new Spool.Condition(
               busy == null ? null : busy.reason(),
               null,
-              records(waiting) + records(handedOut) + records(aside),
+              unsettled().mapToLong(e -> e.batch().records()).sum(),
               settledRecords));
     } finally {
       lock.unlock();
@@ -242,12 +264,11 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     try {
       var days = new TreeMap<>(accepted);
       purged.forEach((day, tally) -> days.merge(day, tally, Tally::plus));
-      for (var entries : List.of(waiting, handedOut, aside)) {
-        entries.forEach(
-            e ->
-                days.merge(
-                    e.batch().day(), new Tally(0, e.batch().records(), 0, 0, 0), Tally::plus));
-      }
+      unsettled()
+          .forEach(
+              e ->
+                  days.merge(
+                      e.batch().day(), new Tally(0, e.batch().records(), 0, 0, 0), Tally::plus));
       dead.values()
           .forEach(letter -> days.merge(letter.log().day(), new Tally(0, 0, 1, 0, 0), Tally::plus));
       return new TreeMap<>(days.tailMap(from));
@@ -256,25 +277,17 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     }
   }
 
-  private static long records(Iterable<Entry> entries) {
-    long records = 0;
-    for (var entry : entries) {
-      records += entry.batch().records();
-    }
-    return records;
+  private Stream<Entry> unsettled() {
+    return Stream.of(aside, handedOut, passedOver, waiting).flatMap(Collection::stream);
   }
 
   @Override
   public Depth depth() {
     lock.lock();
     try {
-      var oldest =
-          Stream.of(aside, handedOut, waiting)
-              .flatMap(Collection::stream)
-              .map(Entry::since)
-              .min(Comparator.naturalOrder());
+      var oldest = unsettled().map(Entry::since).min(Comparator.naturalOrder());
       return new Depth(
-          waiting.size() + handedOut.size() + aside.size(),
+          unsettled().count(),
           oldest.map(since -> Duration.between(since, clock.instant())).orElse(Duration.ZERO));
     } finally {
       lock.unlock();
@@ -283,25 +296,84 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
 
   @Override
   public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+    return next(patience, maxRecords, maxBytes);
+  }
+
+  @Override
+  public Optional<Delivery> nextToReturn(Bounds bounds) throws InterruptedException {
+    return next(Duration.ZERO, bounds.maxRecords(), bounds.maxBytes());
+  }
+
+  private Optional<Delivery> next(Duration patience, long mostRecords, long mostBytes)
+      throws InterruptedException {
     lock.lockInterruptibly();
     try {
+      certain = false;
       if (!handedOut.isEmpty()) {
         again = true;
         return Optional.of(handOut());
       }
-      long nanos = patience.toNanos();
-      while (waiting.isEmpty()) {
-        if (nanos <= 0) {
-          return Optional.empty();
-        }
-        nanos = appended.awaitNanos(nanos);
+      boolean before = !passedOver.isEmpty();
+      if (!before && !awaitEntry(patience)) {
+        return Optional.empty();
       }
-      handedOut = take();
-      again = false;
+      handedOut = take(before ? passedOver : waiting, mostRecords, mostBytes);
+      again = before || handedOut.stream().anyMatch(Entry::doubtful);
       return Optional.of(handOut());
     } finally {
       lock.unlock();
     }
+  }
+
+  @Override
+  public Optional<Delivery> nextCertain(Duration patience, Duration gather)
+      throws InterruptedException {
+    lock.lockInterruptibly();
+    try {
+      again = certain && !handedOut.isEmpty();
+      if (again) {
+        return Optional.of(handOut());
+      }
+      passedOver.addAll(handedOut);
+      handedOut = List.of();
+      delivery = null;
+      passOver();
+      if (!awaitEntry(patience)) {
+        return Optional.empty();
+      }
+      passOver();
+      handedOut = take(waiting, maxRecords, maxBytes);
+      certain = true;
+      return handedOut.isEmpty() ? Optional.empty() : Optional.of(handOut());
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  @Override
+  public boolean begun() {
+    lock.lock();
+    try {
+      return certain && !handedOut.isEmpty();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private boolean awaitEntry(Duration patience) throws InterruptedException {
+    long nanos = patience.toNanos();
+    while (waiting.isEmpty()) {
+      if (nanos <= 0) {
+        return false;
+      }
+      nanos = appended.awaitNanos(nanos);
+    }
+    return true;
+  }
+
+  private void passOver() {
+    waiting.stream().filter(Entry::doubtful).forEach(passedOver::add);
+    waiting.removeIf(Entry::doubtful);
   }
 
   private Delivery handOut() {
@@ -314,17 +386,17 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     return made;
   }
 
-  private List<Entry> take() {
+  private static List<Entry> take(Deque<Entry> from, long mostRecords, long mostBytes) {
     var taken = new ArrayList<Entry>();
     long records = 0;
     long bytes = 0;
-    for (var entry = waiting.peek(); entry != null; entry = waiting.peek()) {
+    for (var entry = from.peek(); entry != null; entry = from.peek()) {
       records += entry.batch().records();
       bytes += entry.batch().weight();
-      if (!taken.isEmpty() && (records > maxRecords || bytes > maxBytes)) {
+      if (!taken.isEmpty() && (records > mostRecords || bytes > mostBytes)) {
         break;
       }
-      taken.add(waiting.remove());
+      taken.add(from.remove());
     }
     return taken;
   }
@@ -380,7 +452,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
         return false;
       }
       deadLetters.forEach(letter -> dead.put(++deadLettered, letter));
-      settledRecords += records(handedOut);
+      settledRecords += settled.records();
       delivery = null;
       handedOut = List.of();
       return true;
@@ -455,7 +527,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
         throw new IllegalArgumentException("dead letter " + id + " is of another log");
       }
       dead.remove(number(id));
-      waiting.add(new Entry(--replayed, clock.instant(), log));
+      waiting.add(new Entry(--replayed, clock.instant(), log, false));
       appended.signalAll();
       return true;
     } finally {

@@ -115,6 +115,51 @@ public abstract class SpoolContract {
   }
 
   @Test
+  void append_again_isDeliveredAsAgain() throws Exception {
+    var deliveries = restarted();
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    append(LogBatches.of(1));
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    var batch = LogBatches.of(7);
+
+    var appended = spool().append(batch, Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+
+    assertThat(appended).isInstanceOf(Appended.Accepted.class);
+    var again = deliveries.next(PATIENCE).orElseThrow();
+    assertSame(again.batches(), List.of(batch));
+    assertThat(again.again()).isTrue();
+    deliveries.settle(again);
+    append(LogBatches.of(1));
+    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isFalse();
+  }
+
+  @Test
+  void append_againAmongOthers_makesTheDeliveryAgain() throws Exception {
+    var deliveries = restarted();
+    assertThat(deliveries.next(SHORT)).isEmpty();
+    append(LogBatches.of(1));
+    var _ =
+        spool().append(LogBatches.of(2), Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+    append(LogBatches.of(1));
+
+    var delivery = deliveries.next(PATIENCE).orElseThrow();
+
+    assertThat(delivery.records()).isEqualTo(4);
+    assertThat(delivery.again()).isTrue();
+  }
+
+  @Test
+  void append_againOfWhatIsThere_isOneEntryUnderOneReceipt() throws Exception {
+    var batch = LogBatches.of(7);
+    var first = append(batch);
+
+    var second = spool().append(batch, Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+
+    assertThat(second).isEqualTo(first);
+    assertThat(spool().tally()).isEqualTo(new Tally(7, 7, 0, 0, 0));
+  }
+
+  @Test
   void fate_wayOfOneEntry_isWaitingUntilSettled() throws Exception {
     var batch = LogBatches.of(3);
     var deliveries = restarted();

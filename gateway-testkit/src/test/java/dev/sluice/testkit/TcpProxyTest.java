@@ -173,7 +173,9 @@ class TcpProxyTest {
 
   @Test
   void forward_targetAway_endsTheConnection() throws Exception {
+    int port = server.getLocalPort();
     server.close();
+    await().until(() -> isAway(port)); // the system may take a moment
     try (var client = connect()) {
       assertEnded(client);
     } catch (IOException _) {
@@ -192,6 +194,14 @@ class TcpProxyTest {
       assertEnded(client);
     }
     assertThat(proxy.connections()).isZero();
+  }
+
+  private static boolean isAway(int port) {
+    try (var _ = new Socket(InetAddress.getLoopbackAddress(), port)) {
+      return false;
+    } catch (IOException _) {
+      return true;
+    }
   }
 
   private Socket connect() throws IOException {

@@ -13,29 +13,89 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.SortedMap;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Two spools that are one: the second takes what the first cannot, and gives it back when the first
  * is well again.
  *
+ * <p>Nothing waits for the first longer than its patience. At its first failure, or when it says of
+ * itself that nothing durable can be appended, it is left alone until it has been well twice in a
+ * row; meanwhile everything goes to the second at once.
+ *
+ * <p>What the first has not answered goes to the second as {@link Spool.Manner#AGAIN}: it may be in
+ * both. Such batches are not delivered from here while the first is away, where another gateway may
+ * be delivering the very same; they wait until they can be given back under the identity by which
+ * the first knows them, if it has them.
+ *
+ * <p>Idempotency keys that were used through this process are known whichever spool they are in.
+ * What cannot be known while the first is away are keys that were taken through another process;
+ * nor those of a request which the first took after both had been given up on.
+ *
  * <p>Safe for use by many threads.
  */
 public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoCloseable {
 
-  /** One of the two. */
-  public record Side(Spool spool, IdempotencyKeys keys, Backlog backlog, DeadLetters deadLetters) {}
+  /**
+   * One of the two.
+   *
+   * @param name what people call it, as in "Redis"; it is in the middle of sentences
+   */
+  public record Side(
+      String name, Spool spool, IdempotencyKeys keys, Backlog backlog, DeadLetters deadLetters) {}
 
   /**
    * @param patience how long the first may take with an append before the second takes it
    * @param probe how often the first is asked whether it is well again
    * @param delivers whether a worker of this process delivers what the second has while the first
    *     is away
+   * @param keys idempotency keys remembered at most, 100,000 of them if it is more; those used
+   *     longest ago go first
+   * @param keyRetention how long a key is remembered
    */
-  public record Settings(Duration patience, Duration probe, boolean delivers) {}
+  public record Settings(
+      Duration patience, Duration probe, boolean delivers, int keys, Duration keyRetention) {
+    public Settings {
+      if (patience.toMillis() < 1 || probe.toMillis() < 1) {
+        throw new IllegalArgumentException(
+            "failover has patience %s and probe %s, each at least 1 ms".formatted(patience, probe));
+      }
+    }
+  }
 
-  /** How it is, for those who look after it. */
+  /**
+   * How it is, for those who look after it.
+   *
+   * @param reason why the first does not take logs; empty when it does
+   * @param waitingInSecond log records
+   */
   public record Status(boolean firstTakesLogs, String reason, long waitingInSecond) {}
+
+  /** What the second has to take over must not keep the threads busy that say so. */
+  private static final Executor DIVERTED = task -> Thread.ofVirtual().name("failover").start(task);
+
+  private static final Duration SOON = Duration.ofSeconds(1);
+
+  /** Appends remembered that ended in doubt. */
+  private static final int MOST_IN_DOUBT = 10_000;
+
+  private final Side first;
+  private final Side second;
+  private final Breaker breaker;
+  private final StandIn standIn;
+  private final Timer timer;
+  private final Receipts receipts;
+  private final KnownKeys known;
+  private final GiveBack giveBack;
+
+  /** Guarded by itself. */
+  private final Latest<UUID, Boolean> inDoubt = new Latest<>(MOST_IN_DOUBT);
 
   /**
    * @param returns the second's other end; this alone uses it from now on
@@ -46,75 +106,307 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
       Returns returns,
       Settings settings,
       Timer timer,
-      InstantSource clock) {}
+      InstantSource clock) {
+    this.first = first;
+    this.second = second;
+    this.breaker = new Breaker(first, second, settings, timer);
+    this.standIn = new StandIn(returns, breaker, settings.delivers());
+    this.timer = timer;
+    this.receipts = new Receipts(first, second);
+    this.known = new KnownKeys(settings.keys(), settings.keyRetention(), clock);
+    this.giveBack =
+        new GiveBack(first, returns, standIn, breaker, receipts, known, settings.patience());
+  }
 
-  /** Begins to watch the first, and to give back. */
+  /** Begins to watch the first, and to give back; once. */
   public void start() {
-    throw new UnsupportedOperationException();
+    breaker.start();
+    standIn.start(timer);
+    giveBack.start();
   }
 
-  /** What the second has, handed out while the first is away, for one delivery worker. */
+  /**
+   * What the second has, handed out while the first is away, for one delivery worker; always the
+   * same. A delivery that was begun is finished there, even when the first is well again meanwhile.
+   */
   public Deliveries deliveries() {
-    throw new UnsupportedOperationException();
+    return standIn;
   }
 
-  /** Of both. */
-  public DeadLetters deadLetters() {
-    throw new UnsupportedOperationException();
+  /**
+   * Of both. A list has what can be had while one is out of reach; everything else throws when the
+   * spool that it concerns is.
+   *
+   * @param prefix of the ids of the second's, which none of the first's begins with
+   */
+  public DeadLetters deadLetters(String prefix) {
+    return new BothDeadLetters(
+        first.deadLetters(), second.deadLetters(), prefix, breaker::requireClosed);
   }
 
+  /** Asks the second how many wait there; blocks for that. */
   public Status status() {
-    throw new UnsupportedOperationException();
+    var reason = breaker.reason();
+    return new Status(
+        reason == null,
+        reason == null ? "" : reason,
+        second.spool().condition().toCompletableFuture().join().waiting());
   }
 
-  /** Gives back what can be given back within that time, then no more; before the end. */
+  /**
+   * Gives back what can be given back within that time, then no more; before the end. Blocks. Call
+   * when {@link #deliveries} are closed: what a worker has begun is not given back before.
+   */
   public void drain(Duration patience) {
-    throw new UnsupportedOperationException();
+    giveBack.drain(patience);
   }
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
-    throw new UnsupportedOperationException();
+    var how = doubted(batch, manner);
+    CompletionStage<Appended> appended =
+        breaker.closed()
+            ? breaker
+                .append(() -> first.spool().append(batch, how))
+                .thenCompose(
+                    answer ->
+                        answer instanceof Appended.Busy
+                            ? diverted(() -> appendToSecond(batch, Manner.AGAIN))
+                            : CompletableFuture.completedStage(answer))
+            : appendToSecond(batch, how);
+    return appended.thenApply(answer -> remembered(batch, answer));
+  }
+
+  private CompletionStage<Appended> appendToSecond(LogBatch batch, Manner manner) {
+    return inSecond(batch, () -> second.spool().append(batch, manner));
+  }
+
+  /** Never fails; the answer as others see it. */
+  private CompletionStage<Appended> inSecond(
+      LogBatch batch, Supplier<CompletionStage<Appended>> step) {
+    return calmly(step)
+        .exceptionally(failure -> new Appended.Busy(SOON, failure.toString()))
+        .thenApply(
+            answer ->
+                switch (answer) {
+                  case Appended.Accepted(var receipt) ->
+                      new Appended.Accepted(receipts.ofSecond(batch.appendId(), receipt));
+                  case Appended.Busy(var retryAfter, var reason) ->
+                      new Appended.Busy(retryAfter, bothReasons(reason));
+                  case Appended.Superseded() -> answer;
+                });
+  }
+
+  private String bothReasons(String ofSecond) {
+    var ofFirst = breaker.reason();
+    return reasons(ofFirst == null ? "well again" : ofFirst, ofSecond);
+  }
+
+  private String reasons(String ofFirst, @Nullable String ofSecond) {
+    return "%s: %s; %s: %s".formatted(first.name(), ofFirst, second.name(), ofSecond);
+  }
+
+  private static <T> CompletionStage<T> diverted(Supplier<CompletionStage<T>> step) {
+    return CompletableFuture.supplyAsync(step, DIVERTED).thenCompose(stage -> stage);
+  }
+
+  private static <T> CompletionStage<T> calmly(Supplier<CompletionStage<T>> step) {
+    try {
+      return step.get();
+    } catch (Throwable e) { // such as no memory: those who wait are answered
+      return CompletableFuture.failedStage(e);
+    }
+  }
+
+  /** What was given up on before may be somewhere. */
+  private Manner doubted(LogBatch batch, Manner manner) {
+    synchronized (inDoubt) {
+      return inDoubt.containsKey(batch.appendId()) ? Manner.AGAIN : manner;
+    }
+  }
+
+  private Appended remembered(LogBatch batch, Appended appended) {
+    synchronized (inDoubt) {
+      if (appended instanceof Appended.Busy) {
+        inDoubt.put(batch.appendId(), true);
+      } else {
+        inDoubt.remove(batch.appendId());
+      }
+    }
+    return appended;
   }
 
   @Override
   public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    throw new UnsupportedOperationException();
+    return receipts.fate(receipt, first, records);
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Counts are of both. An obstacle is one of both: as long as either takes logs there is none.
+   */
   @Override
   public CompletionStage<Condition> condition() {
-    throw new UnsupportedOperationException();
+    return breaker.condition().thenCombine(second.spool().condition(), this::both);
   }
 
+  private Condition both(Condition one, Condition other) {
+    long waiting = one.waiting() + other.waiting();
+    long settled = one.settled() + other.settled();
+    var reason = breaker.reason(); // what counts is where logs go, and not only how the first is
+    if (reason == null || other.obstacle() == null) {
+      return new Condition(null, null, waiting, settled);
+    }
+    var both = reasons(reason, other.obstacle());
+    return other.unavailable() != null
+        ? new Condition(both, null, waiting, settled)
+        : new Condition(null, both, waiting, settled);
+  }
+
+  /** The second first: what moves between the two looks is in the first by then, or in both. */
   @Override
   public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    throw new UnsupportedOperationException();
+    var days = new TreeMap<>(second.spool().tally(from));
+    first.spool().tally(from).forEach((day, tally) -> days.merge(day, tally, Tally::plus));
+    return days;
+  }
+
+  /**
+   * The later of both: on the days before it one of them may have taken logs it knows nothing of.
+   */
+  @Override
+  public LocalDate countedSince() {
+    var one = first.spool().countedSince();
+    var other = second.spool().countedSince();
+    return one.isAfter(other) ? one : other;
   }
 
   @Override
   public CompletionStage<Claimed> claim(Key key) {
-    throw new UnsupportedOperationException();
+    var before = known.reserve(key);
+    if (before != null) {
+      return CompletableFuture.completedStage(before);
+    }
+    if (!breaker.closed()) {
+      return claimInSecond(key);
+    }
+    var taken = second.keys().taken(key); // before a restart, perhaps, and not given back yet
+    if (taken.isPresent()) {
+      return CompletableFuture.completedStage(learnt(key, taken.get(), true));
+    }
+    return breaker
+        .claim(() -> first.keys().claim(key))
+        .thenCompose(
+            claimed ->
+                claimed instanceof Claimed.Away
+                    ? claimInSecond(key)
+                    : CompletableFuture.completedStage(learnt(key, claimed, false)));
+  }
+
+  private CompletionStage<Claimed> claimInSecond(Key key) {
+    return calmly(() -> second.keys().claim(key))
+        .exceptionally(failure -> new Claimed.Away(SOON, failure.toString()))
+        .thenApply(claimed -> learnt(key, claimed, true));
+  }
+
+  private Claimed learnt(Key key, Claimed claimed, boolean inSecond) {
+    switch (claimed) {
+      case Claimed.Mine(var claim) -> known.claimed(claim, inSecond);
+      case Claimed.Taken() -> known.taken(key);
+      case Claimed.UnderWay(), Claimed.Another(), Claimed.Away(_, _) -> known.free(key);
+    }
+    return claimed;
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
-    throw new UnsupportedOperationException();
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+    var how = doubted(batch, manner);
+    return appendUnder(batch, claim, how)
+        .thenApply(
+            answer -> {
+              switch (answer) {
+                case Appended.Accepted(_) -> known.taken(claim.key());
+                case Appended.Superseded() -> known.free(claim);
+                case Appended.Busy(_, _) -> {} // released by whoever has it
+              }
+              return remembered(batch, answer);
+            });
   }
 
+  private CompletionStage<Appended> appendUnder(LogBatch batch, Claim claim, Manner manner) {
+    if (known.inSecond(claim)) {
+      return inSecond(batch, () -> second.keys().append(batch, claim, manner));
+    }
+    if (!breaker.closed()) {
+      return claimAndAppend(batch, claim, manner);
+    }
+    return breaker
+        .append(() -> first.keys().append(batch, claim, manner))
+        .thenCompose(
+            answer ->
+                answer instanceof Appended.Busy
+                    ? diverted(() -> claimAndAppend(batch, claim, Manner.AGAIN))
+                    : CompletableFuture.completedStage(answer));
+  }
+
+  /**
+   * The spool that granted the claim is away: the second takes the logs under a claim of its own.
+   */
+  private CompletionStage<Appended> claimAndAppend(LogBatch batch, Claim granted, Manner manner) {
+    known.diverted(batch.appendId(), granted);
+    return calmly(() -> second.keys().claim(granted.key()))
+        .exceptionally(failure -> new Claimed.Away(SOON, failure.toString()))
+        .thenCompose(
+            claimed ->
+                switch (claimed) {
+                  case Claimed.Mine(var own) ->
+                      inSecond(batch, () -> second.keys().append(batch, own, manner))
+                          .thenCompose(answer -> releasedUnlessTaken(own, answer));
+                  case Claimed.Away(var retryAfter, var reason) ->
+                      CompletableFuture.completedStage(
+                          new Appended.Busy(retryAfter, bothReasons(reason)));
+                  case Claimed.Taken(), Claimed.UnderWay(), Claimed.Another() ->
+                      CompletableFuture.completedStage(new Appended.Superseded());
+                });
+  }
+
+  private CompletionStage<Appended> releasedUnlessTaken(Claim own, Appended answer) {
+    return answer instanceof Appended.Busy
+        ? calmly(() -> second.keys().release(own)).handle((_, _) -> answer)
+        : CompletableFuture.completedStage(answer);
+  }
+
+  /** A claim in a spool that is away ends there by itself. */
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    throw new UnsupportedOperationException();
+    boolean inSecond = known.inSecond(claim);
+    known.free(claim);
+    if (inSecond) {
+      return second.keys().release(claim);
+    }
+    return breaker.closed() ? first.keys().release(claim) : CompletableFuture.completedStage(null);
   }
 
+  /**
+   * {@inheritDoc}
+   *
+   * @throws IllegalStateException at once while the first is in trouble
+   */
   @Override
   public Depth depth() {
-    throw new UnsupportedOperationException();
+    breaker.requireClosed();
+    var one = first.backlog().depth();
+    var other = second.backlog().depth();
+    return new Depth(
+        one.entries() + other.entries(),
+        one.oldest().compareTo(other.oldest()) > 0 ? one.oldest() : other.oldest());
   }
 
   /** Ends its own threads; the two spools stay open. */
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    breaker.end();
+    giveBack.end();
   }
 }

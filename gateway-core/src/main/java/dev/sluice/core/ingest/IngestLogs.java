@@ -2,12 +2,9 @@ package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogIds;
-import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.Coalescer.Landed;
 import dev.sluice.core.ingest.Coalescer.Part;
 import dev.sluice.core.otlp.MalformedOtlp;
-import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IdempotencyKeys.Claim;
@@ -19,9 +16,6 @@ import dev.sluice.core.port.Timer;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.BitSet;
-import java.util.Comparator;
 import java.util.List;
 import java.util.OptionalInt;
 import java.util.Queue;
@@ -29,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -89,7 +84,19 @@ public final class IngestLogs {
     }
   }
 
+  /**
+   * What is done with logs beside taking them.
+   *
+   * @param allowed which are taken, asked once for each request
+   * @param mirror where those that were taken are shown
+   */
+  public record Choice(Supplier<AllowList> allowed, Mirror mirror) {
+    /** Every log is taken, and none is shown. */
+    public static final Choice NONE = new Choice(() -> AllowList.EVERYTHING, Mirror.OFF);
+  }
+
   private final Limits limits;
+  private final Choice choice;
   private final InstantSource clock;
   private final IngestMeter meter;
   private final Coalescer coalescer;
@@ -101,6 +108,7 @@ public final class IngestLogs {
 
   /**
    * @param admission says when those who are turned away should come again
+   * @param choice which of the good ones are taken
    * @param storedWithin how long the answer to a request of level {@link AckLevel#STORED} waits for
    *     the store, after its logs are durable
    */
@@ -109,12 +117,14 @@ public final class IngestLogs {
       IdempotencyKeys keys,
       Admission admission,
       Limits limits,
+      Choice choice,
       Coalescing coalescing,
       Duration storedWithin,
       InstantSource clock,
       Timer timer,
       IngestMeter meter) {
     this.limits = limits;
+    this.choice = choice;
     this.clock = clock;
     this.meter = meter;
     this.keys = keys;
@@ -133,7 +143,7 @@ public final class IngestLogs {
   public InHand accept(Request request, OtlpPayload payload) {
     var entrance = request.entrance();
     var now = clock.instant();
-    var judge = new Judge(payload);
+    var judge = new Judge(payload, choice.allowed().get());
     var walker = walkers.poll();
     if (walker == null) {
       walker = new OtlpWalker(limits);
@@ -167,12 +177,17 @@ public final class IngestLogs {
     if (payload.unknownFields() > 0) {
       meter.unknownFields(entrance, payload.unknownFields());
     }
-    int rejected = judge.refusedCount + payload.refusedCount();
+    if (judge.filteredCount() > 0) {
+      meter.filtered(entrance, judge.filteredCount());
+    }
+    int rejected = judge.refusedCount() + payload.refusedCount();
     if (rejected > 0) {
       meter.rejected(entrance, rejected);
     }
-    int good = records - judge.refusedCount;
-    var verdict = new Ingested.Accepted(good, judge.verdicts(), rejected, request.level());
+    int good = records - judge.refusedCount() - judge.filteredCount();
+    var verdict =
+        new Ingested.Accepted(
+            good, judge.verdicts(), rejected, judge.filteredCount(), request.level(), 0, false);
     if (good == 0) {
       return InHand.done(verdict);
     }
@@ -185,8 +200,8 @@ public final class IngestLogs {
             payload.length(),
             records,
             good,
-            (int) expanded,
-            judge.refused,
+            (int) (expanded - judge.filteredBytes()),
+            judge.refused(),
             new CompletableFuture<>());
     var key = request.key();
     return key == null ? append(request, verdict, part) : appendOnce(request, verdict, part, key);
@@ -199,6 +214,7 @@ public final class IngestLogs {
           landed.thenCompose(where -> outcome(request, verdict, part, where)),
           landed.thenAccept(_ -> {}));
     }
+    choice.mirror().show(part);
     int records = part.records(); // not the part, whose bytes are in the entry already
     long received = part.receivedNanos();
     return new InHand(
@@ -274,6 +290,7 @@ public final class IngestLogs {
     return switch (where.appended()) {
       case Appended.Accepted(var receipt) -> {
         accepted(request, part.records(), part.receivedNanos());
+        choice.mirror().show(part);
         yield request.level() == AckLevel.STORED
             ? confirmations
                 .await(receipt, where.first(), part.records())
@@ -339,42 +356,5 @@ public final class IngestLogs {
   private static long nanos(Instant instant) {
     return Math.addExact(
         Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
-  }
-
-  /** Remembers who was refused and why. */
-  private static final class Judge implements OtlpSink {
-    private final OtlpPayload payload;
-    private final BitSet refused = new BitSet(0);
-    private List<Rejection> rejections = List.of();
-    private int refusedCount;
-
-    Judge(OtlpPayload payload) {
-      this.payload = payload;
-    }
-
-    @Override
-    public void accepted(OtlpRecord log) {}
-
-    @Override
-    public void refused(int ordinal, String field, String reason) {
-      if (refusedCount == 0) {
-        rejections = new ArrayList<>();
-      }
-      refused.set(ordinal);
-      refusedCount++;
-      if (rejections.size() < MAX_VERDICTS) {
-        rejections.add(new Rejection(payload.rowOf(ordinal), field, reason));
-      }
-    }
-
-    List<Rejection> verdicts() {
-      if (payload.refused().isEmpty() && payload.rows() == null) {
-        return rejections;
-      }
-      var all = new ArrayList<>(rejections);
-      all.addAll(payload.refused());
-      all.sort(Comparator.comparingInt(Rejection::index));
-      return all.size() > MAX_VERDICTS ? all.subList(0, MAX_VERDICTS) : all;
-    }
   }
 }

@@ -9,11 +9,12 @@ public sealed interface Ingested {
 
   /**
    * Understood. The accepted records are as safe as {@code level} says; the rejected ones never
-   * will be, and sending them again is in vain. Nothing at all in the request is {@code (0, [],
-   * 0)}.
+   * will be, and sending them again is in vain; so it is with the filtered ones, about which
+   * nothing is wrong. Nothing at all in the request is {@code (0, [], 0, 0)}.
    *
    * @param rejected by index; at most {@link IngestLogs#MAX_VERDICTS} of them
    * @param rejectedCount all of them
+   * @param filtered good ones that are not on the {@link AllowList} and so were left out
    * @param level that was reached
    * @param deadLettered of the accepted ones, those that the store refused; known when the level is
    *     {@link AckLevel#STORED}
@@ -23,6 +24,7 @@ public sealed interface Ingested {
       int accepted,
       List<Rejection> rejected,
       int rejectedCount,
+      int filtered,
       AckLevel level,
       int deadLettered,
       boolean replayed)
@@ -31,22 +33,27 @@ public sealed interface Ingested {
       rejected = List.copyOf(rejected);
     }
 
-    /** Taken now, and so safe. */
+    /** Taken now, and so safe; without a filter. */
     public Accepted(int accepted, List<Rejection> rejected, int rejectedCount, AckLevel level) {
-      this(accepted, rejected, rejectedCount, level, 0, false);
+      this(accepted, rejected, rejectedCount, 0, level, 0, false);
+    }
+
+    /** Whether there was no record, or none against which there is nothing to say. */
+    public boolean nothingGood() {
+      return accepted == 0 && filtered == 0;
     }
 
     Accepted storedBut(int deadLetters) {
       return new Accepted(
-          accepted, rejected, rejectedCount, AckLevel.STORED, deadLetters, replayed);
+          accepted, rejected, rejectedCount, filtered, AckLevel.STORED, deadLetters, replayed);
     }
 
     Accepted only(AckLevel reached) {
-      return new Accepted(accepted, rejected, rejectedCount, reached);
+      return new Accepted(accepted, rejected, rejectedCount, filtered, reached, 0, false);
     }
 
     Accepted again() {
-      return new Accepted(accepted, rejected, rejectedCount, AckLevel.DURABLE, 0, true);
+      return new Accepted(accepted, rejected, rejectedCount, filtered, AckLevel.DURABLE, 0, true);
     }
   }
 

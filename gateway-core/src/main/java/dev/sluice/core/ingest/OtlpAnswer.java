@@ -3,6 +3,7 @@ package dev.sluice.core.ingest;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -18,34 +19,50 @@ public final class OtlpAnswer {
 
   /**
    * {@code ExportLogsServiceResponse}: empty, or with {@code partial_success} when records were
-   * rejected for good, by us or by the store.
+   * rejected for good, by us or by the store; and, as the warning that it may be, when some were
+   * left out.
    */
   public static byte[] response(Ingested.Accepted result) {
-    if (refused(result) == 0) {
+    if (!isPartial(result)) {
       return SUCCESS;
     }
     var out = new OtlpWriter(new ByteOutput(256));
     int partialSuccess = out.open(1);
-    out.varint(1, refused(result));
+    if (refused(result) > 0) {
+      out.varint(1, refused(result));
+    }
     out.string(2, message(result));
     out.close(partialSuccess);
     return out.output().toByteArray();
   }
 
-  /** Records that the client need not send again and will not find stored. */
+  /** Whether there is more to say than that all is well. */
+  public static boolean isPartial(Ingested.Accepted result) {
+    return refused(result) > 0 || result.filtered() > 0;
+  }
+
+  /**
+   * Records that the client need not send again and will not find stored, but for filtered ones.
+   */
   public static int refused(Ingested.Accepted result) {
     return result.rejectedCount() + result.deadLettered();
   }
 
   /** Which records were rejected and why, for a person. */
   public static String message(Ingested.Accepted result) {
-    var refusedByStore =
-        result.deadLettered() + " log records refused by the store, which are kept as dead letters";
-    if (result.rejectedCount() == 0) {
-      return refusedByStore;
+    var parts = new ArrayList<String>(3);
+    if (result.rejectedCount() > 0) {
+      parts.add(rejected(result));
     }
-    var rejected = rejected(result);
-    return result.deadLettered() == 0 ? rejected : rejected + "; " + refusedByStore;
+    if (result.filtered() > 0) {
+      parts.add(result.filtered() + " log records filtered: they are not on the allow list");
+    }
+    if (result.deadLettered() > 0) {
+      parts.add(
+          result.deadLettered()
+              + " log records refused by the store, which are kept as dead letters");
+    }
+    return String.join("; ", parts);
   }
 
   private static String rejected(Ingested.Accepted result) {
@@ -58,7 +75,7 @@ public final class OtlpAnswer {
     return "%d of %d log records rejected: %s%s"
         .formatted(
             total,
-            total + result.accepted(),
+            total + result.accepted() + result.filtered(),
             told,
             total > VERDICTS_TOLD ? "; and " + (total - VERDICTS_TOLD) + " more" : "");
   }

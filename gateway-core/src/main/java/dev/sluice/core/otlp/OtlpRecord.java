@@ -137,6 +137,11 @@ public final class OtlpRecord {
     return ordinal;
   }
 
+  /** Its size with its resource and scope. */
+  public int expandedBytes() {
+    return encodedBytes + resource.encodedBytes + scope.encodedBytes;
+  }
+
   /** When it happened, nanoseconds since 1970; 0 when not sent. */
   public long timeNanos() {
     return timeNanos;

@@ -303,7 +303,7 @@ public final class OtlpWalker {
     } else if (wrongField != null) {
       sink.refused(l.ordinal, wrongField, wrongReason);
     } else {
-      expandedBytes += l.encodedBytes + l.resource.encodedBytes + l.scope.encodedBytes;
+      expandedBytes += l.expandedBytes();
       sink.accepted(l);
     }
   }

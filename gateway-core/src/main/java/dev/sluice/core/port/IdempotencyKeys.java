@@ -1,8 +1,15 @@
 package dev.sluice.core.port;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 
@@ -16,13 +23,33 @@ import java.util.concurrent.CompletionStage;
 public interface IdempotencyKeys {
 
   /**
+   * From then on another may have the key of a request that was claimed and never heard of again:
+   * longer than any request is under way, and as short as a client may be made to wait.
+   */
+  Duration CLAIM_ENDS_AFTER = Duration.ofMinutes(1);
+
+  /**
    * Claims the key for one request. A claim that is neither appended under nor {@link #release
-   * released} ends by itself after a while, so that a key is not lost with the process that had it.
+   * released} ends by itself {@link #CLAIM_ENDS_AFTER after a while}, so that a key is not lost
+   * with the process that had it.
    */
   CompletionStage<Claimed> claim(Key key);
 
+  /**
+   * {@link Claimed.Taken} or {@link Claimed.Another} when the key is known to be taken, without a
+   * claim. Answers at once from what is at hand: empty proves nothing.
+   */
+  default Optional<Claimed> taken(Key key) {
+    return Optional.empty();
+  }
+
   /** As {@link Spool#append}, and the key is taken for good in the same step. */
-  CompletionStage<Appended> append(LogBatch batch, Claim claim);
+  CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner);
+
+  /** As above, for a client that waits. */
+  default CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+    return append(batch, claim, Manner.AWAITED);
+  }
 
   /** The request failed: the key is as if it had never been used. */
   CompletionStage<Void> release(Claim claim);
@@ -32,7 +59,26 @@ public interface IdempotencyKeys {
    * @param key as the client chose it
    * @param request digest of everything that makes the request what it is, 16 bytes
    */
-  record Key(String tenant, String key, UUID request) {}
+  record Key(String tenant, String key, UUID request) {
+    /**
+     * What a spool keeps in the place of tenant and key: of fixed length, and nothing that a client
+     * wrote. Keys with the same digest are the same. It is in what is stored, so it stays as it is:
+     * the first 16 bytes of the SHA-256 of the tenant's length in bytes as 4 big-endian bytes, the
+     * tenant and the key, both in UTF-8.
+     */
+    public UUID digest() {
+      try {
+        var sha = MessageDigest.getInstance("SHA-256");
+        byte[] whose = tenant.getBytes(UTF_8);
+        sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(whose.length).flip());
+        sha.update(whose);
+        var digest = ByteBuffer.wrap(sha.digest(key.getBytes(UTF_8)));
+        return new UUID(digest.getLong(), digest.getLong());
+      } catch (NoSuchAlgorithmException e) {
+        throw new IllegalStateException("every JDK has SHA-256", e);
+      }
+    }
+  }
 
   /**
    * @param owner tells this claim from every other of the same key

@@ -3,8 +3,8 @@ package dev.sluice.core.port;
 import java.time.Duration;
 
 /**
- * Counts what comes in. Alert on the invariant: received = accepted + rejected + turned away +
- * replayed + conflicting + lost, once nothing is on its way.
+ * Counts what comes in. Alert on the invariant: received = accepted + rejected + filtered + turned
+ * away + replayed + conflicting + lost, once nothing is on its way.
  *
  * <p>{@code entrance} is one of a few fixed names, such as {@code otlp-grpc}. Called on event
  * loops: implementations do not block.
@@ -21,6 +21,9 @@ public interface IngestMeter {
 
   /** Records that can never be stored; each was answered with a verdict. */
   void rejected(String entrance, int records);
+
+  /** Good records that are not on the allow list; each request was told how many. */
+  void filtered(String entrance, int records);
 
   /** Records of a request that was told to come again later. */
   void turnedAway(String entrance, int records);

@@ -215,7 +215,7 @@ class AckLevelTest {
     time.advance(BEAT);
 
     assertThat(a.answer())
-        .isCompletedWithValue(new Ingested.Accepted(3, List.of(), 0, AckLevel.STORED, 2, false));
+        .isCompletedWithValue(new Ingested.Accepted(3, List.of(), 0, 0, AckLevel.STORED, 2, false));
   }
 
   @Test

@@ -559,7 +559,7 @@ class CoalescerTest {
   }
 
   private static List<Integer> counts(CompletableFuture<Ingested> answer) {
-    return answer.join() instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _)
+    return answer.join() instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _, _)
         ? List.of(accepted, rejected)
         : List.of();
   }

@@ -11,6 +11,7 @@ final class CountingMeter implements IngestMeter {
   final AtomicLong bytes = new AtomicLong();
   final AtomicLong accepted = new AtomicLong();
   final AtomicLong rejected = new AtomicLong();
+  final AtomicLong filtered = new AtomicLong();
   final AtomicLong turnedAway = new AtomicLong();
   final AtomicLong replayed = new AtomicLong();
   final AtomicLong conflicting = new AtomicLong();
@@ -25,6 +26,7 @@ final class CountingMeter implements IngestMeter {
     return received.get()
         == accepted.get()
             + rejected.get()
+            + filtered.get()
             + turnedAway.get()
             + replayed.get()
             + conflicting.get()
@@ -47,6 +49,11 @@ final class CountingMeter implements IngestMeter {
   @Override
   public void rejected(String entrance, int records) {
     rejected.addAndGet(records);
+  }
+
+  @Override
+  public void filtered(String entrance, int records) {
+    filtered.addAndGet(records);
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -57,7 +58,7 @@ final class HandKeys implements IdempotencyKeys {
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
     var one = known.get(claim.key().key());
     if (takenOver || one == null || !one.claim().equals(claim)) {
       return CompletableFuture.completedStage(new Appended.Superseded());

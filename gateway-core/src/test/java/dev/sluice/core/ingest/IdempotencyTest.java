@@ -23,6 +23,7 @@ class IdempotencyTest {
           keys,
           new Admission(spool, new MemoryBudget(1 << 20), 0, time, time, () -> 0),
           Limits.DEFAULT,
+          IngestLogs.Choice.NONE,
           new Coalescing(100, 1 << 20, Duration.ofMillis(5)),
           Duration.ofSeconds(10),
           time,
@@ -43,7 +44,7 @@ class IdempotencyTest {
   }
 
   private static Ingested replayed(int records) {
-    return new Ingested.Accepted(records, List.of(), 0, AckLevel.DURABLE, 0, true);
+    return new Ingested.Accepted(records, List.of(), 0, 0, AckLevel.DURABLE, 0, true);
   }
 
   @Test

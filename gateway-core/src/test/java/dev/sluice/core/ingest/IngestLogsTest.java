@@ -107,7 +107,7 @@ class IngestLogsTest {
     assertThat(answer)
         .isCompletedWithValueMatching(
             it ->
-                it instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _)
+                it instanceof Ingested.Accepted(var accepted, _, var rejected, _, _, _, _)
                     && accepted == 0
                     && rejected == 2);
     assertThat(spool.batches()).isEmpty();
@@ -248,7 +248,9 @@ class IngestLogsTest {
 
   private List<Rejection> rejections(OtlpPayload payload) {
     var answer = accept(payload).join();
-    return answer instanceof Ingested.Accepted(_, var rejected, _, _, _, _) ? rejected : List.of();
+    return answer instanceof Ingested.Accepted(_, var rejected, _, _, _, _, _)
+        ? rejected
+        : List.of();
   }
 
   @Test

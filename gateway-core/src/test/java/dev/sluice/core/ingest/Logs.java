@@ -28,11 +28,23 @@ final class Logs {
       InstantSource clock,
       Timer timer,
       IngestMeter meter) {
+    return door(spool, limits, IngestLogs.Choice.NONE, coalescing, clock, timer, meter);
+  }
+
+  static IngestLogs door(
+      Spool spool,
+      Limits limits,
+      IngestLogs.Choice choice,
+      IngestLogs.Coalescing coalescing,
+      InstantSource clock,
+      Timer timer,
+      IngestMeter meter) {
     return new IngestLogs(
         spool,
         new HandKeys(spool),
         new Admission(spool, new MemoryBudget(1 << 20), 0, clock, timer, () -> 0),
         limits,
+        choice,
         coalescing,
         Duration.ofSeconds(10),
         clock,

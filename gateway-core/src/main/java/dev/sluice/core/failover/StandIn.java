@@ -1,0 +1,161 @@
+package dev.sluice.core.failover;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.Timer;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+
+/**
+ * What the second spool has, for a worker of this process while the first is away, and nothing
+ * while it is well. Whoever gives back takes turns with the worker: neither has a delivery while
+ * the other has one.
+ *
+ * <p>A delivery that a worker has begun stays the worker's until it is settled, also when the first
+ * is well again, and from one start to the next: an insert of it may still be under way in the
+ * store, and is ended only by whoever stores the same delivery again. Where no worker is, it is
+ * given back once any insert of it has ended by itself.
+ *
+ * <p>{@code returns} is guarded by {@code turn}.
+ */
+final class StandIn implements Deliveries {
+  /** Longer than a store works at one insert; by default that is ended after one minute. */
+  private static final Duration LONGEST_INSERT = Duration.ofMinutes(2);
+
+  private final Returns returns;
+  private final Breaker breaker;
+  private final ReentrantLock turn = new ReentrantLock();
+  private final Condition settled = turn.newCondition();
+  private volatile boolean worker;
+  private volatile boolean insertsEnded;
+
+  /**
+   * @param worker whether there is one
+   */
+  StandIn(Returns returns, Breaker breaker, boolean worker) {
+    this.returns = returns;
+    this.breaker = breaker;
+    this.worker = worker;
+  }
+
+  void start(Timer timer) {
+    if (!worker) {
+      timer.after(LONGEST_INSERT, () -> insertsEnded = true);
+    }
+  }
+
+  @Override
+  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+    if (!returns.begun() && !breaker.awaitOpen(patience)) {
+      return Optional.empty();
+    }
+    if (!turn.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+      return Optional.empty(); // something is being given back
+    }
+    try {
+      if (!returns.begun() && breaker.closed()) {
+        return Optional.empty(); // became well while we waited
+      }
+      return returns.nextCertain(patience, gather);
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  @Override
+  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+    turn.lock();
+    try {
+      boolean done = returns.settle(delivery, deadLetters);
+      settled.signalAll();
+      return done;
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  @Override
+  public boolean keep(Delivery delivery) {
+    turn.lock();
+    try {
+      return returns.keep(delivery);
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  @Override
+  public void setAside(UUID appendId, String reason) {
+    turn.lock();
+    try {
+      returns.setAside(appendId, reason);
+      settled.signalAll();
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  @Override
+  public void hurry() {
+    returns.hurry();
+  }
+
+  @Override
+  public int unreadable() {
+    return returns.unreadable();
+  }
+
+  /** The worker is gone: what it has not settled, and what is behind, stays for the next start. */
+  @Override
+  public void close() {
+    turn.lock();
+    try {
+      worker = false;
+      settled.signalAll();
+    } finally {
+      turn.unlock();
+    }
+  }
+
+  /** Whether what was begun will be settled. */
+  boolean hasWorker() {
+    return worker;
+  }
+
+  /**
+   * For whoever gives back: {@code returns} is its own from now on until {@link #endTurn}, unless
+   * the worker has something or takes longer than {@code patience}.
+   */
+  boolean takeTurn(Duration patience) throws InterruptedException {
+    if (!turn.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
+      return false;
+    }
+    boolean mine = false;
+    try {
+      long left = patience.toNanos();
+      while (isBegun() && worker && left > 0) {
+        left = settled.awaitNanos(left);
+      }
+      mine = !isBegun();
+      return mine;
+    } finally {
+      if (!mine) {
+        turn.unlock();
+      }
+    }
+  }
+
+  private boolean isBegun() {
+    return !insertsEnded && returns.begun();
+  }
+
+  void endTurn() {
+    turn.unlock();
+  }
+}
