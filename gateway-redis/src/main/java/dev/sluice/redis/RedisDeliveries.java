@@ -55,8 +55,13 @@ import org.slf4j.LoggerFactory;
  */
 public final class RedisDeliveries implements Deliveries {
 
-  /** An entry as it was read; the envelope is null when the entry is deleted. */
-  private record Raw(EntryId id, byte @Nullable [] envelope) {}
+  /**
+   * An entry as it was read.
+   *
+   * @param envelope null when the entry is deleted
+   * @param again whether it may be stored already, or come from elsewhere too
+   */
+  private record Raw(EntryId id, byte @Nullable [] envelope, boolean again) {}
 
   /** What came of one read; {@code more} when there may be more of the same. */
   private record Page(List<Raw> entries, boolean more) {}
@@ -115,6 +120,9 @@ public final class RedisDeliveries implements Deliveries {
 
   /** When new entries were read last, by {@link System#nanoTime}. */
   private long lastRead;
+
+  /** Whether any of the new entries gathered last may be stored already. */
+  private boolean freshAgain;
 
   private boolean pendingUnknown = true;
   private @Nullable HandedOut handedOut;
@@ -273,6 +281,7 @@ public final class RedisDeliveries implements Deliveries {
       before = lastGiven();
     }
     var gathering = new Gathering<EntryId>(settings.bounds());
+    freshAgain = false;
     fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
       return fresh(gathering); // the dead are looked for with empty hands, under any load
@@ -304,7 +313,7 @@ public final class RedisDeliveries implements Deliveries {
     return new Found(
         gathering,
         newMark(),
-        before == null || gathering.places().getFirst().compareTo(before) <= 0);
+        freshAgain || before == null || gathering.places().getFirst().compareTo(before) <= 0);
   }
 
   private void take(Page page, Gathering<EntryId> gathering) {
@@ -316,10 +325,13 @@ public final class RedisDeliveries implements Deliveries {
   /** The entry that does not fit is decoded again next time, which is cheaper than keeping it. */
   private void fill(Gathering<EntryId> gathering) {
     while (!carried.isEmpty()) {
-      var id = carried.element().id();
-      var batch = readable(carried.element());
-      if (batch != null && !gathering.add(id, batch)) {
-        return;
+      var raw = carried.element();
+      var batch = readable(raw);
+      if (batch != null) {
+        if (!gathering.add(raw.id(), batch)) {
+          return;
+        }
+        freshAgain |= raw.again();
       }
       carried.remove();
     }
@@ -482,7 +494,7 @@ public final class RedisDeliveries implements Deliveries {
                       redis, new byte[][] {shard.stream()}, arguments.toArray(byte[][]::new)));
       for (var envelope : envelopes) {
         var id = ids.get(next++);
-        var batch = readable(new Raw(id, (byte[]) envelope));
+        var batch = readable(new Raw(id, (byte[]) envelope, true));
         if (batch != null && !gathering.add(id, batch)) {
           return;
         }
@@ -504,8 +516,9 @@ public final class RedisDeliveries implements Deliveries {
                     MAX_REPLY_BYTES,
                     number(MAX_REPLY_ENTRIES)));
     var entries = new ArrayList<Raw>();
-    for (int i = 1; i < reply.size(); i += 2) {
-      entries.add(new Raw(EntryId.of((byte[]) reply.get(i)), (byte[]) reply.get(i + 1)));
+    for (int i = 1; i < reply.size(); i += 3) {
+      var id = EntryId.of((byte[]) reply.get(i));
+      entries.add(new Raw(id, (byte[]) reply.get(i + 1), (Long) reply.get(i + 2) == 1));
     }
     return new Page(entries, (Long) reply.get(0) == 1);
   }
@@ -523,20 +536,24 @@ public final class RedisDeliveries implements Deliveries {
       return new Page(List.of(), false);
     }
     var entry = (List<?>) ((List<?>) stream.get(1)).getFirst();
-    var raw = new Raw(EntryId.of((byte[]) entry.get(0)), envelopeOf(entry.get(1)));
-    return new Page(List.of(raw), true);
+    return new Page(List.of(raw(EntryId.of((byte[]) entry.get(0)), entry.get(1))), true);
   }
 
-  private static byte[] envelopeOf(Object fields) {
+  private static Raw raw(EntryId id, Object fields) {
     byte[] envelope = {};
+    boolean again = false;
     if (fields instanceof List<?> list) {
       for (int i = 0; i + 1 < list.size(); i += 2) {
-        if (list.get(i) instanceof byte[] name && name.length == 1 && name[0] == 'e') {
-          envelope = (byte[]) list.get(i + 1);
+        if (list.get(i) instanceof byte[] name && name.length == 1) {
+          switch (name[0]) {
+            case 'e' -> envelope = (byte[]) list.get(i + 1);
+            case 'a' -> again = true;
+            default -> {} // not for deliveries
+          }
         }
       }
     }
-    return envelope;
+    return new Raw(id, envelope, again);
   }
 
   private CompletableFuture<List<Object>> blockingRead(

@@ -1,17 +1,12 @@
 package dev.sluice.redis;
 
 import static dev.sluice.redis.Script.number;
-import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IdempotencyKeys.Claim;
 import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.nio.ByteBuffer;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
-import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -33,9 +28,6 @@ final class RedisIdempotencyKeys {
         Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step);
   }
 
-  /** After that another may have the key of a request that was never heard of again. */
-  private static final Duration CLAIM = Duration.ofMinutes(1);
-
   private final RedisSpool.Settings settings;
   private final List<Shard> shards;
   private final UntilKnown untilKnown;
@@ -47,7 +39,7 @@ final class RedisIdempotencyKeys {
   }
 
   CompletionStage<Claimed> claim(IdempotencyKeys.Key key) {
-    byte[] digest = digest(key);
+    byte[] digest = bytes(key.digest());
     var shard = shardOf(digest);
     var claim = new Claim(key, UUID.randomUUID());
     return untilKnown
@@ -59,7 +51,7 @@ final class RedisIdempotencyKeys {
                     digest,
                     bytes(key.request()),
                     bytes(claim.owner()),
-                    number(CLAIM.toMillis()),
+                    number(IdempotencyKeys.CLAIM_ENDS_AFTER.toMillis()),
                     number(settings.appending().keyRetention().toMillis()),
                     number(settings.appending().keys())))
         .handle((state, failure) -> failure == null ? claimed(state, claim) : away(failure));
@@ -81,7 +73,7 @@ final class RedisIdempotencyKeys {
   }
 
   CompletionStage<Void> release(Claim claim) {
-    byte[] digest = digest(claim.key());
+    byte[] digest = bytes(claim.key().digest());
     var shard = shardOf(digest);
     return untilKnown
         .<Long>send(
@@ -96,19 +88,6 @@ final class RedisIdempotencyKeys {
 
   Shard shardOf(byte[] digest) {
     return shards.get(Math.floorMod(ByteBuffer.wrap(digest).getInt(), shards.size()));
-  }
-
-  /** Of fixed length, and nothing that a client wrote. */
-  static byte[] digest(IdempotencyKeys.Key key) {
-    try {
-      var sha = MessageDigest.getInstance("SHA-256");
-      byte[] tenant = key.tenant().getBytes(UTF_8);
-      sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(tenant.length).flip());
-      sha.update(tenant);
-      return Arrays.copyOf(sha.digest(key.key().getBytes(UTF_8)), 16);
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every JDK has SHA-256", e);
-    }
   }
 
   static byte[] bytes(UUID id) {

@@ -43,11 +43,11 @@ import org.jspecify.annotations.Nullable;
  * #deliveries} made here.
  *
  * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. Entries have
- * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, and {@code
- * e}, an {@link Envelope}. Beside it, with the same beginning, are {@code ledger}, the counts that
- * cannot be had by counting; {@code appends} and {@code appends:entries}, what was appended in the
- * last minutes; {@code keys} and {@code keys:age}, the idempotency keys; {@code dead}, the dead
- * letters.
+ * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, {@code e},
+ * an {@link Envelope}, and {@code a} when they may be stored already. Beside it, with the same
+ * beginning, are {@code ledger}, the counts that cannot be had by counting; {@code appends} and
+ * {@code appends:entries}, what was appended in the last minutes or waits; {@code keys} and {@code
+ * keys:age}, the idempotency keys; {@code dead}, the dead letters.
  *
  * <p>An append whose outcome is not known is sent again as it was, to the same shard, which knows
  * it by its append id. What Redis has refused is not.
@@ -260,23 +260,25 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     // by its id and not in turns: whoever appends the batch again must come to the same shard
     var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
-    return append(shard, batch, List.of());
+    return append(shard, batch, manner, List.of());
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
-    byte[] key = RedisIdempotencyKeys.digest(claim.key());
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+    byte[] key = RedisIdempotencyKeys.bytes(claim.key().digest());
     return append(
-        keys.shardOf(key), batch, List.of(key, RedisIdempotencyKeys.bytes(claim.owner())));
+        keys.shardOf(key), batch, manner, List.of(key, RedisIdempotencyKeys.bytes(claim.owner())));
   }
 
-  private CompletionStage<Appended> append(Shard shard, LogBatch batch, List<byte[]> claim) {
+  private CompletionStage<Appended> append(
+      Shard shard, LogBatch batch, Manner manner, List<byte[]> claim) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(RedisIdempotencyKeys.bytes(batch.appendId()));
     arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
     arguments.add(Envelope.encode(batch));
     arguments.add(number(remembered().toMillis()));
+    arguments.add(number(manner == Manner.AGAIN ? 1 : 0));
     arguments.addAll(claim);
     byte[][] redisKeys = {
       shard.stream(),

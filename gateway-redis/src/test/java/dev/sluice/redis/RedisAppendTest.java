@@ -152,8 +152,51 @@ class RedisAppendTest {
   }
 
   @Test
+  void append_longAgoWhileAnOlderEntryWaits_isStillOne() {
+    var old = new EntryId(Instant.now().toEpochMilli() - 700_000, 0);
+    keys.redis()
+        .xadd(keys.stream(), new XAddArgs().id(old.toString()), Map.of(bytes("e"), bytes("")));
+    var batch = LogBatches.of(1);
+    var receipt = accepted(append(spool, batch));
+    keys.redis().xdel(keys.stream(), receipt.entry()); // delivered meanwhile
+    age(650_000);
+    append(spool, LogBatches.of(1));
+
+    assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
+
+    keys.redis().xdel(keys.stream(), old.toString());
+    keys.redis().hdel(keys.ledger(), bytes("firstAt"), bytes("first"));
+    append(spool, LogBatches.of(1));
+    assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
+  }
+
+  @Test
+  void append_longAgoAndSilenceSince_isStillOne() {
+    var batch = LogBatches.of(1);
+    var receipt = accepted(append(spool, batch));
+    keys.redis().xdel(keys.stream(), receipt.entry()); // delivered meanwhile
+    age(700_000);
+    keys.redis().hincrby(keys.ledger(), bytes("last"), -11_000);
+    append(spool, LogBatches.of(1));
+    append(spool, LogBatches.of(1));
+
+    assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
+
+    keys.redis().hincrby(keys.ledger(), bytes("quiet"), -700_000);
+    append(spool, LogBatches.of(1));
+    assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
+  }
+
+  /** All that is remembered is older by so many milliseconds. */
+  private void age(double millis) {
+    for (byte[] id : keys.redis().zrange(keys.key("appends"), 0, -1)) {
+      keys.redis().zincrby(keys.key("appends"), -millis, id);
+    }
+  }
+
+  @Test
   void append_withReplicas_isAcceptedOnlyOnceTheyHaveIt(@TempDir Path folder) throws Exception {
-    try (var strict = spool(Duration.ofMillis(600), Duration.ofMillis(400), 1);
+    try (var strict = spool(Duration.ofSeconds(3), Duration.ofSeconds(2), 1);
         var replica = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "512mb"))) {
       var batch = LogBatches.of(1);
       assertThat(append(strict, batch))

@@ -186,7 +186,7 @@ class RedisDeliveriesTest {
                 bytes("256"))
             .get();
 
-    assertThat(reply).hasSize(3);
+    assertThat(reply).hasSize(4); // whether there is more, and of one entry id, envelope, mark
     assertThat(reply.getFirst()).isEqualTo(1L);
   }
 

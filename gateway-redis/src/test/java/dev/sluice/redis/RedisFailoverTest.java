@@ -1,0 +1,193 @@
+package dev.sluice.redis;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.LogBatches;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Redis away under load, with a spool in memory that stands in for it. */
+@Timeout(120)
+class RedisFailoverTest {
+  private static final Deliveries.Bounds BOUNDS =
+      new Deliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
+
+  /** Four times the patience that the failover has with Redis. */
+  private static final Duration LIMIT = Duration.ofSeconds(2);
+
+  private final EmbeddedRedis redis;
+  private final Keys keys;
+  private final RedisSpool first;
+  private final InMemorySpool second = new InMemorySpool();
+  private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
+  private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+  private final Failover failover;
+  private final Set<UUID> accepted = ConcurrentHashMap.newKeySet();
+  private final AtomicBoolean sending = new AtomicBoolean(true);
+  private final Semaphore allowed = new Semaphore(0);
+
+  RedisFailoverTest(@TempDir Path folder) {
+    redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "256mb"));
+    keys = new Keys(redis.url());
+    first = keys.spool(keys.settings(BOUNDS));
+    failover =
+        new Failover(
+            new Failover.Side("Redis", first, first, first, first.deadLetters()),
+            new Failover.Side("the log", second, second, second, second),
+            second,
+            new Failover.Settings(
+                Duration.ofMillis(500), Duration.ofMillis(100), false, 1_000, Duration.ofDays(1)),
+            (delay, task) -> {
+              var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+            },
+            InstantSource.system());
+    writeThrough();
+    failover.start();
+  }
+
+  /**
+   * Else Redis puts off writing to its file while an earlier write is on its way to the disk, and
+   * what it has confirmed meanwhile is lost with its process.
+   */
+  private void writeThrough() {
+    keys.redis().configSet("appendfsync", "always");
+  }
+
+  @AfterEach
+  void close() {
+    sending.set(false);
+    failover.close();
+    threads.close();
+    timer.shutdownNow();
+    first.close();
+    keys.client.shutdown();
+    redis.close();
+  }
+
+  @Test
+  void append_redisKilledUnderLoad_isAlwaysTakenAndInRedisOnceInTheEnd() throws Exception {
+    var clients =
+        Stream.generate(() -> threads.submit(() -> send(Duration.ofSeconds(5)))).limit(8).toList();
+    for (int i = 0; i < 3; i++) {
+      allowed.release(200); // some are under way when it is killed
+      awaitMore(200);
+      redis.kill();
+      await().until(() -> !failover.status().firstTakesLogs());
+      awaitMore(200);
+      redis.restart();
+      writeThrough();
+      await().atMost(Duration.ofSeconds(30)).until(() -> failover.status().firstTakesLogs());
+    }
+    sending.set(false);
+    for (var client : clients) {
+      client.get();
+    }
+
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptions()
+        .until(() -> second.tally().equals(Tally.NONE));
+    var there = delivered();
+    assertThat(there.keySet()).containsAll(accepted);
+    assertThat(there.values()).containsOnly(1);
+  }
+
+  /** Silent is worse than away: nobody is told. */
+  @Test
+  void append_redisStandsStill_isTakenWithinItsPatienceOrSo() throws Exception {
+    var clients = Stream.generate(() -> threads.submit(() -> send(LIMIT))).limit(4).toList();
+    awaitMore(50);
+    keys.redis().clientPause(10_000);
+    allowed.release(50);
+    await().until(() -> !failover.status().firstTakesLogs());
+    awaitMore(200);
+    assertThat(failover.status().firstTakesLogs()).isFalse();
+    await().atMost(Duration.ofSeconds(30)).until(() -> failover.status().firstTakesLogs());
+    sending.set(false);
+    for (var client : clients) {
+      client.get();
+    }
+
+    await()
+        .atMost(Duration.ofSeconds(30))
+        .ignoreExceptions()
+        .until(() -> second.tally().equals(Tally.NONE));
+    var there = delivered();
+    assertThat(there.keySet()).containsAll(accepted);
+    assertThat(there.values()).containsOnly(1);
+  }
+
+  /**
+   * @param limit that no append takes longer than
+   */
+  private @Nullable Void send(Duration limit) throws Exception {
+    while (allowed()) {
+      var batch = LogBatches.of(1);
+      long start = System.nanoTime();
+      var appended = failover.append(batch, Manner.AWAITED).toCompletableFuture().get();
+      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(limit);
+      accepted.add(batch.appendId());
+    }
+    return null;
+  }
+
+  /** Waits for it; a spool in memory would take more than can be given back in a minute. */
+  private boolean allowed() throws InterruptedException {
+    while (sending.get()) {
+      if (allowed.tryAcquire(50, TimeUnit.MILLISECONDS)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private void awaitMore(int batches) {
+    int before = accepted.size();
+    allowed.release(batches);
+    await().atMost(Duration.ofSeconds(30)).until(() -> accepted.size() >= before + batches);
+  }
+
+  private Map<UUID, Integer> delivered() throws InterruptedException {
+    var delivered = new HashMap<UUID, Integer>();
+    try (var deliveries = first.deliveries(0)) {
+      await().ignoreExceptions().until(() -> deliveries.next(Duration.ofMillis(50)).isPresent());
+      for (var next = deliveries.next(Duration.ZERO);
+          next.isPresent();
+          next = deliveries.next(Duration.ZERO)) {
+        next.get().batches().stream()
+            .map(LogBatch::appendId)
+            .forEach(id -> delivered.merge(id, 1, Integer::sum));
+        deliveries.settle(next.get());
+      }
+    }
+    return delivered;
+  }
+}
