@@ -1,5 +1,7 @@
 package dev.sluice.wal;
 
+import com.fasterxml.jackson.annotation.JsonCreator;
+import com.fasterxml.jackson.annotation.JsonValue;
 import java.time.LocalDate;
 import java.util.Comparator;
 import java.util.regex.Pattern;
@@ -24,6 +26,7 @@ record Position(LocalDate day, int segment, int frame) implements Comparable<Pos
    *
    * @throws IllegalArgumentException when it has not that form
    */
+  @JsonCreator
   static Position of(String text) {
     var matcher = FORM.matcher(text);
     if (!matcher.matches()) {
@@ -41,6 +44,7 @@ record Position(LocalDate day, int segment, int frame) implements Comparable<Pos
   }
 
   /** {@code 2026-11-22/seg-000001/17}. */
+  @JsonValue
   @Override
   public String toString() {
     return "%s/seg-%06d/%d".formatted(day, segment, frame);

@@ -1,11 +1,23 @@
 package dev.sluice.wal;
 
+import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import dev.sluice.core.port.Timer;
+import java.io.EOFException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -59,7 +71,35 @@ final class Segments implements AutoCloseable {
       long records,
       boolean settled) {}
 
-  private Segments() {}
+  /** When an append that was not taken is worth another try. */
+  static final Duration RETRY = Duration.ofSeconds(1);
+
+  private static final Timer TIMER =
+      (delay, task) ->
+          CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task);
+
+  /** What is not the log's own. */
+  record Outside(InstantSource clock, Timer timer, Disk disk, FrameFormat format) {}
+
+  private final Path node;
+  private final NodeLock lock;
+  private final Recovery recovery;
+  private final Catalog catalog;
+  private final WriteQueue queue;
+  private final SegmentWriter writer;
+  private final Thread thread;
+
+  private Segments(
+      Path node, NodeLock lock, WalSpool.Writing writing, WalSpool.Filing filing, Outside outside)
+      throws IOException {
+    this.node = node;
+    this.lock = lock;
+    this.recovery = new Recovery(node, outside.disk(), outside.format());
+    this.catalog = new Catalog(recovery.recover());
+    this.queue = new WriteQueue(writing, outside.timer());
+    this.writer = new SegmentWriter(node, writing, filing, outside, queue, catalog);
+    this.thread = Thread.ofPlatform().name("wal-writer").daemon().unstarted(writer);
+  }
 
   /**
    * Takes the node's folder for this process alone and puts it in order: what a crash has torn off
@@ -72,21 +112,36 @@ final class Segments implements AutoCloseable {
   static Segments open(
       Path node, WalSpool.Writing writing, WalSpool.Filing filing, InstantSource clock)
       throws IOException {
-    throw new UnsupportedOperationException();
+    return open(node, writing, filing, new Outside(clock, TIMER, Disk.REAL, FrameFormat.CODEC));
+  }
+
+  /** As above, with all that tests put in. */
+  static Segments open(Path node, WalSpool.Writing writing, WalSpool.Filing filing, Outside outside)
+      throws IOException {
+    var lock = NodeLock.take(node, outside.disk());
+    try {
+      var segments = new Segments(node, lock, writing, filing, outside);
+      segments.thread.start();
+      return segments;
+    } catch (IOException | RuntimeException e) {
+      lock.close();
+      throw e;
+    }
   }
 
   /**
    * Counts bytes that an append is about to hold, from before it is encoded.
    *
-   * @return false when all together would hold more than may be; then nothing is counted
+   * @return why not, when all together would hold more than may be, and then nothing is counted;
+   *     else null
    */
-  boolean reserve(long bytes) {
-    throw new UnsupportedOperationException();
+  @Nullable String reserve(long bytes) {
+    return queue.reserve(bytes);
   }
 
   /** Counts them off; the frame itself is counted by {@link #append}. */
   void release(long bytes) {
-    throw new UnsupportedOperationException();
+    queue.release(bytes);
   }
 
   /**
@@ -96,12 +151,7 @@ final class Segments implements AutoCloseable {
    *     written, it has grown old, or much has come together
    */
   CompletionStage<Written> append(Frame frame, boolean awaited) {
-    throw new UnsupportedOperationException();
-  }
-
-  /** Writes what lies in memory; completes when it is durable. */
-  CompletionStage<Void> flush() {
-    throw new UnsupportedOperationException();
+    return queue.append(frame, awaited);
   }
 
   /**
@@ -111,7 +161,14 @@ final class Segments implements AutoCloseable {
    * @param limit how many at most
    */
   List<Indexed> after(@Nullable Position position, int limit) throws IOException {
-    throw new UnsupportedOperationException();
+    var frames = new ArrayList<Indexed>();
+    for (var extent : catalog.from(position)) {
+      int after = position != null && extent.name().holds(position) ? position.frame() : 0;
+      if (after < extent.frames() && frames.size() < limit) {
+        frames.addAll(indexed(extent, after, limit - frames.size()));
+      }
+    }
+    return frames;
   }
 
   /**
@@ -120,17 +177,34 @@ final class Segments implements AutoCloseable {
    * @return whether there is
    */
   boolean await(@Nullable Position position, Duration patience) throws InterruptedException {
-    throw new UnsupportedOperationException();
+    return catalog.await(position, patience);
   }
 
   /** A frame's compressed bytes; whether they are intact is not looked at. */
   byte[] read(Indexed frame) throws IOException {
-    throw new UnsupportedOperationException();
+    var segment = catalog.of(frame.position());
+    if (segment == null) {
+      throw new NoSuchFileException("the segment of " + frame.position());
+    }
+    var bytes = ByteBuffer.allocate(frame.length());
+    try (var channel = FileChannel.open(segment.name().data(node))) {
+      while (bytes.hasRemaining()) {
+        if (channel.read(bytes, frame.offset() + bytes.position()) < 0) {
+          throw new EOFException(segment.name() + " ends within " + frame.position());
+        }
+      }
+    }
+    return bytes.array();
   }
 
   /** The frame at that very position; null when there is none. */
   @Nullable Indexed find(Position position) throws IOException {
-    throw new UnsupportedOperationException();
+    var segment = catalog.of(position);
+    if (segment == null || position.frame() < 1 || position.frame() > segment.frames()) {
+      return null;
+    }
+    var next = indexed(segment, position.frame() - 1, 1);
+    return !next.isEmpty() && next.getFirst().position().equals(position) ? next.getFirst() : null;
   }
 
   /**
@@ -140,27 +214,121 @@ final class Segments implements AutoCloseable {
    * @param needed positions at or before it that are
    */
   void settled(Position upTo, List<Position> needed) {
-    throw new UnsupportedOperationException();
+    catalog.settled(upTo, needed);
+    queue.wake();
+  }
+
+  /**
+   * There was a frame at that position, whether it is still there or not: what is appended from now
+   * on comes behind it.
+   */
+  void known(Position position) {
+    catalog.known(position);
+  }
+
+  /** The last frame there is; null when there is none. */
+  @Nullable Position last() {
+    return catalog.last();
   }
 
   /** Keeps a copy of a damaged frame, under its name, where pruning does not get at it. */
   Path quarantine(Indexed frame) throws IOException {
-    throw new UnsupportedOperationException();
+    var segment = catalog.of(frame.position());
+    var bytes = read(frame);
+    if (segment == null) {
+      throw new NoSuchFileException("the segment of " + frame.position());
+    }
+    var folder = Files.createDirectories(node.resolve("quarantine"));
+    var copy =
+        folder.resolve(
+            "%s-seg-%06d-%d.wal.%s"
+                .formatted(
+                    frame.position().day(),
+                    frame.position().segment(),
+                    frame.position().frame(),
+                    segment.name().compression().suffix()));
+    var fresh = copy.resolveSibling(copy.getFileName() + ".tmp");
+    Files.write(fresh, bytes);
+    Disk.REAL.force(fresh);
+    Files.move(fresh, copy, ATOMIC_MOVE);
+    Disk.REAL.force(folder);
+    return copy;
   }
 
   /** Why nothing can be appended at the moment; null when it can. */
   @Nullable String obstacle() {
-    throw new UnsupportedOperationException();
+    return writer.obstacle();
   }
 
   /** All there are, oldest first. */
   List<Segment> segments() {
-    throw new UnsupportedOperationException();
+    var segments = new ArrayList<Segment>();
+    for (var extent : catalog.all()) {
+      segments.add(
+          new Segment(
+              extent.name().toString(),
+              extent.name().day(),
+              extent.name().number(),
+              extent.bytes(),
+              extent.frames(),
+              extent.records() >= 0 ? extent.records() : count(extent),
+              catalog.isSettled(extent)));
+    }
+    return segments;
   }
 
   /** Writes what is in memory, makes it durable whatever the policy, and takes nothing any more. */
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    queue.close();
+    boolean interrupted = false;
+    while (thread.isAlive()) {
+      try {
+        thread.join();
+      } catch (InterruptedException _) {
+        interrupted = true; // what is taken is written, however long it takes
+      }
+    }
+    try {
+      lock.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Lines of one segment; mends its index when it is damaged. */
+  private List<Indexed> indexed(Extent extent, int after, int limit) throws IOException {
+    try (var index = new IndexFile(node, extent)) {
+      return index.after(after, limit);
+    } catch (IndexFile.Damaged | NoSuchFileException _) {
+      var mended = writer.mend(extent.name(), recovery);
+      if (mended == null) {
+        return List.of();
+      }
+      try (var index = new IndexFile(node, mended)) {
+        return index.after(after, limit);
+      }
+    }
+  }
+
+  private long count(Extent extent) {
+    try {
+      long records = 0;
+      int after = 0;
+      for (var lines = indexed(extent, after, 1000);
+          !lines.isEmpty();
+          lines = indexed(extent, after, 1000)) {
+        records += lines.stream().mapToLong(Indexed::records).sum();
+        after = lines.getLast().position().frame();
+      }
+      catalog.counted(extent, records);
+      return records;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 }

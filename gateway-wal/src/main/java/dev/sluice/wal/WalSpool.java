@@ -9,13 +9,21 @@ import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Returns;
 import dev.sluice.core.port.Spool;
 import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
+import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
@@ -93,7 +101,7 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
    *
    * @param segments oldest first
    * @param quarantined oldest first
-   * @param unreadable entries that are passed over
+   * @param unreadable entries that are passed over since this release cannot deliver them
    * @param obstacle why nothing can be appended; null when it can
    */
   public record Status(
@@ -123,28 +131,104 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
    */
   public record Verification(String file, long frames, long records, List<String> faults) {}
 
-  private WalSpool() {}
+  /** The oldest frame that waits, and when its logs were received. */
+  private record Oldest(Position position, long nanos) {}
+
+  private static final int PAGE = 1_000;
+  private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
+
+  private final Settings settings;
+  private final InstantSource clock;
+  private final Segments segments;
+  private final Keys keys;
+  private final Book book;
+  private final Appends appends;
+  private final Bookkeeper keeper;
+  private volatile @Nullable Oldest oldest;
+
+  private WalSpool(Settings settings, Path node, InstantSource clock, Journal.Disk disk)
+      throws IOException {
+    this.settings = settings;
+    this.clock = clock;
+    this.segments = Segments.open(node, settings.writing(), settings.filing(), clock);
+    this.keys = new Keys(settings.keys(), settings.keyRetention(), clock);
+    this.book = new Book(new Letters(settings.deadLetters()), keys);
+    var codec = new FrameCodec(settings.writing().compression());
+    this.appends = new Appends(segments, codec, book, keys, clock);
+    try {
+      this.keeper =
+          Bookkeeper.open(node.resolve("journal"), segments, book, clock, disk, this::waits);
+    } catch (IOException | RuntimeException e) {
+      segments.close();
+      throw e;
+    }
+  }
 
   /**
    * Takes the node's folder and puts it in order.
    *
-   * @throws IOException when it cannot be used, such as when another process has it
+   * @throws NodeTaken when another process has it
+   * @throws IOException when it cannot be used for another reason, which it says
    */
   public static WalSpool open(Settings settings, InstantSource clock) throws IOException {
-    throw new UnsupportedOperationException();
+    return open(settings, clock, RandomAccessFile::write);
+  }
+
+  static WalSpool open(Settings settings, InstantSource clock, Journal.Disk disk)
+      throws IOException {
+    return new WalSpool(settings, node(settings), clock, disk);
+  }
+
+  /**
+   * Log records that lie undelivered in the folders of other nodes, about, by node. Whether a
+   * process has such a folder, and will deliver them, is not looked at.
+   *
+   * @param directory as in the settings
+   * @param own node that is not looked at; null for none
+   * @throws IOException when the folder cannot be listed
+   */
+  public static SortedMap<String, Long> leftIn(Path directory, @Nullable String own)
+      throws IOException {
+    return Leftovers.in(directory.resolve("log.wal"), own);
+  }
+
+  private static Path node(Settings settings) {
+    return settings.directory().resolve("log.wal").resolve("node-" + settings.node());
+  }
+
+  /** A frame from before the start. */
+  private void waits(Position position, Entry entry) {
+    var batch = entry.batch();
+    appends.remember(batch.appendId(), position);
+    if (entry.key() != null) {
+      keys.take(Keys.taken(entry.key(), batch.receivedNanos()));
+    }
   }
 
   /** The other end; the one before it, if any, is used no more. */
   public Returns deliveries() {
-    throw new UnsupportedOperationException();
+    return new WalDeliveries(settings.bounds(), segments, book, keeper);
   }
 
   public DeadLetters deadLetters() {
-    throw new UnsupportedOperationException();
+    return new WalDeadLetters(book, keeper, appends, settings.deadLetters());
   }
 
   public Status status() {
-    throw new UnsupportedOperationException();
+    var all =
+        segments.segments().stream()
+            .map(
+                one ->
+                    new SegmentStatus(
+                        one.file(), one.bytes(), one.frames(), one.records(), one.settled()))
+            .toList();
+    return new Status(
+        all,
+        book.quarantined(),
+        depth(),
+        book.waitingRecords(),
+        book.unreadable(),
+        segments.obstacle());
   }
 
   /**
@@ -154,52 +238,152 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
    * @throws java.nio.file.NoSuchFileException when there is none
    */
   public Verification verify(LocalDate day, int segment) throws IOException {
-    throw new UnsupportedOperationException();
+    var it =
+        segments.segments().stream()
+            .filter(one -> one.day().equals(day) && one.number() == segment)
+            .findFirst()
+            .orElseThrow(() -> new NoSuchFileException(day + ", segment " + segment));
+    var faults = new ArrayList<String>();
+    long frames = 0;
+    long records = 0;
+    var from = new Position(day, segment, 0);
+    for (var page = frames(from); !page.isEmpty(); page = frames(from)) {
+      for (var frame : page) {
+        var fault = fault(frame);
+        if (fault != null) {
+          faults.add("frame %d: %s".formatted(frame.position().frame(), fault));
+        }
+        frames++;
+        records += frame.records();
+        from = frame.position();
+      }
+    }
+    return new Verification(it.file(), frames, records, faults);
+  }
+
+  /** Of the same segment, behind that one. */
+  private List<Segments.Indexed> frames(Position from) throws IOException {
+    return segments.after(from, PAGE).stream()
+        .filter(
+            frame ->
+                frame.position().day().equals(from.day())
+                    && frame.position().segment() == from.segment())
+        .toList();
+  }
+
+  private @Nullable String fault(Segments.Indexed frame) throws IOException {
+    try {
+      WalDeliveries.read(segments, frame);
+      return null;
+    } catch (UnreadableFrame e) {
+      return e.getMessage();
+    }
   }
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
-    throw new UnsupportedOperationException();
+    return appends.append(batch, manner != Manner.UNHURRIED, manner == Manner.AGAIN, null);
   }
 
   @Override
   public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    throw new UnsupportedOperationException();
+    Fate fate;
+    try {
+      fate =
+          receipt.shard() == 0
+              ? book.fate(Position.of(receipt.entry()), first, records)
+              : new Fate.Unknown("there is no shard " + receipt.shard());
+    } catch (IllegalArgumentException | DateTimeException e) {
+      fate = new Fate.Unknown(String.valueOf(e.getMessage()));
+    }
+    return CompletableFuture.completedStage(fate);
   }
 
   @Override
   public CompletionStage<Condition> condition() {
-    throw new UnsupportedOperationException();
+    return CompletableFuture.completedStage(
+        new Condition(segments.obstacle(), null, book.waitingRecords(), book.settledRecords()));
   }
 
   @Override
   public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    throw new UnsupportedOperationException();
+    return book.tally(from);
+  }
+
+  @Override
+  public LocalDate countedSince() {
+    var first = book.firstDay();
+    return first == null ? LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC) : first;
   }
 
   @Override
   public CompletionStage<Claimed> claim(Key key) {
-    throw new UnsupportedOperationException();
+    var obstacle = segments.obstacle();
+    return CompletableFuture.completedStage(
+        obstacle == null ? keys.claim(key) : new Claimed.Away(WHEN_BETTER, obstacle));
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
-    throw new UnsupportedOperationException();
+  public Optional<Claimed> taken(Key key) {
+    return keys.taken(key);
+  }
+
+  @Override
+  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+    return appends.append(batch, manner != Manner.UNHURRIED, manner == Manner.AGAIN, claim);
   }
 
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    throw new UnsupportedOperationException();
+    keys.release(claim);
+    return CompletableFuture.completedStage(null);
   }
 
   @Override
   public Depth depth() {
-    throw new UnsupportedOperationException();
+    long frames = book.waitingFrames();
+    return frames == 0 ? new Depth(0, Duration.ZERO) : new Depth(frames, age());
+  }
+
+  private Duration age() {
+    var now = clock.instant();
+    long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
+    long oldestAside =
+        book.aside().stream().mapToLong(Event.Aside::receivedNanos).min().orElse(nanos);
+    return Duration.ofNanos(Math.max(0, nanos - Math.min(oldestAside, oldestBehind(nanos))));
+  }
+
+  private long oldestBehind(long now) {
+    try {
+      var frames = segments.after(book.settled(), 1);
+      if (frames.isEmpty()) {
+        return now;
+      }
+      var frame = frames.getFirst();
+      var known = oldest;
+      if (known == null || !known.position().equals(frame.position())) {
+        known = new Oldest(frame.position(), receivedNanos(frame));
+        oldest = known;
+      }
+      return known.nanos();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private long receivedNanos(Segments.Indexed frame) throws IOException {
+    try {
+      return FrameCodec.head(segments.read(frame)).batch().receivedNanos();
+    } catch (UnreadableFrame _) {
+      return frame.firstNanos();
+    }
   }
 
   /** Makes everything durable; what is unsettled stays. Appends after it are answered as busy. */
   @Override
   public void close() {
-    throw new UnsupportedOperationException();
+    appends.close();
+    segments.close();
+    keeper.close();
   }
 }

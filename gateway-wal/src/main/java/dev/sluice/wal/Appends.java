@@ -1,0 +1,173 @@
+package dev.sluice.wal;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IdempotencyKeys.Claim;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Receipt;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Batches to frames in the log, each once: an append is remembered for a while, by its id.
+ *
+ * <p>Safe for use by many threads. Frames are encoded in the calling thread, many at a time; what
+ * comes after has one order, which is that of the log.
+ */
+final class Appends {
+
+  /**
+   * @param answer the same for all who append it
+   */
+  private record Remembered(Instant at, CompletionStage<Appended> answer) {}
+
+  /** Longer than anybody tries an append again, by a wide margin. */
+  private static final Duration REMEMBER = Duration.ofMinutes(2);
+
+  private static final int REMEMBER_AT_MOST = 200_000;
+
+  /** How much an append may hold while it is encoded, in sizes of its logs. */
+  private static final int COPIES = 3;
+
+  private static final Duration WHEN_WRITTEN = Duration.ofSeconds(1);
+
+  private final Segments segments;
+  private final FrameCodec codec;
+  private final Book book;
+  private final Keys keys;
+  private final InstantSource clock;
+
+  /** Oldest first. */
+  private final Map<UUID, Remembered> remembered = new LinkedHashMap<>();
+
+  private boolean closed;
+
+  Appends(Segments segments, FrameCodec codec, Book book, Keys keys, InstantSource clock) {
+    this.segments = segments;
+    this.codec = codec;
+    this.book = book;
+    this.keys = keys;
+    this.clock = clock;
+  }
+
+  /**
+   * @param awaited see {@link Segments#append}
+   * @param again see {@link Entry}
+   * @param claim under which it comes; null for none
+   */
+  CompletionStage<Appended> append(
+      LogBatch batch, boolean awaited, boolean again, @Nullable Claim claim) {
+    var known = known(batch.appendId());
+    if (known != null) {
+      return known;
+    }
+    long held = COPIES * (long) batch.weight();
+    var excess = segments.reserve(held);
+    if (excess != null) {
+      return CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, excess));
+    }
+    try {
+      var frame = codec.encode(batch, again, claim == null ? null : claim.key());
+      return queue(batch, frame, awaited, claim);
+    } finally {
+      segments.release(held);
+    }
+  }
+
+  /** Whether it was made, as far as is remembered. */
+  boolean knows(UUID appendId) {
+    return known(appendId) != null;
+  }
+
+  private synchronized @Nullable CompletionStage<Appended> known(UUID appendId) {
+    var known = remembered.get(appendId);
+    return known == null ? null : known.answer();
+  }
+
+  /** What is counted when it is written is counted in this order. */
+  private synchronized CompletionStage<Appended> queue(
+      LogBatch batch, Frame frame, boolean awaited, @Nullable Claim claim) {
+    var known = known(batch.appendId());
+    if (known != null) {
+      return known;
+    }
+    if (closed) {
+      return CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, "closed"));
+    }
+    if (claim != null && !keys.begin(claim)) {
+      return CompletableFuture.completedStage(new Appended.Superseded());
+    }
+    var answer = new CompletableFuture<Appended>();
+    remember(batch.appendId(), answer);
+    var _ =
+        segments
+            .append(frame, awaited)
+            .thenApply(written -> written(written, batch, claim))
+            .whenComplete(
+                (appended, failure) -> {
+                  if (failure != null) {
+                    forget(batch.appendId(), claim);
+                    answer.completeExceptionally(failure);
+                  } else {
+                    answer.complete(appended);
+                  }
+                });
+    return answer;
+  }
+
+  private Appended written(Segments.Written written, LogBatch batch, @Nullable Claim claim) {
+    return switch (written) {
+      case Segments.Written.At(var position) -> {
+        book.count(position, batch.appendId(), batch.day(), batch.records());
+        if (claim != null) {
+          keys.take(Keys.taken(claim.key(), batch.receivedNanos()));
+        }
+        yield new Appended.Accepted(receipt(position));
+      }
+      case Segments.Written.Not(var retryAfter, var reason) -> {
+        forget(batch.appendId(), claim);
+        yield new Appended.Busy(retryAfter, reason);
+      }
+    };
+  }
+
+  private static Receipt receipt(Position position) {
+    return new Receipt(0, position.toString());
+  }
+
+  private synchronized void forget(UUID appendId, @Nullable Claim claim) {
+    remembered.remove(appendId);
+    if (claim != null) {
+      keys.undo(claim);
+    }
+  }
+
+  /** It is in the log already. */
+  synchronized void remember(UUID appendId, Position position) {
+    remember(appendId, CompletableFuture.completedStage(new Appended.Accepted(receipt(position))));
+  }
+
+  private void remember(UUID appendId, CompletionStage<Appended> answer) {
+    var now = clock.instant();
+    var oldest = remembered.values().iterator();
+    while (oldest.hasNext()) {
+      boolean old = oldest.next().at().plus(REMEMBER).isBefore(now);
+      if (!old && remembered.size() < REMEMBER_AT_MOST) {
+        break;
+      }
+      oldest.remove();
+    }
+    remembered.put(appendId, new Remembered(now, answer));
+  }
+
+  /** From now on nothing is taken. */
+  synchronized void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,27 @@
+package dev.sluice.wal;
+
+import java.nio.ByteBuffer;
+
+/** As much of frames as is needed to find them again in a segment that has lost its index. */
+interface FrameFormat {
+
+  /** See {@link FrameCodec}. */
+  FrameFormat CODEC =
+      new FrameFormat() {
+        @Override
+        public int lengthOf(ByteBuffer buffer) throws UnreadableFrame {
+          return FrameCodec.lengthOf(buffer);
+        }
+
+        @Override
+        public Frame describe(byte[] frame) throws UnreadableFrame {
+          return FrameCodec.describe(frame);
+        }
+      };
+
+  /** See {@link FrameCodec#lengthOf}. */
+  int lengthOf(ByteBuffer buffer) throws UnreadableFrame;
+
+  /** See {@link FrameCodec#describe}. */
+  Frame describe(byte[] frame) throws UnreadableFrame;
+}

@@ -1,0 +1,60 @@
+package dev.sluice.wal;
+
+import dev.sluice.wal.Segments.Indexed;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Frames as lines of an index and back. */
+final class IndexLine {
+  /** More than any line has. */
+  static final int MAX_BYTES = 512;
+
+  private static final Pattern FORM =
+      Pattern.compile(
+          """
+          \\{"file":"([^"]{1,64})","frame":([0-9]{1,9}),"off":([0-9]{1,18}),"len":([0-9]{1,9}),\
+          "recs":([0-9]{1,9}),"first_ts":(-?[0-9]{1,19}),"last_ts":(-?[0-9]{1,19}),\
+          "crc32":([0-9]{1,10})}""");
+
+  private IndexLine() {}
+
+  /** With its line break. */
+  static String of(SegmentName segment, Indexed frame) {
+    return """
+    {"file":"%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,"last_ts":%d,"crc32":%d}
+    """
+        .formatted(
+            segment.file(),
+            frame.position().frame(),
+            frame.offset(),
+            frame.length(),
+            frame.records(),
+            frame.firstNanos(),
+            frame.lastNanos(),
+            frame.crc32());
+  }
+
+  /**
+   * The reverse, without the line break.
+   *
+   * @return null when it is no line of that segment
+   */
+  static @Nullable Indexed parse(SegmentName segment, String line) {
+    var fields = FORM.matcher(line);
+    if (!fields.matches() || !fields.group(1).equals(segment.file())) {
+      return null;
+    }
+    try {
+      return new Indexed(
+          segment.frame(Integer.parseInt(fields.group(2))),
+          Long.parseLong(fields.group(3)),
+          Integer.parseInt(fields.group(4)),
+          Integer.parseInt(fields.group(5)),
+          Long.parseLong(fields.group(6)),
+          Long.parseLong(fields.group(7)),
+          Long.parseLong(fields.group(8)));
+    } catch (NumberFormatException _) { // a time that no clock has
+      return null;
+    }
+  }
+}

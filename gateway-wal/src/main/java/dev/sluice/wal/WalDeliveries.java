@@ -1,0 +1,448 @@
+package dev.sluice.wal;
+
+import dev.sluice.core.delivery.Gathering;
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.Returns;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Deliveries of the log, in its order.
+ *
+ * <p>A delivery is everything behind the settled position up to a frame that is written down before
+ * it is handed out, but for what is passed over. Frames that only a newer release can read are
+ * passed over too, and looked at again at the next start; and, by {@link #nextCertain}, frames that
+ * another spool may have. Each of these is a delivery by itself later.
+ *
+ * <p>For one thread at a time, but for {@link #hurry}, {@link #begun} and {@link #unreadable}.
+ */
+final class WalDeliveries implements Returns {
+
+  /** A delivery that is out, and what it was made of. */
+  private record HandedOut(Delivery delivery, Position last, List<Place> places) {}
+
+  private static final Logger LOG = LoggerFactory.getLogger(WalDeliveries.class);
+
+  /** A recorded delivery is what it is. */
+  private static final Bounds NO_BOUNDS = new Bounds(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
+
+  private static final int PAGE = 256;
+
+  /** Between two looks whether there is a hurry. */
+  private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
+
+  private final Bounds bounds;
+  private final Segments segments;
+  private final Book book;
+  private final Bookkeeper keeper;
+
+  /** Passed over for the time being; to be looked at once more. */
+  private final Deque<Position> held = new ArrayDeque<>();
+
+  private @Nullable HandedOut handedOut;
+  private volatile boolean hurried;
+
+  WalDeliveries(Bounds bounds, Segments segments, Book book, Bookkeeper keeper) {
+    this.bounds = bounds;
+    this.segments = segments;
+    this.book = book;
+    this.keeper = keeper;
+    book.aside().stream()
+        .filter(aside -> aside.why() != Event.Aside.Why.UNDELIVERABLE)
+        .map(Event.Aside::position)
+        .forEach(held::add);
+  }
+
+  @Override
+  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+    return next(patience, gather, bounds, false);
+  }
+
+  @Override
+  public Optional<Delivery> nextToReturn(Bounds atMost) throws InterruptedException {
+    return next(Duration.ZERO, Duration.ZERO, atMost, false);
+  }
+
+  @Override
+  public Optional<Delivery> nextCertain(Duration patience, Duration gather)
+      throws InterruptedException {
+    return next(patience, gather, bounds, true);
+  }
+
+  @Override
+  public boolean begun() {
+    var out = book.handedOut();
+    return out != null && out.certain();
+  }
+
+  private Optional<Delivery> next(
+      Duration patience, Duration gather, Bounds atMost, boolean certain)
+      throws InterruptedException {
+    handedOut = null;
+    try {
+      if (certain) {
+        doubtHandedOut();
+      }
+      var again = handedOutBefore(certain);
+      if (again != null) {
+        return Optional.of(again);
+      }
+      var fresh = gather(patience, gather, atMost, certain);
+      if (fresh.isEmpty()) {
+        return Optional.empty();
+      }
+      var last = fresh.places().getLast().position();
+      keeper.handOut(last, certain);
+      return Optional.of(handOut(last, fresh.places(), false));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** What was handed out to be given back, and was not, may be in the other spool. */
+  private void doubtHandedOut() throws IOException {
+    var out = book.handedOut();
+    if (out == null || out.certain()) {
+      return;
+    }
+    var last = out.last();
+    boolean alone = !Book.isBehind(last, book.settled());
+    var places = alone ? held(last).places() : range(last, false).places();
+    keeper.doubt(new Event.Doubted(last, places.stream().map(WalDeliveries::doubtful).toList()));
+    var again = new ArrayList<>(places.stream().map(Place::position).toList());
+    again.addAll(held); // what was held before is behind it, but for what was passed over in it
+    held.clear();
+    again.stream().distinct().sorted().forEach(held::add);
+  }
+
+  private static Event.Aside doubtful(Place place) {
+    var batch = place.entry().batch();
+    return new Event.Aside(
+        place.position(),
+        batch.appendId(),
+        batch.day(),
+        batch.receivedNanos(),
+        batch.records(),
+        "another spool may have it",
+        Event.Aside.Why.DOUBTFUL);
+  }
+
+  private @Nullable Delivery handedOutBefore(boolean certain) throws IOException {
+    for (var out = book.handedOut(); out != null; out = book.handedOut()) {
+      var last = out.last();
+      var places =
+          Book.isBehind(last, book.settled()) ? range(last, certain).places() : held(last).places();
+      if (!places.isEmpty()) {
+        if (out.certain() && !certain) {
+          keeper.handOut(last, false);
+        }
+        return handOut(last, places, true);
+      }
+      boolean _ = keeper.settle(last, List.of(), List.of(), false); // nothing of it is left
+    }
+    while (!certain && !held.isEmpty() && isReached(held.element())) {
+      var last = held.remove();
+      var places = held(last).places();
+      if (!places.isEmpty()) {
+        keeper.handOut(last, false);
+        return handOut(last, places, true);
+      }
+    }
+    return null;
+  }
+
+  /** Whether nothing is left to deliver before it; then what was passed over is behind us too. */
+  private boolean isReached(Position position) throws IOException {
+    while (Book.isBehind(position, book.settled())) {
+      var page = segments.after(book.settled(), PAGE);
+      var passed =
+          page.stream()
+              .map(Segments.Indexed::position)
+              .takeWhile(book::isPassedOver)
+              .filter(one -> !Book.isBehind(one, position))
+              .reduce((_, later) -> later)
+              .orElse(null);
+      if (passed == null) {
+        return false;
+      }
+      boolean _ = keeper.settle(passed, List.of(), List.of(), false);
+    }
+    return true;
+  }
+
+  /** What is left of a delivery that was handed out before. */
+  private Gathering<Place> range(Position last, boolean certain) throws IOException {
+    var gathering = new Gathering<Place>(NO_BOUNDS);
+    var from = book.settled();
+    while (true) {
+      var page = segments.after(from, PAGE);
+      for (var frame : page) {
+        if (Book.isBehind(frame.position(), last)) {
+          return gathering;
+        }
+        boolean _ = add(frame, gathering, certain);
+        from = frame.position();
+      }
+      if (page.isEmpty()) {
+        return gathering;
+      }
+    }
+  }
+
+  private Gathering<Place> held(Position position) throws IOException {
+    var gathering = new Gathering<Place>(NO_BOUNDS);
+    var frame = segments.find(position);
+    if (frame != null) {
+      try {
+        var entry = read(frame);
+        gathering.add(new Place(position, entry), entry.batch());
+      } catch (UnreadableFrame e) {
+        if (!e.isNewer()) {
+          unreadable(frame, e);
+        }
+      }
+    }
+    return gathering;
+  }
+
+  private Gathering<Place> gather(
+      Duration patience, Duration gather, Bounds atMost, boolean certain)
+      throws IOException, InterruptedException {
+    long start = System.nanoTime();
+    long maxAge = Math.max(atMost.maxAge().toNanos(), gather.toNanos());
+    var gathering = new Gathering<Place>(atMost);
+    var from = book.settled();
+    long since = start;
+    while (true) {
+      boolean before = gathering.isEmpty();
+      var to = fill(gathering, from, certain);
+      if (to == null) {
+        return gathering; // it takes no more
+      }
+      from = to.position();
+      if (gathering.isEmpty()) {
+        long left = patience.toNanos() - (System.nanoTime() - start);
+        if (left <= 0) {
+          return gathering;
+        }
+        boolean _ = segments.await(from, Duration.ofNanos(left));
+      } else {
+        since = before ? System.nanoTime() : since;
+        long left = maxAge - (System.nanoTime() - since);
+        if (left <= 0 || patience.isZero() || hurried) {
+          return gathering;
+        }
+        boolean _ = segments.await(from, Duration.ofNanos(Math.min(left, LOOK_AGAIN.toNanos())));
+      }
+    }
+  }
+
+  /** How far was looked; null position when there was nothing yet. */
+  private record Looked(@Nullable Position position) {}
+
+  /** Adds what is there; null when not everything fits. */
+  private @Nullable Looked fill(
+      Gathering<Place> gathering, @Nullable Position after, boolean certain) throws IOException {
+    var from = after;
+    while (!gathering.isFull()) {
+      var page = segments.after(from, PAGE);
+      for (var frame : page) {
+        if (!add(frame, gathering, certain)) {
+          return null;
+        }
+        from = frame.position();
+      }
+      if (page.isEmpty()) {
+        return new Looked(from);
+      }
+    }
+    return null;
+  }
+
+  /**
+   * False when it does not fit; the frame is read again next time, which is cheaper than keeping.
+   */
+  private boolean add(Segments.Indexed frame, Gathering<Place> gathering, boolean certain)
+      throws IOException {
+    if (book.isPassedOver(frame.position())) {
+      return true;
+    }
+    try {
+      var place = new Place(frame.position(), read(frame));
+      if (certain && place.entry().again()) {
+        keeper.setAside(doubtful(place));
+        held.add(place.position());
+        return true;
+      }
+      return gathering.add(place, place.entry().batch());
+    } catch (UnreadableFrame e) {
+      unreadable(frame, e);
+      return true;
+    }
+  }
+
+  private Entry read(Segments.Indexed frame) throws IOException, UnreadableFrame {
+    return read(segments, frame);
+  }
+
+  /** What its index line says is there, whole. */
+  static Entry read(Segments segments, Segments.Indexed frame) throws IOException, UnreadableFrame {
+    return FrameCodec.decode(segments.read(frame), frame.crc32(), frame.records());
+  }
+
+  private void unreadable(Segments.Indexed frame, UnreadableFrame why) throws IOException {
+    var position = frame.position();
+    var reason = String.valueOf(why.getMessage());
+    if (!why.isNewer()) {
+      keeper.quarantine(frame, day(frame), reason);
+      return;
+    }
+    keeper.setAside(
+        new Event.Aside(
+            position,
+            null,
+            position.day(),
+            frame.firstNanos(),
+            frame.records(),
+            reason,
+            Event.Aside.Why.NEWER));
+    LOG.error("frame {} cannot be read and is passed over: {}", position, reason);
+  }
+
+  /** On which its logs were received; when that cannot be told any more, written. */
+  private LocalDate day(Segments.Indexed frame) throws IOException {
+    try {
+      return FrameCodec.head(segments.read(frame)).batch().day();
+    } catch (UnreadableFrame _) {
+      return frame.position().day();
+    }
+  }
+
+  private Delivery handOut(Position last, List<Place> places, boolean before) {
+    boolean again = before || places.stream().anyMatch(place -> place.entry().again());
+    var batches = places.stream().map(place -> place.entry().batch()).toList();
+    var delivery = new Delivery(token(batches), batches, again);
+    handedOut = new HandedOut(delivery, last, places);
+    return delivery;
+  }
+
+  /** The same for the same run, and no other: a store that knows it takes nothing of another. */
+  private static String token(List<LogBatch> batches) {
+    try {
+      var sha = MessageDigest.getInstance("SHA-256");
+      for (var batch : batches) {
+        var id = batch.appendId();
+        sha.update(
+            ByteBuffer.allocate(2 * Long.BYTES)
+                .putLong(id.getMostSignificantBits())
+                .putLong(id.getLeastSignificantBits())
+                .flip());
+      }
+      return "wal:" + HexFormat.of().formatHex(sha.digest(), 0, 16);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
+  }
+
+  @Override
+  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+    return end(delivery, deadLetters, false);
+  }
+
+  @Override
+  public void surrender(Delivery delivery) {
+    boolean _ = end(delivery, List.of(), true);
+  }
+
+  private boolean end(Delivery delivery, List<DeadLetter> deadLetters, boolean surrendered) {
+    var out = handedOut;
+    if (out == null || !out.delivery().token().equals(delivery.token())) {
+      throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
+    }
+    try {
+      boolean settled = keeper.settle(out.last(), out.places(), deadLetters, surrendered);
+      if (settled) {
+        handedOut = null;
+      }
+      return settled;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Nobody else can take it over. */
+  @Override
+  public boolean keep(Delivery delivery) {
+    var out = handedOut;
+    return out != null && out.delivery().token().equals(delivery.token());
+  }
+
+  @Override
+  public void hurry() {
+    hurried = true;
+  }
+
+  @Override
+  public void setAside(UUID appendId, String reason) {
+    var place =
+        place(appendId)
+            .orElseThrow(
+                () -> new IllegalArgumentException("batch " + appendId + " is not handed out"));
+    var batch = place.entry().batch();
+    try {
+      keeper.setAside(
+          new Event.Aside(
+              place.position(),
+              appendId,
+              batch.day(),
+              batch.receivedNanos(),
+              batch.records(),
+              reason,
+              Event.Aside.Why.UNDELIVERABLE));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    handedOut = null; // the rest of it is another delivery
+    LOG.error("frame {} cannot be delivered and is passed over: {}", place.position(), reason);
+  }
+
+  @Override
+  public Optional<IdempotencyKeys.Key> keyOf(UUID appendId) {
+    return place(appendId).map(place -> place.entry().key());
+  }
+
+  private Optional<Place> place(UUID appendId) {
+    var out = handedOut;
+    return out == null
+        ? Optional.empty()
+        : out.places().stream()
+            .filter(place -> place.entry().batch().appendId().equals(appendId))
+            .findFirst();
+  }
+
+  @Override
+  public int unreadable() {
+    return book.unreadable();
+  }
+
+  /** Nothing to do: what is unsettled stays. */
+  @Override
+  public void close() {}
+}

@@ -1,0 +1,470 @@
+package dev.sluice.wal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.github.luben.zstd.Zstd;
+import com.google.protobuf.DiscardUnknownFieldsParser;
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpWriter;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.RandomOtlp;
+import dev.sluice.testkit.SpoolContract;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import java.util.zip.CRC32;
+import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class FrameCodecTest {
+  private static final int ROUNDS = 400;
+
+  @ParameterizedTest
+  @EnumSource
+  void decode_randomOtlp_isTheSame(Compression compression) throws Exception {
+    var random = new Random(1);
+    for (int i = 0; i < ROUNDS; i++) {
+      var batch = batch(RandomOtlp.request(random).toByteArray());
+
+      var decoded = FrameCodec.decode(encode(batch, compression).bytes());
+
+      assertThat(decoded.again()).isFalse();
+      assertThat(decoded.key()).isNull();
+      assertThat(decoded.batch().refused().isEmpty()).isTrue();
+      SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+    }
+  }
+
+  @Test
+  void decode_scatteredOtlp_isTheSame() throws Exception {
+    var random = new Random(2);
+    var scattered = new ScatteredOtlp(random);
+    for (int i = 0; i < 4 * ROUNDS; i++) {
+      var batch = batch(scattered.write(RandomOtlp.request(random)));
+
+      var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
+
+      SpoolContract.assertSame(List.of(decoded.batch()), List.of(known(batch)));
+    }
+  }
+
+  /** Without the fields that nobody knows. */
+  private static LogBatch known(LogBatch batch) throws InvalidProtocolBufferException {
+    var parser = DiscardUnknownFieldsParser.wrap(ExportLogsServiceRequest.parser());
+    return new LogBatch(
+        batch.appendId(),
+        batch.tenant(),
+        batch.receivedNanos(),
+        batch.firstId(),
+        batch.records(),
+        batch.expandedBytes(),
+        batch.refused(),
+        parser.parseFrom(batch.otlp()).toByteArray());
+  }
+
+  @Test
+  void decode_manyRequestsInOneBatch_areTheSame() throws Exception {
+    var random = new Random(3);
+    var requests = ExportLogsServiceRequest.newBuilder();
+    for (int i = 0; i < 50; i++) {
+      requests.mergeFrom(RandomOtlp.request(random));
+      requests.mergeFrom(ExportLogsServiceRequest.parseFrom(LogBatches.request(3, random)));
+    }
+    var batch = batch(requests.build().toByteArray());
+
+    var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
+
+    SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+  }
+
+  @Test
+  void decode_logsOfOneScope_stayTogether() throws Exception {
+    var batch = LogBatches.of(500);
+
+    var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
+
+    assertThat(decoded.batch().otlp()).hasSizeLessThanOrEqualTo(batch.otlp().length);
+    var request = ExportLogsServiceRequest.parseFrom(decoded.batch().otlp());
+    assertThat(request.getResourceLogsCount()).isEqualTo(1);
+    assertThat(request.getResourceLogs(0).getScopeLogsCount()).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void head_ofAKeyedBatch_isAllButItsLogs(Compression compression) throws Exception {
+    var batch = LogBatches.of(20);
+    var key =
+        new IdempotencyKeys.Key("default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
+    var frame = new FrameCodec(compression).encode(batch, true, key);
+
+    var head = FrameCodec.head(frame.bytes());
+    var whole = FrameCodec.decode(frame.bytes());
+
+    assertThat(head.again()).isTrue();
+    assertThat(head.key()).isEqualTo(key);
+    assertThat(head.batch().otlp()).isEmpty();
+    assertThat(head.batch())
+        .extracting(
+            LogBatch::appendId, LogBatch::records, LogBatch::expandedBytes, LogBatch::receivedNanos)
+        .containsExactly(
+            batch.appendId(), batch.records(), batch.expandedBytes(), batch.receivedNanos());
+    assertThat(whole.again()).isTrue();
+    assertThat(whole.key()).isEqualTo(key);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void describe_anyFrame_saysWhatEncodeSaid(Compression compression) throws Exception {
+    var random = new Random(4);
+    for (int i = 0; i < 50; i++) {
+      var frame = encode(batch(RandomOtlp.request(random).toByteArray()), compression);
+
+      var described = FrameCodec.describe(frame.bytes());
+
+      assertThat(described).isEqualTo(frame);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void decode_frameOfAnotherIndexLine_isCorrupt(Compression compression) throws Exception {
+    var batch = batch(RandomOtlp.request(new Random(5)).toByteArray());
+    var frame = encode(batch, compression);
+    int records = frame.records();
+
+    var entry = FrameCodec.decode(frame.bytes(), frame.crc32(), records);
+
+    SpoolContract.assertSame(List.of(entry.batch()), List.of(batch));
+    assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32() ^ 1, records))
+        .isInstanceOf(UnreadableFrame.class);
+    assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32(), records + 1))
+        .isInstanceOf(UnreadableFrame.class);
+  }
+
+  @Test
+  void encode_timesOfLogs_areEventElseObservedElseReceived() {
+    var request =
+        """
+        resource_logs { scope_logs {
+          log_records { time_unix_nano: 500 observed_time_unix_nano: 100 }
+          log_records { observed_time_unix_nano: 900 }
+        } }
+        """;
+    var batch = LogBatches.of(Otlp.of(request));
+    var withReceived = LogBatches.of(Otlp.of(request.replace("observed_time_unix_nano: 900", "")));
+
+    assertThat(encode(batch, Compression.ZSTD))
+        .extracting(Frame::firstNanos, Frame::lastNanos)
+        .containsExactly(500L, 900L);
+    assertThat(encode(withReceived, Compression.ZSTD).lastNanos())
+        .isEqualTo(withReceived.receivedNanos());
+  }
+
+  @Test
+  void encode_notWhatItSays_throws() {
+    var batch = LogBatches.of(3);
+
+    assertThatThrownBy(() -> encode(with(batch, 4, batch.otlp()), Compression.ZSTD))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("3 records that says 4");
+    assertThatThrownBy(() -> encode(with(batch, 3, new byte[] {10, 9}), Compression.ZSTD))
+        .isInstanceOf(IllegalArgumentException.class);
+    // and the same tools serve the next
+    assertThat(encode(batch, Compression.ZSTD).records()).isEqualTo(3);
+  }
+
+  @Test
+  void encode_refusedRecords_areNotWritten() throws Exception {
+    var batch =
+        LogBatches.of(
+            Otlp.of(
+                """
+                resource_logs { scope_logs {
+                  log_records { trace_id: "short" body { string_value: "one" } }
+                  log_records { body { string_value: "two" } }
+                  log_records { span_id: "short" body { string_value: "three" } }
+                } }
+                """));
+
+    var frame = encode(batch, Compression.ZSTD);
+
+    assertThat(frame.records()).isEqualTo(1);
+    SpoolContract.assertSame(List.of(FrameCodec.decode(frame.bytes()).batch()), List.of(batch));
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void lengthOf_framesInARow_isThatOfEach(Compression compression) throws Exception {
+    var frames =
+        IntStream.of(1, 3000, 2)
+            .mapToObj(records -> encode(LogBatches.of(records), compression).bytes())
+            .toList();
+    var all = ByteBuffer.allocateDirect(frames.stream().mapToInt(frame -> frame.length).sum());
+    frames.forEach(all::put);
+    all.flip();
+
+    for (var frame : frames) {
+      assertThat(FrameCodec.lengthOf(all)).isEqualTo(frame.length);
+      for (int cut = 0; cut < frame.length; cut += 1 + frame.length / 100) {
+        assertThat(FrameCodec.lengthOf(all.slice(all.position(), cut))).isEqualTo(-1);
+      }
+      all.position(all.position() + frame.length);
+    }
+    assertThatThrownBy(() -> FrameCodec.lengthOf(ByteBuffer.allocate(4096)))
+        .isInstanceOf(UnreadableFrame.class);
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void decode_truncated_isCorrupt(Compression compression) {
+    var frame = encode(LogBatches.of(20), compression).bytes();
+    for (int length = 0; length < frame.length; length++) {
+      var cut = Arrays.copyOf(frame, length);
+      assertThatThrownBy(() -> FrameCodec.decode(cut)).isInstanceOf(UnreadableFrame.class);
+      assertThatThrownBy(() -> FrameCodec.describe(cut)).isInstanceOf(UnreadableFrame.class);
+    }
+    var longer = Arrays.copyOf(frame, frame.length + 1);
+    assertThatThrownBy(() -> FrameCodec.decode(longer)).isInstanceOf(UnreadableFrame.class);
+  }
+
+  /** A bit that says nothing may be flipped; what is read is then what was written. */
+  @ParameterizedTest
+  @EnumSource
+  void decode_bitFlipped_isCorruptOrTheSame(Compression compression) {
+    var batch = LogBatches.of(20);
+    var frame = encode(batch, compression).bytes();
+    int corrupt = 0;
+    for (int bit = 0; bit < 8 * frame.length; bit++) {
+      frame[bit / 8] ^= (byte) (1 << bit % 8);
+      try {
+        SpoolContract.assertSame(List.of(FrameCodec.decode(frame).batch()), List.of(batch));
+      } catch (UnreadableFrame e) {
+        assertThat(e.isNewer()).isFalse();
+        corrupt++;
+      }
+      frame[bit / 8] ^= (byte) (1 << bit % 8);
+    }
+    assertThat(corrupt).isGreaterThan(8 * frame.length * 99 / 100);
+  }
+
+  /** Intact frames of lines that nobody wrote: whatever they are, nothing else is thrown. */
+  @Test
+  void decode_linesDamaged_areUnreadableOrRead() {
+    var random = new Random(5);
+    int unreadable = 0;
+    for (int i = 0; i < 20 * ROUNDS; i++) {
+      var frame = encode(batch(RandomOtlp.request(random).toByteArray()), Compression.GZIP);
+      var lines = damaged(unpacked(frame), random);
+      try {
+        var _ = FrameCodec.decode(packed(lines));
+      } catch (UnreadableFrame e) {
+        unreadable++;
+      }
+    }
+    assertThat(unreadable).isBetween(10 * ROUNDS, 20 * ROUNDS);
+  }
+
+  private static byte[] damaged(byte[] lines, Random random) {
+    int at = random.nextInt(lines.length);
+    int length = Math.min(random.nextInt(4), lines.length - at);
+    var damaged = new ArrayList<Byte>();
+    for (byte b : lines) {
+      damaged.add(b);
+    }
+    damaged.subList(at, at + length).clear();
+    for (int i = random.nextInt(3); i > 0; i--) {
+      damaged.add(
+          at,
+          (byte) (random.nextBoolean() ? lines[random.nextInt(lines.length)] : random.nextInt()));
+    }
+    var bytes = new byte[damaged.size()];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = damaged.get(i);
+    }
+    return bytes;
+  }
+
+  @Test
+  void decode_otherLines_sayWhatIsWrong() {
+    var lines = new String(unpacked(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
+
+    assertUnreadable(lines.replace("{\"v\":1,", "{\"v\":0,"), "line 1");
+    assertUnreadable(
+        lines.replaceFirst("\"records\":2", "\"records\":3"), "a head as in the first line");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":3"), "2 lines, should be 3");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":1"), "identity");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":0"), "a record at least");
+    assertUnreadable(lines + lines, "identity");
+    assertUnreadable(lines.strip(), "lines of text");
+    assertUnreadable(lines.replace("service", "\\q"), "an escape");
+    assertUnreadable(lines.replace("service", "\\ud800"), "is expected");
+    assertUnreadable("", "lines of text");
+    assertUnreadable("\n", "is expected at byte 0");
+  }
+
+  @Test
+  void decode_nestedTooDeep_isCorrupt() {
+    var lines = new String(unpacked(encode(LogBatches.of(1), Compression.ZSTD)), UTF_8);
+    var deep = "{\"arrayValue\":{\"values\":[".repeat(50_000);
+
+    assertUnreadable(
+        lines.replaceFirst("\"body\":\\{", "\"body\":" + deep.replace("$", "\\$")), "nesting");
+  }
+
+  @Test
+  void decode_deepestThatIsAccepted_isTheSame() throws Exception {
+    var out = new OtlpWriter(new ByteOutput(1 << 10));
+    var marks = new ArrayDeque<Integer>();
+    for (int field : new int[] {1, 2, 2, 5}) {
+      marks.push(out.open(field));
+    }
+    for (int i = 0; i < Words.MAX_DEPTH; i++) {
+      marks.push(out.open(5 + i % 2));
+      marks.push(out.open(1));
+      if (i % 2 == 1) {
+        marks.push(out.open(2));
+      }
+    }
+    out.varint(3, -1);
+    marks.forEach(out::close);
+    var batch = LogBatches.of(out.output().toByteArray(), Limits.ALREADY_JUDGED);
+    assertThat(batch.refused().isEmpty()).isTrue();
+
+    var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
+
+    // protobuf-java would not go so deep
+    assertThat(decoded.batch().otlp()).isEqualTo(batch.otlp());
+  }
+
+  @Test
+  void decode_newerVersion_saysSo() {
+    var lines = new String(unpacked(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
+
+    var newer = packed(lines.replace("{\"v\":1,", "{\"v\":2,\"what\":[],").getBytes(UTF_8));
+
+    for (Reading reading :
+        List.<Reading>of(FrameCodec::decode, FrameCodec::head, FrameCodec::describe)) {
+      assertThatThrownBy(() -> reading.of(newer))
+          .isInstanceOfSatisfying(UnreadableFrame.class, e -> assertThat(e.isNewer()).isTrue());
+    }
+  }
+
+  private interface Reading {
+    Object of(byte[] frame) throws UnreadableFrame;
+  }
+
+  /** A size that the frame cannot have is not even tried: the test's memory would not hold it. */
+  @Test
+  void decode_lyingSize_asksForNoMemory() {
+    var zstd = encode(LogBatches.of(20), Compression.ZSTD).bytes();
+    var gzip = encode(LogBatches.of(20), Compression.GZIP).bytes();
+    // of two bytes, with 256 to be added: of eight instead
+    zstd[5] = (byte) 0xFF;
+    zstd[6] = (byte) 0xFF;
+    gzip[gzip.length - 1] = 0x6F;
+
+    assertThatThrownBy(() -> FrameCodec.decode(zstd)).isInstanceOf(UnreadableFrame.class);
+    assertThatThrownBy(() -> FrameCodec.decode(gzip))
+        .isInstanceOf(UnreadableFrame.class)
+        .hasMessageContaining("says");
+    var huge = ByteBuffer.allocate(32).order(ByteOrder.LITTLE_ENDIAN);
+    huge.putInt(ZstdPacking.MAGIC).put((byte) 0b1110_0100).putLong(1L << 40);
+    huge.put((byte) 0b0000_0011).putShort((short) 0).put((byte) 'x').putInt(0);
+    var frame = Arrays.copyOf(huge.array(), huge.position());
+    assertThatThrownBy(() -> FrameCodec.decode(frame))
+        .isInstanceOf(UnreadableFrame.class)
+        .hasMessageContaining("1 blocks that says 1099511627776");
+  }
+
+  @Test
+  void encodeAndDecode_byManyThreads_areTheSame() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var tasks =
+          IntStream.range(0, 64)
+              .mapToObj(
+                  seed ->
+                      threads.submit(
+                          () -> {
+                            var batch = LogBatches.of(100, new Random(seed));
+                            var compression = seed % 2 == 0 ? Compression.ZSTD : Compression.GZIP;
+                            var decoded = FrameCodec.decode(encode(batch, compression).bytes());
+                            SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+                            return true;
+                          }))
+              .toList();
+      for (var task : tasks) {
+        assertThat(task.get()).isTrue();
+      }
+    }
+  }
+
+  private static void assertUnreadable(String lines, String reason) {
+    assertThatThrownBy(() -> FrameCodec.decode(packed(lines.getBytes(UTF_8))))
+        .isInstanceOfSatisfying(UnreadableFrame.class, e -> assertThat(e.isNewer()).isFalse())
+        .hasMessageContaining(reason);
+  }
+
+  static long crc32(byte[] bytes) {
+    var crc = new CRC32();
+    crc.update(bytes);
+    return crc.getValue();
+  }
+
+  static byte[] packed(byte[] lines) {
+    try (var bench = Workbench.take(Compression.GZIP)) {
+      return bench.packing.pack(lines, lines.length);
+    }
+  }
+
+  static byte[] unpacked(Frame frame) {
+    try {
+      return new GZIPInputStream(new ByteArrayInputStream(frame.bytes())).readAllBytes();
+    } catch (IOException _) {
+      return Zstd.decompress(frame.bytes(), frame.payloadBytes());
+    }
+  }
+
+  /** With one good record at least. */
+  private static LogBatch batch(byte[] otlp) {
+    var good = LogBatches.request(1, new Random(otlp.length));
+    var joined = Arrays.copyOf(good, good.length + otlp.length);
+    System.arraycopy(otlp, 0, joined, good.length, otlp.length);
+    return LogBatches.of(joined);
+  }
+
+  private static LogBatch with(LogBatch batch, int records, byte[] otlp) {
+    return new LogBatch(
+        UUID.randomUUID(),
+        "default",
+        1,
+        new LogId(1, 1),
+        records,
+        batch.expandedBytes(),
+        new BitSet(),
+        otlp);
+  }
+
+  private static Frame encode(LogBatch batch, Compression compression) {
+    return new FrameCodec(compression).encode(batch, false, null);
+  }
+}

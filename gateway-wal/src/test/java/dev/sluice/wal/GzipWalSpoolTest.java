@@ -1,0 +1,8 @@
+package dev.sluice.wal;
+
+class GzipWalSpoolTest extends WalSpoolTest {
+  @Override
+  Compression compression() {
+    return Compression.GZIP;
+  }
+}

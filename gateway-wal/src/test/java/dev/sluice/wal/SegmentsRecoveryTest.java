@@ -1,0 +1,234 @@
+package dev.sluice.wal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.nio.file.StandardOpenOption.APPEND;
+import static java.nio.file.StandardOpenOption.WRITE;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.wal.Segments.Indexed;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Five frames, and what a crash or a bad disk does to them. */
+class SegmentsRecoveryTest {
+  @TempDir Path folder;
+  private Log log;
+  private Path data;
+  private Path index;
+  private List<Indexed> before;
+
+  @BeforeEach
+  void write() throws IOException {
+    log = new Log(folder.resolve("node-a"));
+    for (int i = 1; i <= 5; i++) {
+      log.appended(i);
+    }
+    before = List.copyOf(log.all());
+    data = log.node.resolve("2026-11-22/seg-000001.wal.zst");
+    index = log.node.resolve("2026-11-22/seg-000001.wal.idx");
+  }
+
+  @AfterEach
+  void close() {
+    log.close();
+  }
+
+  private static void truncate(Path file, long size) throws IOException {
+    try (var channel = FileChannel.open(file, WRITE)) {
+      channel.truncate(size);
+    }
+  }
+
+  private static void overwrite(Path file, long at, byte[] bytes) throws IOException {
+    try (var channel = FileChannel.open(file, WRITE)) {
+      channel.write(ByteBuffer.wrap(bytes), at);
+    }
+  }
+
+  private void rewriteIndex(LineChange change) throws IOException {
+    var lines = new ArrayList<>(Files.readAllLines(index));
+    change.apply(lines);
+    Files.write(index, lines);
+  }
+
+  private interface LineChange {
+    void apply(List<String> lines);
+  }
+
+  @Test
+  void open_nothingWrong_changesNothing() throws Exception {
+    var lines = Files.readString(index);
+
+    log.reopen(() -> {});
+
+    assertThat(log.all()).isEqualTo(before);
+    assertThat(index).hasContent(lines);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 10, 30})
+  void open_tornTail_isCutOff(int bytes) throws Exception {
+    log.reopen(
+        () -> {
+          var torn = NumberFrames.frame(6).bytes();
+          Files.write(data, Arrays.copyOf(torn, bytes), APPEND);
+        });
+
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+    assertThat(log.appended(7)).isGreaterThan(before.getLast().position());
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L, 7L);
+  }
+
+  @Test
+  void open_firstFrameTorn_isCutOff() throws Exception {
+    log.reopen(
+        () -> {
+          truncate(data, 10);
+          truncate(index, 0);
+        });
+
+    assertThat(log.all()).isEmpty();
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_completeFrameWithoutLine_getsItsLine() throws Exception {
+    log.reopen(() -> Files.write(data, NumberFrames.frame(6).bytes(), APPEND));
+
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_tornIndex_isWrittenAgain() throws Exception {
+    log.reopen(() -> truncate(index, Files.size(index) - 20));
+
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_indexAheadOfData_isCutOff() throws Exception {
+    log.reopen(() -> truncate(data, before.get(3).offset() + 5));
+
+    assertThat(log.all()).isEqualTo(before.subList(0, 3));
+    Log.assertWhole(log.node);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2, 4})
+  void open_lineMissing_isWrittenAgain(int line) throws Exception {
+    log.reopen(() -> rewriteIndex(lines -> lines.remove(line)));
+
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {0, 2, 4})
+  void open_lineUnreadable_isWrittenAgain(int line) throws Exception {
+    log.reopen(() -> rewriteIndex(lines -> lines.set(line, "\u0000\u0000{}")));
+
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_indexGone_isWrittenAgain() throws Exception {
+    log.reopen(() -> Files.delete(index));
+
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_dataDamagedUnderAGoodLine_keepsTheLine() throws Exception {
+    log.reopen(() -> overwrite(data, before.get(2).offset() + 2, new byte[4]));
+
+    assertThat(log.all()).isEqualTo(before);
+    assertThatThrownBy(() -> NumberFrames.FORMAT.describe(log.segments().read(before.get(2))))
+        .isInstanceOf(UnreadableFrame.class);
+  }
+
+  @Test
+  void open_dataDamagedAndLineMissing_showsAFrameOfNoRecords() throws Exception {
+    log.reopen(
+        () -> {
+          overwrite(data, before.get(2).offset() + 2, new byte[4]);
+          rewriteIndex(lines -> lines.remove(2));
+        });
+
+    var hole = before.get(2);
+    var after = log.all();
+    assertThat(after.get(2))
+        .isEqualTo(new Indexed(hole.position(), hole.offset(), hole.length(), 0, 0, 0, 0));
+    assertThat(after.subList(3, 5)).isEqualTo(before.subList(3, 5));
+  }
+
+  @Test
+  void open_dataDamagedAndIndexGone_findsTheFramesBehind() throws Exception {
+    log.reopen(
+        () -> {
+          overwrite(data, before.get(2).offset() + 2, new byte[4]);
+          overwrite(data, before.get(4).offset() + 2, new byte[4]);
+          Files.delete(index);
+        });
+
+    var after = log.all();
+    assertThat(after.stream().map(Indexed::records)).containsExactly(1, 1, 0, 1, 0);
+    assertThat(after.get(3)).isEqualTo(before.get(3));
+  }
+
+  @Test
+  void open_indexOfAPrunedSegment_isDropped() throws Exception {
+    var orphan = log.node.resolve("2026-11-22/seg-000007.wal.idx");
+
+    log.reopen(() -> Files.writeString(orphan, "", UTF_8));
+
+    assertThat(orphan).doesNotExist();
+  }
+
+  @Test
+  void after_olderIndexDamaged_isMendedWhenItIsRead() throws Exception {
+    log.reopen(() -> {});
+    log.appended(6); // the first segment is no longer the last
+    log.reopen(() -> rewriteIndex(lines -> lines.set(2, "{}")));
+
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+    assertThat(log.segments().find(before.get(2).position())).isEqualTo(before.get(2));
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void after_liveIndexDamaged_isMendedAndWritingGoesOn() throws Exception {
+    overwrite(index, 3, new byte[4]);
+
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L);
+    log.appended(6);
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L, 6L);
+    Log.assertWhole(log.node);
+  }
+
+  @Test
+  void open_endIsWhole_leavesTheRestToWhoeverReadsIt() throws Exception {
+    log.reopen(() -> rewriteIndex(lines -> lines.set(1, "x".repeat(20))));
+    assertThat(index).content().contains("x".repeat(20));
+
+    assertThat(log.numbers()).containsExactly(1L, 2L, 3L, 4L, 5L);
+    Log.assertWhole(log.node);
+  }
+}

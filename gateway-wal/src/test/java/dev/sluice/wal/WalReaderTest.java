@@ -1,0 +1,200 @@
+package dev.sluice.wal;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.testkit.LogBatches;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** That {@code bin/wal-reader}, which holds others to account, sees what is wrong. */
+class WalReaderTest {
+  private static final Path READER = reader();
+  private static final int FRAMES = 3;
+  private static final int RECORDS = 5;
+
+  @TempDir Path node;
+
+  private final List<String> index = new ArrayList<>();
+  private byte[] segment = {};
+
+  private static Path reader() {
+    var folder = Path.of("").toAbsolutePath();
+    while (!Files.exists(folder.resolve("bin/wal-reader"))) {
+      folder = requireNonNull(folder.getParent(), "bin/wal-reader");
+    }
+    return folder.resolve("bin/wal-reader");
+  }
+
+  private record Run(int exit, String output) {}
+
+  @BeforeEach
+  void aSegment() {
+    write(Compression.GZIP);
+  }
+
+  private void write(Compression compression) {
+    index.clear();
+    var out = new ByteArrayOutputStream();
+    for (int i = 1; i <= FRAMES; i++) {
+      var frame =
+          new FrameCodec(compression).encode(LogBatches.of(RECORDS, new Random(i)), false, null);
+      index.add(
+          """
+          {"file":"seg-000001.wal.%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,\
+          "last_ts":%d,"crc32":%d}
+          """
+              .formatted(
+                  compression.suffix(),
+                  i,
+                  out.size(),
+                  frame.bytes().length,
+                  frame.records(),
+                  frame.firstNanos(),
+                  frame.lastNanos(),
+                  frame.crc32()));
+      out.writeBytes(frame.bytes());
+    }
+    segment = out.toByteArray();
+  }
+
+  private Run run(Compression compression, String... options) throws Exception {
+    var day = Files.createDirectories(node.resolve("2026-11-22"));
+    Files.write(day.resolve("seg-000001.wal." + compression.suffix()), segment);
+    Files.writeString(day.resolve("seg-000001.wal.idx"), String.join("", index));
+    var command = new ArrayList<>(List.of(READER.toString()));
+    command.addAll(List.of(options));
+    command.add(node.toString());
+    var process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    var output = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    return new Run(process.exitValue(), output);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ZSTD", "GZIP"})
+  void read_intactSegment_findsNoFault(Compression compression) throws Exception {
+    write(compression);
+
+    var run = run(compression);
+
+    assertThat(run.output())
+        .contains("seg-000001: 3 frames, 15 records, OK")
+        .endsWith("1 segments, 3 frames, 15 records, 0 faults\n");
+    assertThat(run.exit()).isZero();
+  }
+
+  @Test
+  void read_ids_printsEachOnce() throws Exception {
+    var run = run(Compression.GZIP, "--ids");
+
+    assertThat(run.output().lines().filter(line -> line.matches("[0-9a-f]{32}")).distinct())
+        .hasSize(FRAMES * RECORDS);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"ZSTD", "GZIP"})
+  void read_flippedBit_isAFault(Compression compression) throws Exception {
+    write(compression);
+    segment[segment.length / 2] ^= 4;
+
+    assertFault(run(compression), "seg-000001.wal." + compression.suffix() + " frame 2: ");
+  }
+
+  static Stream<Arguments> lies() {
+    return Stream.of(
+        Arguments.of("\"crc32\":[0-9]+", "\"crc32\":1", "crc32 is"),
+        Arguments.of("\"recs\":5", "\"recs\":4", "number of lines is 5, should be 4"),
+        Arguments.of("\"off\":", "\"off\":1", "off is 1"),
+        Arguments.of("\"len\":", "\"len\":1", "number of bytes there"),
+        Arguments.of("\"frame\":2", "\"frame\":3", "frame is 3, should be 2"),
+        Arguments.of("\"first_ts\":1", "\"first_ts\":2", "first_ts is"),
+        Arguments.of("\"last_ts\":1", "\"last_ts\":2", "last_ts is"),
+        Arguments.of("000001", "000002", "file is 'seg-000002.wal.gz'"),
+        Arguments.of("\"recs\"", "\"records\"", "fields of the index"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("lies")
+  void read_indexThatLies_isAFault(String pattern, String lie, String fault) throws Exception {
+    index.set(1, index.get(1).replaceFirst(pattern, lie));
+
+    assertFault(run(Compression.GZIP), fault);
+  }
+
+  @Test
+  void read_bytesBehindTheLastFrame_areAFaultUnlessLive() throws Exception {
+    index.removeLast();
+
+    assertFault(run(Compression.GZIP), "its frames end at");
+    assertThat(run(Compression.GZIP, "--live"))
+        .satisfies(
+            run -> assertThat(run.output()).endsWith("2 frames, 10 records, 0 faults\n"),
+            run -> assertThat(run.exit()).isZero());
+  }
+
+  @Test
+  void read_tornIndexLine_isAFaultUnlessLive() throws Exception {
+    index.set(2, index.get(2).strip());
+
+    assertFault(run(Compression.GZIP), "the last line of the index has no end");
+    assertThat(run(Compression.GZIP, "--live").exit()).isZero();
+  }
+
+  @Test
+  void read_otherLines_areAFault() throws Exception {
+    relined(line -> line.replaceFirst("\"v\":1", "\"v\":2"));
+    assertFault(run(Compression.GZIP), "version is 2");
+
+    relined(line -> line.replace("\"received\"", "\"when\""));
+    assertFault(run(Compression.GZIP), "fields is");
+
+    relined(line -> line.replaceFirst("\"id\":\"[0-9a-f]{8}", "\"id\":\"00000000"));
+    assertFault(run(Compression.GZIP), "id is");
+
+    relined(line -> line.substring(1));
+    assertFault(run(Compression.GZIP), "frame 1: ");
+  }
+
+  /** One frame of other lines, for which the index vouches. */
+  private void relined(UnaryOperator<String> change) throws IOException {
+    var frame =
+        new FrameCodec(Compression.GZIP).encode(LogBatches.of(RECORDS, new Random(1)), false, null);
+    var text = new String(FrameCodecTest.unpacked(frame), UTF_8);
+    var lines = text.lines().map(line -> change.apply(line) + "\n").toList();
+    var payload = String.join("", lines).getBytes(UTF_8);
+    segment = FrameCodecTest.packed(payload);
+    index.clear();
+    index.add(
+        """
+        {"file":"seg-000001.wal.gz","frame":1,"off":0,"len":%d,"recs":5,"first_ts":%d,\
+        "last_ts":%d,"crc32":%d}
+        """
+            .formatted(
+                segment.length,
+                frame.firstNanos(),
+                frame.lastNanos(),
+                FrameCodecTest.crc32(payload)));
+  }
+
+  private static void assertFault(Run run, String fault) {
+    assertThat(run.output()).contains(fault).endsWith(" 1 faults\n");
+    assertThat(run.exit()).isEqualTo(1);
+  }
+}

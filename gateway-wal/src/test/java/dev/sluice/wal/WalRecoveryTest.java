@@ -1,0 +1,521 @@
+package dev.sluice.wal;
+
+import static java.util.Objects.requireNonNull;
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.Spool.Receipt;
+import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SpoolContract;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is left after restarts, kills and damage. */
+@Timeout(60)
+class WalRecoveryTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(5);
+  private static final Instant AT = Instant.parse("2026-03-04T05:06:07.089Z");
+
+  @TempDir Path directory;
+  private WalFixture wal;
+
+  /** The consumer that has what is handed out. */
+  private @Nullable Returns last;
+
+  @BeforeEach
+  void open() throws IOException {
+    wal = new WalFixture(directory, Compression.ZSTD, WalSpoolTest.BOUNDS);
+  }
+
+  @AfterEach
+  void close() {
+    wal.close();
+  }
+
+  @Test
+  void next_handedOutBeforeAKill_isTheSameDeliveryAgain() throws Exception {
+    var batches = LogBatches.some(4, 10);
+    append(batches);
+    var first = next(wal.deliveries());
+    append(LogBatches.some(1, 10));
+
+    wal.kill();
+    var deliveries = wal.deliveries();
+    var second = next(deliveries);
+    deliveries.settle(second);
+    var third = next(deliveries);
+
+    assertThat(first.again()).isFalse();
+    assertThat(second.again()).isTrue();
+    assertThat(second.token()).isEqualTo(first.token());
+    SpoolContract.assertSame(second.batches(), batches);
+    assertThat(third.again()).isFalse();
+  }
+
+  @Test
+  void append_sameBatchAfterAKill_landsOnce() throws Exception {
+    var batch = LogBatches.of(7);
+    var first = append(batch);
+
+    wal.kill();
+
+    assertThat(append(batch)).isEqualTo(first);
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(7, 7, 0, 0, 0));
+  }
+
+  @Test
+  void append_unhurried_isSafeOnceItIsAnswered() throws Exception {
+    var batch = LogBatches.of(7);
+    var answer = wal.spool().append(batch, Manner.UNHURRIED).toCompletableFuture();
+
+    assertThat(answer.get(30, SECONDS)).isInstanceOf(Appended.Accepted.class);
+
+    wal.kill();
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+  }
+
+  @Test
+  void append_afterClose_isBusy() throws Exception {
+    wal.spool().close();
+
+    assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+  }
+
+  @Test
+  void open_twice_isRefusedAndNamesTheFolder() {
+    assertThatThrownBy(wal::openAgain)
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining(wal.node().toString());
+  }
+
+  @Test
+  void tally_wayOfEverything_survivesKillsAtEachStep() throws Exception {
+    append(List.of(LogBatches.of(600), LogBatches.of(300), LogBatches.of(400)));
+    survives(new Tally(1_300, 1_300, 0, 0, 0));
+
+    settle(next(wal.deliveries()), letters(2));
+    survives(new Tally(1_300, 400, 2, 0, 0));
+
+    wal.spool().deadLetters().purge("1");
+    survives(new Tally(1_300, 400, 1, 1, 0));
+
+    append(List.of(LogBatches.of(50)));
+    survives(new Tally(1_350, 450, 1, 1, 0));
+
+    var last = wal.deliveries();
+    last.settle(next(last));
+    survives(new Tally(1_350, 0, 1, 1, 0));
+    assertThat(wal.spool().condition().toCompletableFuture().get().settled()).isEqualTo(1_350);
+  }
+
+  private void survives(Tally tally) throws IOException {
+    assertThat(wal.spool().tally()).isEqualTo(tally);
+    wal.kill();
+    assertThat(wal.spool().tally()).isEqualTo(tally);
+    wal.reopen();
+    assertThat(wal.spool().tally()).isEqualTo(tally);
+  }
+
+  @Test
+  void setAside_thenKill_isStillPassedOverAndCounted() throws Exception {
+    var batches = LogBatches.some(3, 10);
+    append(batches);
+    var deliveries = wal.deliveries();
+    var all = next(deliveries);
+    deliveries.setAside(batches.get(1).appendId(), "not what it says");
+
+    wal.kill();
+    deliveries = wal.deliveries();
+    var rest = next(deliveries);
+
+    assertThat(rest.token()).isNotEqualTo(all.token());
+    SpoolContract.assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
+    deliveries.settle(rest);
+    wal.kill();
+    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(30, 10, 0, 0, 0));
+    assertThat(wal.spool().depth().entries()).isEqualTo(1);
+    assertThat(fate(batches.get(1), new Position(day(), 1, 2))).isEqualTo(new Fate.Waiting());
+  }
+
+  @Test
+  void next_damagedFrame_costsExactlyItsRows() throws Exception {
+    var batches = List.of(LogBatches.of(10), LogBatches.of(7), LogBatches.of(5));
+    append(batches);
+    damage(2);
+    var deliveries = wal.deliveries();
+
+    var delivery = next(deliveries);
+
+    SpoolContract.assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
+    survives(new Tally(22, 15, 0, 0, 7));
+    deliveries = wal.deliveries();
+    deliveries.settle(next(deliveries));
+    survives(new Tally(22, 0, 0, 0, 7));
+    var quarantined = wal.spool().status().quarantined();
+    assertThat(quarantined).hasSize(1);
+    assertThat(quarantined.getFirst().records()).isEqualTo(7);
+    assertThat(quarantined.getFirst().frame()).isEqualTo(day() + "/seg-000001/2");
+    assertThat(quarantined.getFirst().copy()).exists();
+  }
+
+  @Test
+  void next_damagedAfterItWasHandedOut_restComesAgain() throws Exception {
+    var batches = List.of(LogBatches.of(10), LogBatches.of(7));
+    append(batches);
+    var all = next(wal.deliveries());
+
+    damage(1);
+    var rest = next(wal.deliveries());
+
+    assertThat(rest.again()).isTrue();
+    assertThat(rest.token()).isNotEqualTo(all.token());
+    SpoolContract.assertSame(rest.batches(), batches.subList(1, 2));
+  }
+
+  @Test
+  void verify_damagedFrame_isNamed() throws Exception {
+    append(List.of(LogBatches.of(10), LogBatches.of(7)));
+    assertThat(wal.spool().verify(day(), 1).faults()).isEmpty();
+
+    damage(2);
+
+    var found = wal.spool().verify(day(), 1);
+    assertThat(found.frames()).isEqualTo(2);
+    assertThat(found.records()).isEqualTo(17);
+    assertThat(found.faults()).hasSize(1).first().asString().startsWith("frame 2: ");
+    assertThatThrownBy(() -> wal.spool().verify(day(), 9)).isInstanceOf(NoSuchFileException.class);
+  }
+
+  @Test
+  void status_someFrames_tellsOfThem() throws Exception {
+    append(LogBatches.some(3, 10));
+
+    var status = wal.spool().status();
+
+    assertThat(status.obstacle()).isNull();
+    assertThat(status.waitingRecords()).isEqualTo(30);
+    assertThat(status.backlog().entries()).isEqualTo(3);
+    assertThat(status.segments().getLast().frames()).isEqualTo(3);
+    assertThat(status.segments().getLast().records()).isEqualTo(30);
+  }
+
+  @Test
+  void deadLetters_kill_areTheSame() throws Exception {
+    append(LogBatches.some(1, 10));
+    var letters = letters(3);
+    settle(next(wal.deliveries()), letters);
+
+    wal.kill();
+
+    var kept = wal.spool().deadLetters().list(null, 10);
+    assertThat(kept.stream().map(one -> one.letter()))
+        .usingRecursiveFieldByFieldElementComparator()
+        .containsExactlyElementsOf(letters);
+  }
+
+  @Test
+  void replay_kill_isWaitingOnceAndNoLetter() throws Exception {
+    append(LogBatches.some(1, 10));
+    var letters = letters(2);
+    settle(next(wal.deliveries()), letters);
+
+    assertThat(wal.spool().deadLetters().replay("1", letters.getFirst().log())).isTrue();
+
+    survives(new Tally(10, 1, 1, 0, 0));
+    var deliveries = wal.deliveries();
+    var delivery = next(deliveries);
+    assertThat(delivery.again()).isTrue();
+    SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
+    deliveries.settle(delivery);
+    survives(new Tally(10, 0, 1, 0, 0));
+    assertThat(wal.spool().deadLetters().find("1")).isEmpty();
+    assertThat(wal.spool().deadLetters().find("2")).isPresent();
+  }
+
+  @Test
+  void replay_killBetweenAppendAndItsLine_isNoLetterAndComesOnce() throws Exception {
+    append(LogBatches.some(1, 10));
+    var letters = letters(1);
+    settle(next(wal.deliveries()), letters);
+    wal.spool().deadLetters().replay("1", letters.getFirst().log());
+    cutLastLine();
+
+    wal.reopen();
+
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(10, 1, 0, 0, 0));
+    var deliveries = wal.deliveries();
+    deliveries.settle(next(deliveries));
+    survives(new Tally(10, 0, 0, 0, 0));
+  }
+
+  @Test
+  void settle_noRoomForItsLine_throwsAndIsDoneOnceThereIs() throws Exception {
+    append(LogBatches.some(3, 10));
+    var disk = new SmallDisk(wal.node(), Long.MAX_VALUE / 2);
+    wal.reopen(disk);
+    var deliveries = wal.deliveries();
+    var delivery = next(deliveries);
+    Files.delete(wal.node().resolve("reserve"));
+    disk.fill();
+
+    assertThatThrownBy(() -> deliveries.settle(delivery)).isInstanceOf(UncheckedIOException.class);
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(30, 30, 0, 0, 0));
+    assertThat(next(deliveries).token()).isEqualTo(delivery.token());
+
+    disk.free(1_000);
+    deliveries.settle(delivery);
+    survives(new Tally(30, 0, 0, 0, 0));
+  }
+
+  @Test
+  void settle_manyLetters_isCompactedAndSaysTheSame() throws Exception {
+    var keep = letters(1).getFirst();
+    append(LogBatches.some(1, 10));
+    settle(next(wal.deliveries()), List.of(keep));
+    for (int i = 2; i < 40; i++) {
+      append(LogBatches.some(1, 1));
+      settle(next(wal.deliveries()), List.of(large()));
+      wal.spool().deadLetters().purge(Integer.toString(i));
+    }
+
+    assertThat(Files.size(wal.node().resolve("journal"))).isLessThan(6 << 20);
+    survives(new Tally(48, 0, 1, 38, 0));
+    assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
+        .isEqualTo(keep.reason());
+    append(LogBatches.some(1, 1));
+    settle(next(wal.deliveries()), letters(1));
+    assertThat(wal.spool().deadLetters().find("40")).isPresent();
+  }
+
+  @Test
+  void open_segmentsTakenAway_showsAsAnImbalanceAndLosesNothingNew() throws Exception {
+    append(LogBatches.some(3, 10));
+    var deliveries = wal.deliveries();
+    deliveries.settle(next(deliveries));
+    append(LogBatches.some(2, 10));
+    deliveries.settle(next(deliveries)); // the line holds that all 50 were accepted
+    append(LogBatches.some(1, 10));
+    wal.spool().close();
+    deleteSegments();
+    wal.reopen();
+
+    assertThat(wal.spool().tally().inFlight()).isZero();
+    assertThat(wal.spool().tally().accepted()).isEqualTo(50);
+    var batch = LogBatches.of(4);
+    append(batch);
+    wal.kill();
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(54, 4, 0, 0, 0));
+  }
+
+  @Test
+  void open_settledFramesLost_losesNothingThatComesInTheirPlace() throws Exception {
+    append(LogBatches.some(2, 10));
+    var deliveries = wal.deliveries();
+    deliveries.settle(next(deliveries));
+    var file = wal.node().resolve(wal.spool().status().segments().getFirst().file());
+    var index = Path.of(file.toString().replaceAll("[.]wal[.].*", ".wal.idx"));
+    wal.spool().close();
+    var lines = Files.readAllLines(index);
+    Files.writeString(index, lines.getFirst() + "\n");
+    try (var bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.setLength(number(lines.getLast(), "off"));
+    }
+
+    wal.reopen();
+    var batch = LogBatches.of(4);
+    append(batch);
+    wal.kill();
+
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    assertThat(wal.spool().tally()).isEqualTo(new Tally(24, 4, 0, 0, 0));
+  }
+
+  @Test
+  void open_segmentsWithMarksTakenAway_deliversWhatComesAfterThem() throws Exception {
+    var lost = List.of(LogBatches.of(10), LogBatches.of(7));
+    append(lost);
+    damage(1);
+    var deliveries = wal.deliveries();
+    next(deliveries);
+    deliveries.setAside(lost.get(1).appendId(), "not what it says");
+    wal.spool().close();
+    deleteSegments();
+    wal.reopen();
+
+    var batches = LogBatches.some(3, 4);
+    append(batches);
+    wal.kill();
+
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), batches);
+    assertThat(wal.spool().tally().inFlight()).isEqualTo(12);
+    assertThat(wal.spool().tally().quarantined()).isEqualTo(10);
+  }
+
+  @Test
+  void append_allSegmentsPruned_isBehindWhatWasSettled() throws Exception {
+    append(LogBatches.some(3, 10));
+    var deliveries = wal.deliveries();
+    deliveries.settle(next(deliveries));
+    wal.spool().close();
+    deleteSegments();
+    wal.reopen();
+
+    var batch = LogBatches.of(4);
+
+    assertThat(append(batch)).extracting("receipt.entry").asString().endsWith("/seg-000002/1");
+    survives(new Tally(34, 4, 0, 0, 0));
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+  }
+
+  private void deleteSegments() throws IOException {
+    try (var files = Files.walk(wal.node())) {
+      for (var file : files.filter(f -> f.getFileName().toString().startsWith("seg-")).toList()) {
+        Files.delete(file);
+      }
+    }
+  }
+
+  @Test
+  void depth_oldest_isByItsReceipt() throws Exception {
+    var batch = LogBatches.of(1);
+    append(
+        new LogBatch(
+            batch.appendId(),
+            batch.tenant(),
+            batch.receivedNanos() - Duration.ofHours(5).toNanos(),
+            batch.firstId(),
+            1,
+            batch.expandedBytes(),
+            batch.refused(),
+            batch.otlp()));
+
+    assertThat(wal.spool().depth())
+        .extracting(Backlog.Depth::oldest)
+        .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
+  }
+
+  private void settle(Delivery delivery, List<DeadLetter> letters) {
+    assertThat(requireNonNull(last).settle(delivery, letters)).isTrue();
+  }
+
+  private Delivery next(Returns deliveries) throws InterruptedException {
+    last = deliveries;
+    return deliveries.next(PATIENCE).orElseThrow();
+  }
+
+  private Fate fate(LogBatch batch, Position position) throws Exception {
+    return wal.spool()
+        .fate(new Receipt(0, position.toString()), batch.firstId(), batch.records())
+        .toCompletableFuture()
+        .get(30, SECONDS);
+  }
+
+  private Appended append(LogBatch batch) throws Exception {
+    return wal.spool().append(batch).toCompletableFuture().get(30, SECONDS);
+  }
+
+  private void append(List<LogBatch> batches) throws Exception {
+    for (var batch : batches) {
+      assertThat(append(batch)).isInstanceOf(Appended.Accepted.class);
+    }
+  }
+
+  private static List<DeadLetter> letters(int count) {
+    var letters = new ArrayList<DeadLetter>();
+    for (int i = 0; i < count; i++) {
+      letters.add(new DeadLetter(LogBatches.of(1), "no " + i, AT.plusMillis(i)));
+    }
+    return letters;
+  }
+
+  /** About 200 KiB in the journal. */
+  private static DeadLetter large() {
+    var log = LogBatches.of(1);
+    return new DeadLetter(log, "x".repeat(200_000), AT);
+  }
+
+  private LocalDate day() throws IOException {
+    return Position.of(
+            wal.spool().status().segments().getLast().file().replaceAll("[.].*", "") + "/1")
+        .day();
+  }
+
+  /** Flips a bit in the middle of a frame of the first segment. */
+  private void damage(int frame) throws IOException {
+    var file = wal.node().resolve(wal.spool().status().segments().getFirst().file());
+    var index = Path.of(file.toString().replaceAll("[.]wal[.].*", ".wal.idx"));
+    var line = Files.readAllLines(index).get(frame - 1);
+    long middle = number(line, "off") + number(line, "len") / 2;
+    try (var bytes = new RandomAccessFile(file.toFile(), "rw")) {
+      bytes.seek(middle);
+      int was = bytes.read();
+      bytes.seek(middle);
+      bytes.write(was ^ 8);
+    }
+  }
+
+  /** Told without a stack: it is not a fault of this release. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\"version\":99", "\"version\":[]"})
+  void open_journalThisReleaseDoesNotKnow_saysSoAndNamesTheFile(String version) throws Exception {
+    wal.spool().close();
+    var journal = wal.node().resolve("journal");
+    var base = Files.readString(journal).lines().findFirst().orElseThrow().substring(9);
+    Files.delete(journal);
+    try (var other = Journal.open(journal, _ -> {})) {
+      other.append(base.replaceFirst("\"version\":[0-9]+", version));
+    }
+
+    assertThatThrownBy(wal::openAgain)
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining(journal.toString())
+        .hasMessageContaining("this release");
+
+    Files.delete(journal);
+    wal.reopen();
+  }
+
+  private static long number(String line, String field) {
+    var matcher = Pattern.compile("\"" + field + "\":([0-9]+)").matcher(line);
+    assertThat(matcher.find()).isTrue();
+    return Long.parseLong(matcher.group(1));
+  }
+
+  private void cutLastLine() throws IOException {
+    var journal = wal.node().resolve("journal");
+    var lines = Files.readAllLines(journal);
+    assertThat(lines.getLast()).contains("replayed");
+    Files.writeString(journal, String.join("\n", lines.subList(0, lines.size() - 1)) + "\n");
+  }
+}

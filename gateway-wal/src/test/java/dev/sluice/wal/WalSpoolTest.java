@@ -1,0 +1,55 @@
+package dev.sluice.wal;
+
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.Spool;
+import dev.sluice.testkit.SpoolContract;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A restart here closes the spool and opens it again. */
+class WalSpoolTest extends SpoolContract {
+  static final Bounds BOUNDS = new Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(20));
+
+  @TempDir Path directory;
+  private WalFixture wal;
+
+  Compression compression() {
+    return Compression.ZSTD;
+  }
+
+  @BeforeEach
+  void open() throws IOException {
+    wal = new WalFixture(directory, compression(), BOUNDS);
+  }
+
+  @AfterEach
+  void close() {
+    wal.close();
+  }
+
+  @Override
+  protected Spool spool() {
+    return wal.spool();
+  }
+
+  @Override
+  protected Backlog backlog() {
+    return wal.spool();
+  }
+
+  @Override
+  protected Deliveries restarted() {
+    try {
+      return wal.reopen().deliveries();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
