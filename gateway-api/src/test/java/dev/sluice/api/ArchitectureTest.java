@@ -49,7 +49,10 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage(
-              "dev.sluice.redis..", "dev.sluice.clickhouse..", "dev.sluice.embedded..");
+              "dev.sluice.redis..",
+              "dev.sluice.wal..",
+              "dev.sluice.clickhouse..",
+              "dev.sluice.embedded..");
 
   @ArchTest
   static final ArchRule httpAndGrpcDoNotMeet =
@@ -84,11 +87,38 @@ class ArchitectureTest {
               "reactor..");
 
   @ArchTest
-  static final ArchRule adaptersDoNotMeet =
+  static final ArchRule redisMeetsNoOtherAdapter =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.redis..")
           .should()
           .dependOnClassesThat()
-          .resideInAnyPackage("dev.sluice.clickhouse..", "dev.sluice.api..");
+          .resideInAnyPackage("dev.sluice.wal..", "dev.sluice.clickhouse..", "dev.sluice.api..");
+
+  @ArchTest
+  static final ArchRule walMeetsNoOtherAdapter =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.wal..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.redis..", "dev.sluice.clickhouse..", "dev.sluice.api..");
+
+  @ArchTest
+  static final ArchRule clickHouseMeetsNoOtherAdapter =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.clickhouse..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.redis..", "dev.sluice.wal..", "dev.sluice.api..");
+
+  @ArchTest
+  static final ArchRule failoverIsBelowBothHalves =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core.failover..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("dev.sluice.core.ingest..", "dev.sluice.core.delivery..");
 }

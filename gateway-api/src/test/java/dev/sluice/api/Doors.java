@@ -11,6 +11,7 @@ import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IngestMeter;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +41,7 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
             new Keyless(),
             admission,
             limits,
+            IngestLogs.Choice.NONE,
             coalescing,
             Duration.ofSeconds(10),
             clock,
@@ -63,7 +65,7 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch, Claim claim) {
+    public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
       return CompletableFuture.completedStage(new Appended.Superseded());
     }
 

@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.springframework.boot.SpringApplication;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
@@ -35,6 +36,7 @@ import tools.jackson.databind.json.JsonMapper;
 public final class Gateway {
   private static final JsonMapper JSON = new JsonMapper();
   private static final AtomicInteger NAMES = new AtomicInteger();
+  private static final AtomicInteger FOLDERS = new AtomicInteger();
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
@@ -42,13 +44,14 @@ public final class Gateway {
   private final EmbeddedClickHouse clickHouse;
   private final ConfigurableApplicationContext application;
 
-  private Gateway(EmbeddedRedis redis, EmbeddedClickHouse clickHouse) {
+  private Gateway(
+      String spool, EmbeddedRedis redis, EmbeddedClickHouse clickHouse, String... settings) {
     this.redis = redis;
     this.clickHouse = clickHouse;
     var spring = new SpringApplication(GatewayApplication.class);
     spring.setRegisterShutdownHook(false); // it would race with those that end the engines
-    application =
-        spring.run(
+    var all =
+        Stream.of(
             "--server.port=0",
             "--management.server.port=0",
             "--spring.grpc.server.port=0",
@@ -57,8 +60,12 @@ public final class Gateway {
             "--sluice.delivery.max-age=100ms",
             "--sluice.delivery.longest-pause=500ms",
             "--sluice.ledger.interval=250ms",
+            "--sluice.spool=" + spool,
+            "--sluice.wal.dir=" + folder("wal-" + FOLDERS.incrementAndGet()),
+            "--sluice.wal.headroom=16MB",
             "--sluice.redis.url=" + redis.url(),
             "--sluice.clickhouse.url=" + clickHouse.url());
+    application = spring.run(Stream.concat(all, Stream.of(settings)).toArray(String[]::new));
   }
 
   /** On the engines of the test kit, for all who leave them alone. */
@@ -66,9 +73,31 @@ public final class Gateway {
     return Shared.GATEWAY;
   }
 
-  /** On engines of its own, for those who take them away and give them back. */
+  /**
+   * A way in beside the shared gateway, which delivers what it takes; with settings of its own. It
+   * is not ended: what it shares with the others in this process would end with it.
+   */
+  static Gateway wayIn(String instance, String... settings) {
+    var _ = shared();
+    var own = Stream.of("--sluice.roles=ingest", "--sluice.instance=" + instance);
+    return new Gateway(
+        "redis",
+        Engines.redis(),
+        Engines.clickHouse(),
+        Stream.concat(own, Stream.of(settings)).toArray(String[]::new));
+  }
+
+  /**
+   * On engines of its own, for those who take them away and give them back; with Redis alone as its
+   * spool, so that clients are turned away while it is gone.
+   */
   static Gateway alone() {
     return Alone.GATEWAY;
+  }
+
+  /** With its write-ahead log alone as its spool, and a ClickHouse of its own to count in. */
+  static Gateway wal() {
+    return Wal.GATEWAY;
   }
 
   EmbeddedRedis redis() {
@@ -110,6 +139,10 @@ public final class Gateway {
 
   URI management(String path) {
     return URI.create("http://127.0.0.1:" + port("local.management.port") + path);
+  }
+
+  private static Path folder(String name) {
+    return Path.of("target/engines/" + name + "-" + ProcessHandle.current().pid());
   }
 
   private int port(String property) {
@@ -236,29 +269,33 @@ public final class Gateway {
   }
 
   private static final class Shared {
-    static final Gateway GATEWAY = new Gateway(Engines.redis(), Engines.clickHouse());
+    static final Gateway GATEWAY =
+        new Gateway("redis-then-wal", Engines.redis(), Engines.clickHouse());
   }
 
   private static final class Alone {
-    static final Gateway GATEWAY = new Gateway(startRedis(), startClickHouse());
-
-    private static Path folder(String name) {
-      return Path.of("target/engines/alone-" + name + "-" + ProcessHandle.current().pid());
-    }
+    static final Gateway GATEWAY =
+        new Gateway("redis", startRedis(), startClickHouse("alone-clickhouse"));
 
     private static EmbeddedRedis startRedis() {
-      var redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("redis"), 0, "256mb"));
+      var redis =
+          EmbeddedRedis.start(new EmbeddedRedis.Settings(folder("alone-redis"), 0, "256mb"));
       Runtime.getRuntime().addShutdownHook(new Thread(redis::close));
       return redis;
     }
+  }
 
-    private static EmbeddedClickHouse startClickHouse() {
-      var clickHouse =
-          EmbeddedClickHouse.start(
-              new EmbeddedClickHouse.Settings(
-                  folder("clickhouse"), Engines.cache(), 0, -1, "sluice", "sluice"));
-      Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
-      return clickHouse;
-    }
+  private static final class Wal {
+    static final Gateway GATEWAY =
+        new Gateway("wal", Engines.redis(), startClickHouse("wal-clickhouse"));
+  }
+
+  private static EmbeddedClickHouse startClickHouse(String name) {
+    var clickHouse =
+        EmbeddedClickHouse.start(
+            new EmbeddedClickHouse.Settings(
+                folder(name), Engines.cache(), 0, -1, "sluice", "sluice"));
+    Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
+    return clickHouse;
   }
 }

@@ -166,6 +166,7 @@ class KillIT {
                 "--spring.grpc.server.port=0",
                 "--sluice.ingest.otlp-http-port=0",
                 "--sluice.instance=kill-test",
+                "--sluice.wal.dir=" + folder.resolve("data"),
                 "--sluice.embedded.directory=" + folder.resolve("data"),
                 "--sluice.embedded.cache=" + Engines.cache(),
                 "--sluice.embedded.redis.port=0",

@@ -15,6 +15,9 @@ public final class Silence implements IngestMeter {
   public void rejected(String entrance, int records) {}
 
   @Override
+  public void filtered(String entrance, int records) {}
+
+  @Override
   public void turnedAway(String entrance, int records) {}
 
   @Override

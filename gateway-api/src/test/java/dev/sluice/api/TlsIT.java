@@ -71,6 +71,7 @@ class TlsIT {
             "--sluice.roles=ingest",
             "--sluice.instance=tls",
             "--sluice.ingest.otlp-http-port=0",
+            "--sluice.wal.dir=" + store.resolveSibling("wal"),
             "--sluice.redis.url=" + Engines.redis().url(),
             "--sluice.clickhouse.url=" + Engines.clickHouse().url());
   }

@@ -1,5 +1,7 @@
 package dev.sluice.api.boot;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.sluice.embedded.EmbeddedClickHouse;
 import dev.sluice.embedded.EmbeddedRedis;
 import java.util.concurrent.CompletableFuture;
@@ -7,21 +9,22 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where Redis and ClickHouse are: those that are configured, or else engines started here, at the
- * same time since each takes a second, and ended with the application.
+ * Where Redis, if it is used, and ClickHouse are: those that are configured, or else engines
+ * started here, at the same time since each takes a second, and ended with the application.
  */
 final class Backends implements AutoCloseable {
   private final @Nullable EmbeddedRedis redis;
   private final @Nullable EmbeddedClickHouse clickHouse;
-  private final String redisUrl;
+  private final @Nullable String redisUrl;
   private final String clickHouseUrl;
 
   Backends(
+      SluiceProperties.Waiting spool,
       RedisProperties redisSettings,
       ClickHouseProperties clickHouseSettings,
       EmbeddedProperties embedded) {
     var starting =
-        redisSettings.url() == null
+        spool != SluiceProperties.Waiting.WAL && redisSettings.url() == null
             ? CompletableFuture.supplyAsync(() -> startRedis(embedded))
             : null;
     EmbeddedClickHouse startedClickHouse = null;
@@ -37,7 +40,7 @@ final class Backends implements AutoCloseable {
     }
     clickHouse = startedClickHouse;
     redis = starting == null ? null : joined(starting);
-    redisUrl = redis == null ? String.valueOf(redisSettings.url()) : redis.url();
+    redisUrl = redis == null ? redisSettings.url() : redis.url();
     clickHouseUrl =
         clickHouse == null ? String.valueOf(clickHouseSettings.url()) : clickHouse.url();
   }
@@ -73,8 +76,9 @@ final class Backends implements AutoCloseable {
             settings.password()));
   }
 
+  /** Of a Redis that is used. */
   String redisUrl() {
-    return redisUrl;
+    return requireNonNull(redisUrl, "redisUrl");
   }
 
   String clickHouseUrl() {

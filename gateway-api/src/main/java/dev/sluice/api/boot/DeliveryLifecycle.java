@@ -3,16 +3,14 @@ package dev.sluice.api.boot;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
+import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.DeliveryMeter;
 import dev.sluice.core.port.DeliveryMeter.Cause;
-import dev.sluice.redis.RedisDeliveries;
-import dev.sluice.redis.RedisSpool;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.random.RandomGenerator;
-import java.util.stream.IntStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
@@ -29,29 +27,26 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   private static final Duration MIGRATION = Duration.ofSeconds(10);
 
-  private final RedisSpool spool;
+  private final Spools spools;
   private final ClickHouseLogStore store;
   private final DeliveryMeter meter;
   private final InstantSource clock;
-  private final int shards;
   private final DeliveryProperties settings;
   private final ShutdownBudget budget;
   private volatile List<DeliveryWorker> workers = List.of();
-  private volatile List<RedisDeliveries> deliveries = List.of();
+  private volatile List<Deliveries> deliveries = List.of();
 
   DeliveryLifecycle(
-      RedisSpool spool,
+      Spools spools,
       ClickHouseLogStore store,
       DeliveryMeter meter,
       InstantSource clock,
-      int shards,
       DeliveryProperties settings,
       ShutdownBudget budget) {
-    this.spool = spool;
+    this.spools = spools;
     this.store = store;
     this.meter = meter;
     this.clock = clock;
-    this.shards = shards;
     this.settings = settings;
     this.budget = budget;
   }
@@ -64,8 +59,9 @@ final class DeliveryLifecycle implements SmartLifecycle {
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    deliveries = IntStream.range(0, shards).mapToObj(spool::deliveries).toList();
-    for (var source : deliveries) {
+    var sources = spools.deliveries();
+    deliveries = List.copyOf(sources.values());
+    for (var source : sources.entrySet()) {
       var backoff =
           new Backoff(
               settings.firstPause(),
@@ -74,8 +70,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
               RandomGenerator.getDefault());
       started.add(
           DeliveryWorker.start(
-              String.valueOf(started.size()),
-              source,
+              source.getKey(),
+              source.getValue(),
               store,
               meter,
               new DeliveryWorker.Manner(backoff, Thread::sleep, clock, settings.maxRefused())));
@@ -114,7 +110,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   /** Spool entries that this release cannot read; they stay pending. */
   int unreadable() {
-    return deliveries.stream().mapToInt(RedisDeliveries::unreadable).sum();
+    return deliveries.stream().mapToInt(Deliveries::unreadable).sum();
   }
 
   @Override

@@ -1,6 +1,5 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.redis.RedisSpool;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.DisposableBean;
@@ -13,11 +12,11 @@ import org.springframework.boot.SpringApplication;
 final class LastWord implements DisposableBean {
   private static final Logger LOG = LoggerFactory.getLogger(LastWord.class);
 
-  private final RedisSpool spool;
+  private final Spools spools;
   private volatile String left = "what is left in the spool was not looked up";
 
-  LastWord(RedisSpool spool) {
-    this.spool = spool;
+  LastWord(Spools spools) {
+    this.spools = spools;
     SpringApplication.getShutdownHandlers().add(() -> LOG.info("ended, {}", left));
   }
 
@@ -29,13 +28,21 @@ final class LastWord implements DisposableBean {
 
   private String look() {
     try {
-      long entries = spool.depth().entries();
+      long entries = spools.backlog().depth().entries();
       return entries == 0
           ? "nothing is left in the spool"
           : "%d entries with %d logs stay in the spool until the next start"
-              .formatted(entries, spool.tally().inFlight());
+                  .formatted(entries, spools.spool().tally().inFlight())
+              + standIn();
     } catch (RuntimeException e) {
-      return "what is left in the spool is not known: " + e.getMessage();
+      return "what is left in the spool is not known: " + e.getMessage() + standIn();
     }
+  }
+
+  /** What nobody but this process can deliver. */
+  private String standIn() {
+    var failover = spools.failover();
+    long waiting = failover == null ? 0 : failover.status().waitingInSecond();
+    return waiting == 0 ? "" : ", %d logs in the write-ahead log".formatted(waiting);
   }
 }

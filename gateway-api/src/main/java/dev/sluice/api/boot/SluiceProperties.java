@@ -10,17 +10,23 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * What this process is.
  *
  * @param roles what it does: take logs, deliver them, or both
+ * @param spool where logs wait until they are stored: redis; wal, the write-ahead log on the local
+ *     disk, which needs no Redis; or redis-then-wal, Redis with the log to stand in for it
  * @param instance name of this process among those that share a spool, the same after a restart; by
  *     default the host name and the HTTP port, which no two living processes of a host share
  * @param shutdownBudget how long an orderly end may take: answering what is in hand, delivering
  *     what waits; what is left then stays in the spool
+ * @param mirror {@code console} shows the logs that were taken, of severity INFO and above, on
+ *     standard output; {@code off} shows none
  * @param retention how long logs are kept, counted from their receipt; for ever when unset
  */
 @ConfigurationProperties("sluice")
 record SluiceProperties(
     @DefaultValue({"ingest", "deliver"}) Set<Role> roles,
+    @DefaultValue("redis-then-wal") Waiting spool,
     @Nullable String instance,
     @DefaultValue("30s") Duration shutdownBudget,
+    @DefaultValue("off") Mirror mirror,
     @Nullable Duration retention) {
 
   enum Role {
@@ -28,9 +34,25 @@ record SluiceProperties(
     DELIVER
   }
 
+  enum Mirror {
+    OFF,
+    CONSOLE
+  }
+
+  /** Where logs wait until they are stored. */
+  enum Waiting {
+    REDIS,
+    WAL,
+    REDIS_THEN_WAL
+  }
+
   SluiceProperties {
     if (roles.isEmpty()) {
       throw new IllegalArgumentException("sluice.roles is empty, known are ingest and deliver");
+    }
+    if (spool == Waiting.WAL && !roles.contains(Role.DELIVER)) {
+      throw new IllegalArgumentException(
+          "sluice.spool is wal, which only this process can deliver: sluice.roles must have deliver");
     }
     Setting.requirePositive("sluice.shutdown-budget", shutdownBudget);
     if (retention != null) {

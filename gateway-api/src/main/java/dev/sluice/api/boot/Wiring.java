@@ -23,23 +23,22 @@ import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;
+import dev.sluice.core.ingest.AllowList;
 import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestLogs.Choice;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ingest.Mirror;
 import dev.sluice.core.ledger.Ledger;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
-import dev.sluice.redis.RedisSpool;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
@@ -55,7 +54,6 @@ import org.springframework.boot.grpc.server.health.StatusMapper;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.env.Environment;
 import org.springframework.grpc.server.ServerBuilderCustomizer;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
@@ -65,6 +63,9 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 class Wiring {
   /** Bursts of short queries are no reason to turn anybody away. */
   private static final Duration QUERY_PATIENCE = Duration.ofSeconds(1);
+
+  /** Of requests that wait to be shown: more than a console takes in is not worth its memory. */
+  private static final long MIRROR_BYTES = 8 << 20;
 
   private static final int CALLS_PER_CONNECTION = 128;
   private static final int FLOW_CONTROL_WINDOW = 1 << 20;
@@ -77,56 +78,6 @@ class Wiring {
   @Bean
   Limits limits(LimitsProperties properties) {
     return properties.limits();
-  }
-
-  @Bean(destroyMethod = "close")
-  Backends backends(
-      RedisProperties redis, ClickHouseProperties clickHouse, EmbeddedProperties embedded) {
-    return new Backends(redis, clickHouse, embedded);
-  }
-
-  @Bean(destroyMethod = "close")
-  RedisSpool spool(
-      Backends backends,
-      SluiceProperties sluice,
-      RedisProperties redis,
-      IngestProperties ingest,
-      DeliveryProperties delivery,
-      InstantSource clock,
-      Environment environment) {
-    return new RedisSpool(
-        new RedisSpool.Settings(
-            backends.redisUrl(),
-            redis.shards(),
-            "sluice",
-            "sluice",
-            instance(sluice, environment),
-            new Deliveries.Bounds(
-                delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()),
-            delivery.deadLetters(),
-            redis.claimIdle(),
-            redis.timeout(),
-            new RedisSpool.Appending(
-                redis.replicas(),
-                redis.appendWithin(),
-                ingest.idempotencyKeys(),
-                ingest.idempotencyRetention())),
-        clock);
-  }
-
-  /** The same after a restart, so that what this process had in hand goes on at once. */
-  private static String instance(SluiceProperties sluice, Environment environment) {
-    var configured = sluice.instance();
-    if (configured != null) {
-      return configured;
-    }
-    try {
-      return InetAddress.getLocalHost().getHostName()
-          + "-"
-          + environment.getProperty("server.port", "8080");
-    } catch (UnknownHostException _) {
-      return "localhost-" + environment.getProperty("server.port", "8080");
-    }
   }
 
   @Bean(destroyMethod = "close")
@@ -184,30 +135,67 @@ class Wiring {
   @Bean
   @Conditional(IngestRole.class)
   Admission admission(
-      RedisSpool spool,
+      Spools spools,
       MemoryBudget budget,
       IngestProperties properties,
       InstantSource clock,
       Timer timer) {
     return new Admission(
-        spool, budget, properties.maxBacklog(), clock, timer, RandomGenerator.getDefault());
+        spools.spool(),
+        budget,
+        properties.maxBacklog(),
+        clock,
+        timer,
+        RandomGenerator.getDefault());
+  }
+
+  @Bean(initMethod = "start", destroyMethod = "close")
+  @Conditional(IngestRole.class)
+  Mirror mirror(SluiceProperties sluice, Limits limits) {
+    return switch (sluice.mirror()) {
+      case OFF -> Mirror.OFF;
+      case CONSOLE -> new Mirror(System.out, limits, MIRROR_BYTES);
+    };
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  MeterBinder mirrorDropped(Mirror mirror) {
+    return registry ->
+        FunctionCounter.builder("sluice.mirror.dropped", mirror, Mirror::dropped)
+            .description("Log records that the mirror had no room or no console for")
+            .register(registry);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  Choice choice(FilterProperties filter, Mirror mirror, Timer timer) {
+    var file = filter.file();
+    if (file == null) {
+      return new Choice(() -> AllowList.EVERYTHING, mirror);
+    }
+    var list = AllowListFile.read(file);
+    list.watch(timer, Thread::startVirtualThread);
+    return new Choice(list, mirror);
   }
 
   @Bean
   @Conditional(IngestRole.class)
   IngestLogs ingestLogs(
-      RedisSpool spool,
+      Spools spools,
       Admission admission,
       Limits limits,
+      Choice choice,
       IngestProperties properties,
       InstantSource clock,
       Timer timer,
       MicrometerMeters meters) {
     return new IngestLogs(
-        spool,
-        spool,
+        spools.spool(),
+        spools.keys(),
         admission,
         limits,
+        choice,
         properties.coalescing(),
         properties.storedWithin(),
         clock,
@@ -296,7 +284,7 @@ class Wiring {
       BoundedReader reader,
       MemoryBudget budget,
       ClickHouseLogStore store,
-      RedisSpool spool,
+      Spools spools,
       InstantSource clock) {
     var version = GatewayApplication.class.getPackage().getImplementationVersion();
     return new AppLogsService(
@@ -304,7 +292,8 @@ class Wiring {
         limits,
         reader,
         budget,
-        new AppHealth(spool, store::unavailable, version == null ? "unknown" : version, clock));
+        new AppHealth(
+            spools.spool(), store::unavailable, version == null ? "unknown" : version, clock));
   }
 
   /** Judging a usual message takes less than its hand-over to another thread would. */
@@ -321,24 +310,23 @@ class Wiring {
   @Bean
   @Conditional(DeliverRole.class)
   DeliveryLifecycle deliveryLifecycle(
-      RedisSpool spool,
+      Spools spools,
       ClickHouseLogStore store,
       MicrometerMeters meters,
       ShutdownBudget budget,
-      RedisProperties redis,
       DeliveryProperties delivery,
       InstantSource clock) {
-    return new DeliveryLifecycle(spool, store, meters, clock, redis.shards(), delivery, budget);
+    return new DeliveryLifecycle(spools, store, meters, clock, delivery, budget);
   }
 
   @Bean
   Ledger ledger(
-      RedisSpool spool,
+      Spools spools,
       ClickHouseLogStore store,
       InstantSource clock,
       LedgerProperties properties,
       SluiceProperties sluice) {
-    return new Ledger(spool, store, clock, properties.window(), sluice.retention());
+    return new Ledger(spools.spool(), store, clock, properties.window(), sluice.retention());
   }
 
   @Bean
@@ -352,23 +340,18 @@ class Wiring {
   }
 
   @Bean
-  DeadLetters deadLetters(RedisSpool spool) {
-    return spool.deadLetters();
+  DeadLettersEndpoint deadLettersEndpoint(Spools spools, Limits limits) {
+    return new DeadLettersEndpoint(spools.deadLetters(), limits);
   }
 
   @Bean
-  DeadLettersEndpoint deadLettersEndpoint(DeadLetters deadLetters, Limits limits) {
-    return new DeadLettersEndpoint(deadLetters, limits);
+  LastWord lastWord(Spools spools) {
+    return new LastWord(spools);
   }
 
   @Bean
-  LastWord lastWord(RedisSpool spool) {
-    return new LastWord(spool);
-  }
-
-  @Bean
-  GatewayGauges gauges(RedisSpool spool, DeadLetters deadLetters, MemoryBudget budget) {
-    return new GatewayGauges(spool, spool, deadLetters, budget);
+  GatewayGauges gauges(Spools spools, MemoryBudget budget) {
+    return new GatewayGauges(spools.backlog(), spools.spool(), spools.deadLetters(), budget);
   }
 
   @Bean
@@ -395,14 +378,15 @@ class Wiring {
 
   @Bean
   @Conditional(IngestRole.class)
-  SpoolHealth spoolHealthIndicator(RedisSpool spool) {
-    return new SpoolHealth(spool);
+  SpoolHealth spoolHealthIndicator(Spools spools, SluiceProperties sluice) {
+    return new SpoolHealth(
+        spools.spool(), spools.failover(), sluice.roles().contains(Role.DELIVER));
   }
 
   @Bean
   @Conditional(DeliverRole.class)
-  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, RedisSpool spool) {
-    return new DeliveryHealth(delivery::workers, spool);
+  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, Spools spools) {
+    return new DeliveryHealth(delivery::workers, spools.deliverable());
   }
 
   @Bean

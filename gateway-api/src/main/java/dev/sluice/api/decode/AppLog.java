@@ -88,14 +88,23 @@ public record AppLog(
 
   /** The one sentence of an answer to logs that could be read. */
   public static String message(Ingested.Accepted result) {
-    if (result.accepted() == 0) {
+    if (result.nothingGood()) {
       return "Invalid log data";
     }
-    return result.deadLettered() == 0
-        ? "Log data accepted"
-        : "Log data accepted; the store refused "
-            + result.deadLettered()
-            + " of the logs, which are kept as dead letters";
+    var message = new StringBuilder("Log data accepted");
+    if (result.filtered() > 0) {
+      message
+          .append("; ")
+          .append(result.filtered())
+          .append(" of the logs are not on the allow list and were filtered");
+    }
+    if (result.deadLettered() > 0) {
+      message
+          .append("; the store refused ")
+          .append(result.deadLettered())
+          .append(" of the logs, which are kept as dead letters");
+    }
+    return message.toString();
   }
 
   /**

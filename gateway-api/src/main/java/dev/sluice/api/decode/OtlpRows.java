@@ -108,10 +108,21 @@ final class OtlpRows {
       }
     }
     writer.bytes(2, recordBytes.array(), 0, recordBytes.size());
+    took();
+  }
+
+  private void took() {
     if (accepted == rows.length) {
       rows = Arrays.copyOf(rows, accepted * 2);
     }
     rows[accepted++] = index++;
+  }
+
+  /** Ends a row that is a whole {@code ExportLogsServiceRequest} of one record. */
+  void end(byte[] request, int length) {
+    closeGroup();
+    out.write(request, 0, length);
+    took();
   }
 
   private static boolean same(ByteOutput now, byte[] open) {

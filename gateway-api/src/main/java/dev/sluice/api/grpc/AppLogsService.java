@@ -128,7 +128,7 @@ public final class AppLogsService implements BindableService {
   }
 
   private static IngestLogsResponse response(Ingested.Accepted result, long tookNanos) {
-    boolean success = result.accepted() > 0;
+    boolean success = !result.nothingGood();
     var response =
         IngestLogsResponse.newBuilder()
             .setSuccess(success)

@@ -124,7 +124,7 @@ final class IngestStream implements StreamObserver<RawMessage> {
     var answer = IngestStreamResponse.newBuilder().setSequence(sequence);
     switch (ingested) {
       case Ingested.Accepted accepted -> {
-        if (accepted.accepted() == 0) {
+        if (accepted.nothingGood()) {
           answer.setRefused(NativeAnswers.nothingGood(accepted, VERDICTS));
         } else {
           answer.setAccepted(NativeAnswers.accepted(accepted, VERDICTS));

@@ -34,6 +34,7 @@ final class NativeAnswers {
               case STORED -> Ack.ACK_STORED;
             })
         .setDeadLettered(result.deadLettered())
+        .setFiltered(result.filtered())
         .build();
   }
 

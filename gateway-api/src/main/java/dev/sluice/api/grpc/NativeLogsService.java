@@ -102,7 +102,7 @@ public final class NativeLogsService implements BindableService {
   }
 
   private static void answer(Ingested ingested, StreamObserver<IngestResponse> answer) {
-    if (ingested instanceof Ingested.Accepted accepted && accepted.accepted() > 0) {
+    if (ingested instanceof Ingested.Accepted accepted && !accepted.nothingGood()) {
       answer.onNext(NativeAnswers.accepted(accepted));
       answer.onCompleted();
     } else {

@@ -68,7 +68,7 @@ final class AppLogsHandler {
   }
 
   private static Mono<ServerResponse> answer(Ingested.Accepted result, long tookNanos) {
-    boolean success = result.accepted() > 0;
+    boolean success = !result.nothingGood();
     var response =
         ServerResponse.status(success ? HttpStatus.ACCEPTED : HttpStatus.BAD_REQUEST)
             .contentType(MediaType.APPLICATION_JSON);
@@ -84,6 +84,9 @@ final class AppLogsHandler {
               json.writeObjectPropertyStart("stats");
               json.writeNumberProperty("accepted", result.accepted());
               json.writeNumberProperty("rejected", result.rejectedCount());
+              if (result.filtered() > 0) {
+                json.writeNumberProperty("filtered", result.filtered());
+              }
               json.writeStringProperty(
                   "throughput",
                   Math.round(result.accepted() * 1e9 / Math.max(1, tookNanos)) + " logs/sec");

@@ -1,5 +1,6 @@
 package dev.sluice.api.http;
 
+import dev.sluice.api.compression.Deflated;
 import dev.sluice.api.compression.SnappyBlock;
 import dev.sluice.api.compression.SnappyFrames;
 import dev.sluice.api.compression.Zstd;

@@ -3,6 +3,7 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.Undecodable;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.Admission;
+import dev.sluice.core.ingest.Asked;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.IngestLogs.Request;
 import dev.sluice.core.ingest.Ingested;
@@ -10,6 +11,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.time.Duration;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.http.server.reactive.ServerHttpResponse;
@@ -46,8 +48,35 @@ final class Intake {
    * How the body of a content type is read.
    *
    * @param entrance for the meters
+   * @param packed whether it is unpacked, so that a short body may be long work
    */
-  record Form(String entrance, Function<byte[], OtlpPayload> decoder) {}
+  record Form(String entrance, Function<byte[], Reading> reader, boolean packed) {
+    Form(String entrance, Function<byte[], OtlpPayload> decoder) {
+      this(entrance, body -> new Plain(entrance, body, decoder), false);
+    }
+  }
+
+  /** One body, asked first who it is and then what it holds. */
+  interface Reading {
+    /** Under which key, if any, it is taken once, and what makes it the same body. */
+    Request request(Asked asked);
+
+    /** As OTLP; takes from the reservation what it unpacks beside. */
+    OtlpPayload decode(Reservation reservation);
+  }
+
+  private record Plain(String entrance, byte[] body, Function<byte[], OtlpPayload> decoder)
+      implements Reading {
+    @Override
+    public Request request(Asked asked) {
+      return asked.at(entrance, body);
+    }
+
+    @Override
+    public OtlpPayload decode(Reservation reservation) {
+      return decoder.apply(body);
+    }
+  }
 
   /**
    * Emits {@link Ingested.Accepted}; whatever else becomes of the request is a {@link
@@ -61,13 +90,13 @@ final class Intake {
             reservation ->
                 Mono.defer(() -> admitted(request, form, reservation))
                     .doOnError(RequestRefused.class, e -> unusable(entrance, e))
-                    .flatMap(one -> handIn(one, form.decoder(), reservation)),
+                    .flatMap(one -> handIn(one, form, reservation)),
             Reservation::close)
         .map(Intake::accepted)
         .onErrorMap(this::refusal);
   }
 
-  private record Admitted(Request request, byte[] body) {}
+  private record Admitted(Request request, byte[] body, Reading reading) {}
 
   private Mono<Admitted> admitted(ServerRequest request, Form form, Reservation reservation) {
     var asked = RequestHeaders.asked(request);
@@ -80,8 +109,12 @@ final class Intake {
       reservation.add(IngestLogs.OVERHEAD);
     }
     return bodies
-        .read(request, reservation)
-        .map(body -> new Admitted(asked.at(form.entrance(), body), body));
+        .read(request, reservation, form.packed())
+        .map(body -> understood(() -> admitted(asked, body, form.reader().apply(body))));
+  }
+
+  private static Admitted admitted(Asked asked, byte[] body, Reading reading) {
+    return new Admitted(reading.request(asked), body, reading);
   }
 
   /** Compression is for readers; here it would cost more than the few bytes it saves. */
@@ -92,9 +125,8 @@ final class Intake {
     }
   }
 
-  private Mono<Ingested> handIn(
-      Admitted one, Function<byte[], OtlpPayload> decoder, Reservation reservation) {
-    var payload = decoded(one.request().entrance(), one.body(), decoder);
+  private Mono<Ingested> handIn(Admitted one, Form form, Reservation reservation) {
+    var payload = decoded(form, one.reading(), reservation);
     if (payload.bytes() != one.body()) {
       reservation.add(payload.bytes().length);
     }
@@ -110,14 +142,24 @@ final class Intake {
     }
   }
 
-  private OtlpPayload decoded(String entrance, byte[] body, Function<byte[], OtlpPayload> decoder) {
+  private OtlpPayload decoded(Form form, Reading reading, Reservation reservation) {
     try {
-      return decoder.apply(body);
-    } catch (Undecodable e) {
-      var refused =
-          e.tooLarge() ? RequestRefused.tooLarge(e.detail()) : RequestRefused.malformed(e.detail());
-      unusable(entrance, refused);
+      return understood(() -> reading.decode(reservation));
+    } catch (RequestRefused refused) {
+      unusable(form.entrance(), refused);
       throw refused;
+    }
+  }
+
+  private static <T> T understood(Supplier<T> reading) {
+    try {
+      return reading.get();
+    } catch (Undecodable e) {
+      throw switch (e.kind()) {
+        case MALFORMED -> RequestRefused.malformed(e.detail());
+        case TOO_LARGE -> RequestRefused.tooLarge(e.detail());
+        case DAMAGED -> RequestRefused.badFrame(e.detail());
+      };
     }
   }
 

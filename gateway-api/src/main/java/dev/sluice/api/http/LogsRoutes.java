@@ -61,6 +61,9 @@ public final class LogsRoutes {
       routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), only(HttpMethod.POST));
       routes.POST("/api/v1/logs", natively::post);
       routes
+          .POST("/v1/ingest/wal-frames", new WalFramesHandler(intake, limits)::post)
+          .route(path("/v1/ingest/wal-frames"), only(HttpMethod.POST));
+      routes
           .POST("/api/logs", new AppLogsHandler(intake, limits)::post)
           .route(path("/api/logs"), only(HttpMethod.POST));
     }

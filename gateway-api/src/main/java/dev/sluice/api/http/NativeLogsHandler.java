@@ -52,8 +52,9 @@ final class NativeLogsHandler {
     };
   }
 
-  private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
-    if (result.accepted() == 0) {
+  /** The answer in the words of native logs. */
+  static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
+    if (result.nothingGood()) {
       return Problem.of(
           ProblemType.NOTHING_ACCEPTED,
           NativeVerdicts.nothingGood(result.rejectedCount()),
@@ -74,6 +75,9 @@ final class NativeLogsHandler {
               Problem.rejections(json, rejected);
               if (result.rejectedCount() > rejected.size()) {
                 json.writeNumberProperty("rejected_total", result.rejectedCount());
+              }
+              if (result.filtered() > 0) {
+                json.writeNumberProperty("filtered", result.filtered());
               }
               if (result.deadLettered() > 0) {
                 json.writeNumberProperty("dead_lettered", result.deadLettered());

@@ -18,8 +18,8 @@ import reactor.core.publisher.Mono;
  * {@code POST /v1/logs}: OTLP over HTTP, in protobuf or JSON, answered in the encoding it came in.
  *
  * <p>By the specification (1.11): success is 200 with an {@code ExportLogsServiceResponse} whose
- * {@code partial_success} is set only when records were rejected for good; an error is a {@code
- * google.rpc.Status}.
+ * {@code partial_success} is set only when records were rejected for good, or as a warning when
+ * some were left out; an error is a {@code google.rpc.Status}.
  */
 final class OtlpLogsHandler {
   private static final MediaType PROTOBUF = new MediaType("application", "x-protobuf");
@@ -79,11 +79,12 @@ final class OtlpLogsHandler {
         Json.write(
             out -> {
               out.writeStartObject();
-              int refused = OtlpAnswer.refused(result);
-              if (refused > 0) {
+              if (OtlpAnswer.isPartial(result)) {
                 out.writeObjectPropertyStart("partialSuccess");
-                // proto3's JSON mapping writes 64-bit integers as text
-                out.writeStringProperty("rejectedLogRecords", Integer.toString(refused));
+                int refused = OtlpAnswer.refused(result);
+                if (refused > 0) { // proto3's JSON mapping writes 64-bit integers as text
+                  out.writeStringProperty("rejectedLogRecords", Integer.toString(refused));
+                }
                 out.writeStringProperty("errorMessage", OtlpAnswer.message(result));
                 out.writeEndObject();
               }

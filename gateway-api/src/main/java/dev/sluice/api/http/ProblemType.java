@@ -51,6 +51,12 @@ enum ProblemType {
       "The `Idempotency-Key` was used for a request with another body or to another entrance, and is"
           + " remembered. Nothing was taken. A new request needs a new key.",
       Ingested.KeyReused.REASON),
+  BAD_FRAME(
+      HttpStatus.UNPROCESSABLE_CONTENT,
+      "A frame of a write-ahead log is not what the manifest says: it is cut off, or its checksum or"
+          + " its number of logs is another, or a line in it cannot be read. `detail` names it. Nothing"
+          + " of the request was taken.",
+      "frame 2 of seg-000001.wal.gz: crc32 is 1a2b3c4d instead of 4d3c2b1a"),
   TOO_COSTLY(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The query needs more time or memory than a query is given. A shorter span of time or more"

@@ -40,8 +40,12 @@ final class RequestBody {
     this.within = within;
   }
 
-  /** The decompressed body; empty when the client sent none. */
-  Mono<byte[]> read(ServerRequest request, Reservation reservation) {
+  /**
+   * The decompressed body; empty when the client sent none.
+   *
+   * @param packed whether what is in it is to be unpacked once more
+   */
+  Mono<byte[]> read(ServerRequest request, Reservation reservation, boolean packed) {
     var encoding = ContentEncoding.of(request.headers().header(HttpHeaders.CONTENT_ENCODING));
     int limit = limits.maxRequestBytes();
     long announced = request.headers().contentLength().orElse(-1);
@@ -58,14 +62,14 @@ final class RequestBody {
         .doOnComplete(() -> EarlyAnswer.bodyRead(request, true))
         .then(Mono.fromSupplier(collected::bytes))
         .timeout(within, Mono.error(() -> RequestRefused.tooSlow(within)))
-        .flatMap(body -> offLoop(body, encoding))
+        .flatMap(body -> offLoop(body, encoding, packed))
         .map(body -> encoding.decode(body, limit, reservation));
   }
 
-  private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding) {
+  private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding, boolean packed) {
     int most =
         switch (encoding) {
-          case IDENTITY -> LONG_WORK;
+          case IDENTITY -> packed ? LONG_ZSTD : LONG_WORK;
           case ZSTD -> LONG_ZSTD;
           default -> LONG_UNPACKING;
         };

@@ -70,6 +70,10 @@ final class RequestRefused extends RuntimeException {
     return new RequestRefused(ProblemType.KEY_REUSED, Ingested.KeyReused.REASON, null);
   }
 
+  static RequestRefused badFrame(String detail) {
+    return new RequestRefused(ProblemType.BAD_FRAME, detail, null);
+  }
+
   static RequestRefused unreadable(Duration retryAfter) {
     return new RequestRefused(
         ProblemType.NOT_READABLE, "logs cannot be read at the moment", retryAfter);

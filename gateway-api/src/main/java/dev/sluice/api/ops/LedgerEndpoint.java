@@ -30,6 +30,8 @@ public final class LedgerEndpoint {
    * @param stored of those, in the log table; null while the store is away
    * @param deadLettered of those, refused by the store and kept; null while the spool is away
    * @param purged of those, dead letters that were thrown away; null while the spool is away
+   * @param quarantined of those, in damaged entries that were put aside; null while the spool is
+   *     away
    * @param imbalance records that are missing or too many; null while one of the figures is not
    *     known
    * @param days the same, day by day
@@ -42,6 +44,7 @@ public final class LedgerEndpoint {
       @Nullable Long stored,
       @Nullable Long deadLettered,
       @Nullable Long purged,
+      @Nullable Long quarantined,
       @Nullable Long imbalance,
       List<Day> days,
       Map<String, String> away) {}
@@ -56,6 +59,7 @@ public final class LedgerEndpoint {
       @Nullable Long stored,
       @Nullable Long deadLettered,
       @Nullable Long purged,
+      @Nullable Long quarantined,
       @Nullable Long imbalance) {}
 
   /** 200 with all figures, or 503 with those that are known. */
@@ -75,6 +79,7 @@ public final class LedgerEndpoint {
             total.stored(),
             total.deadLettered(),
             total.purged(),
+            total.quarantined(),
             total.imbalance(),
             account.days().entrySet().stream()
                 .map(entry -> day(entry.getKey(), entry.getValue()))
@@ -88,7 +93,7 @@ public final class LedgerEndpoint {
   private static Day day(LocalDate day, Ledger.Entry entry) {
     var spool = entry.spool();
     return spool == null
-        ? new Day(day, null, null, entry.stored(), null, null, entry.imbalance())
+        ? new Day(day, null, null, entry.stored(), null, null, null, entry.imbalance())
         : new Day(
             day,
             spool.accepted(),
@@ -96,6 +101,7 @@ public final class LedgerEndpoint {
             entry.stored(),
             spool.deadLettered(),
             spool.purged(),
+            spool.quarantined(),
             entry.imbalance());
   }
 }

@@ -58,6 +58,9 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
     gauge("purged", spool(Tally::purged))
         .description("Of those, dead letters that were thrown away")
         .register(registry);
+    gauge("quarantined", spool(Tally::quarantined))
+        .description("Of those, the ones in damaged entries that were put aside")
+        .register(registry);
     count();
   }
 

@@ -66,6 +66,7 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
     private final Counter bytes;
     private final Counter accepted;
     private final Counter rejected;
+    private final Counter filtered;
     private final Counter turnedAway;
     private final Counter replayed;
     private final Counter conflicting;
@@ -83,6 +84,11 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
       replayed = outcome(name, "replayed", registry);
       conflicting = outcome(name, "conflicting", registry);
       lost = outcome(name, "lost", registry);
+      filtered =
+          Counter.builder("sluice.ingest.filtered")
+              .description("Log records that are not on the allow list and were left out")
+              .tag("entrance", name)
+              .register(registry);
       shed =
           Counter.builder("sluice.ingest.shed")
               .description("Requests turned away before any of their body was read")
@@ -113,7 +119,8 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
     private static Counter outcome(String name, String outcome, MeterRegistry registry) {
       return Counter.builder("sluice.ingest.records")
           .description(
-              "Log records; received is the sum of the other outcomes and those on their way")
+              "Log records; received is the sum of the other outcomes, the filtered and those on"
+                  + " their way")
           .tag("entrance", name)
           .tag("outcome", outcome)
           .register(registry);
@@ -141,6 +148,11 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   @Override
   public void rejected(String entrance, int records) {
     entrance(entrance).rejected.increment(records);
+  }
+
+  @Override
+  public void filtered(String entrance, int records) {
+    entrance(entrance).filtered.increment(records);
   }
 
   @Override

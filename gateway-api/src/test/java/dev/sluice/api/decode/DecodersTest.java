@@ -22,6 +22,7 @@ import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.proto.logs.LogEntry;
 import dev.sluice.proto.logs.LogEntryBatch;
 import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.RandomOtlp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -7,6 +7,7 @@ import dev.sluice.proto.v1.LogRecord;
 import dev.sluice.proto.v1.MapValue;
 import dev.sluice.proto.v1.Scope;
 import dev.sluice.proto.v1.Value;
+import dev.sluice.testkit.RandomOtlp;
 import java.util.random.RandomGenerator;
 
 /** Flat logs of every shape, each field sometimes not sent. */

@@ -31,7 +31,12 @@ public final class Faults {
 
   /** All rows, in the order in which they run. */
   static List<Fault> all() {
-    return Stream.of(ProcessFaults.all(), SpoolFaults.all(), StoreFaults.all())
+    return Stream.of(
+            ProcessFaults.all(),
+            SpoolFaults.all(),
+            StoreFaults.all(),
+            FailoverFaults.all(),
+            WalFaults.all())
         .flatMap(List::stream)
         .toList();
   }

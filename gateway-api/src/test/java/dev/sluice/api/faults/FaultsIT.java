@@ -20,7 +20,9 @@ class FaultsIT {
         List.of("gateway-kill", "redis-kill", "clickhouse-kill", "all-kill"),
         List.of("append-cut", "insert-cut"),
         List.of("redis-full"),
-        List.of("poison"));
+        List.of("poison"),
+        List.of("redis-gone"),
+        List.of("wal-kill", "wal-bit", "wal-node-twice"));
   }
 
   @ParameterizedTest

@@ -63,6 +63,26 @@ final class GatewayProcess implements AutoCloseable {
     Runtime.getRuntime().addShutdownHook(new Thread(this::destroy));
   }
 
+  private GatewayProcess(GatewayProcess other) {
+    this.log = other.log.resolveSibling("twin-" + port + ".log");
+    for (var argument : other.command) {
+      command.add(
+          argument
+              .replace("port=" + other.port, "port=" + port)
+              .replace("port=" + other.management, "port=" + management));
+    }
+    Runtime.getRuntime().addShutdownHook(new Thread(this::destroy));
+  }
+
+  /** Waits for it to end by itself; the exit status. */
+  int awaitEnd(Duration patience) throws InterruptedException {
+    var running = process;
+    if (running == null || !running.waitFor(patience.toMillis(), TimeUnit.MILLISECONDS)) {
+      throw new IllegalStateException("it does not end");
+    }
+    return running.exitValue();
+  }
+
   private void destroy() {
     if (process != null) {
       process.destroyForcibly();
@@ -102,6 +122,26 @@ final class GatewayProcess implements AutoCloseable {
   /** What the management port answers. */
   String get(String path) throws IOException, InterruptedException {
     return http.send(ask(path), BodyHandlers.ofString()).body();
+  }
+
+  /** A figure of the gateway's metrics; not a number when it has none. */
+  double gauge(String name) {
+    try {
+      var found =
+          Pattern.compile("^" + name + "(?:\\{[^}]*})? (\\S+)$", Pattern.MULTILINE)
+              .matcher(get("/actuator/prometheus"));
+      return found.find() ? Double.parseDouble(found.group(1)) : Double.NaN;
+    } catch (IOException e) {
+      throw new java.io.UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** As this one again, on ports of its own but under the same name; not started. */
+  GatewayProcess twin() {
+    return new GatewayProcess(this);
   }
 
   private HttpRequest ask(String path) {

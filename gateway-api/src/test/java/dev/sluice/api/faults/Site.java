@@ -41,52 +41,82 @@ final class Site implements AutoCloseable {
   /**
    * What a row wants other than usual.
    *
+   * @param spool of the gateways, as {@code sluice.spool} has it
    * @param gateways how many share the engines
    * @param main class that starts them
    * @param options of their JVM
    * @param settings of theirs
    * @param wired whether there is a {@link Wire} to either engine
    * @param clickHouseMiB size of the file system that ClickHouse's data get, 0 for that of the rest
+   * @param walMiB size of the file system that the write-ahead logs get, likewise
    * @param rate of the load
    */
   record Plan(
+      String spool,
       int gateways,
       String main,
       List<String> options,
       List<String> settings,
       boolean wired,
       int clickHouseMiB,
+      int walMiB,
       Load.Rate rate) {
+
+    /** On Redis alone. */
     static final Plan USUAL =
         new Plan(
+            "redis",
             1,
             "dev.sluice.api.boot.GatewayApplication",
             List.of("-Xmx512m"),
             List.of("--sluice.delivery.max-age=300ms", "--sluice.delivery.longest-pause=1s"),
             false,
             0,
+            0,
             Load.Rate.USUAL);
 
+    /** On the write-ahead log alone. */
+    static final Plan WAL = USUAL.spool("wal");
+
+    /** As it is when nobody says anything. */
+    static final Plan BOTH = USUAL.spool("redis-then-wal");
+
+    private Plan spool(String spool) {
+      return new Plan(spool, gateways, main, options, settings, wired, clickHouseMiB, walMiB, rate);
+    }
+
     Plan gateways(int gateways, String... settings) {
-      var all = new ArrayList<>(this.settings);
-      all.addAll(List.of(settings));
-      return new Plan(gateways, main, options, all, wired, clickHouseMiB, rate);
+      return new Plan(
+          spool, gateways, main, options, with(settings), wired, clickHouseMiB, walMiB, rate);
+    }
+
+    private List<String> with(String... more) {
+      var all = new ArrayList<>(settings);
+      all.addAll(List.of(more));
+      return all;
     }
 
     Plan jvm(String main, String... options) {
-      return new Plan(gateways, main, List.of(options), settings, wired, clickHouseMiB, rate);
+      return new Plan(
+          spool, gateways, main, List.of(options), settings, wired, clickHouseMiB, walMiB, rate);
     }
 
     Plan withWires() {
-      return new Plan(gateways, main, options, settings, true, clickHouseMiB, rate);
+      return new Plan(spool, gateways, main, options, settings, true, clickHouseMiB, walMiB, rate);
     }
 
     Plan smallDisk(int mebibytes) {
-      return new Plan(gateways, main, options, settings, wired, mebibytes, rate);
+      return new Plan(spool, gateways, main, options, settings, wired, mebibytes, walMiB, rate);
+    }
+
+    /** Little room for the write-ahead logs, of which little is kept free. */
+    Plan smallWalDisk(int mebibytes, String... settings) {
+      return new Plan(
+          spool, gateways, main, options, with(settings), wired, clickHouseMiB, mebibytes, rate);
     }
 
     Plan rate(Load.Rate rate) {
-      return new Plan(gateways, main, options, settings, wired, clickHouseMiB, rate);
+      return new Plan(spool, gateways, main, options, settings, wired, clickHouseMiB, walMiB, rate);
     }
   }
 
@@ -96,8 +126,8 @@ final class Site implements AutoCloseable {
    * @param acknowledged logs that a client was told are safe
    * @param stored rows in ClickHouse
    * @param deadLettered logs among the dead letters
-   * @param lost acknowledged and nowhere
-   * @param doubled stored more than once, or stored and a dead letter
+   * @param lost acknowledged and nowhere, but for those that are known to be quarantined
+   * @param doubled stored more than once, or stored and a dead letter, or stored and quarantined
    */
   record Count(int acknowledged, long stored, int deadLettered, int lost, int doubled) {}
 
@@ -109,6 +139,8 @@ final class Site implements AutoCloseable {
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<GatewayProcess> gateways = new ArrayList<>();
+  private final BitSet quarantined = new BitSet();
+  private final Plan plan;
   private final EmbeddedRedis redis;
   private final EmbeddedClickHouse clickHouse;
   private @Nullable Wire toRedis;
@@ -120,6 +152,7 @@ final class Site implements AutoCloseable {
   Site(Plan plan, Path folder, Numbers numbers) throws IOException, InterruptedException {
     this.folder = Files.createDirectories(folder.toAbsolutePath());
     this.numbers = numbers;
+    this.plan = plan;
     try {
       redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "1gb"));
       open.push(redis);
@@ -141,9 +174,16 @@ final class Site implements AutoCloseable {
         open.push(toClickHouse);
         clickHousePort = toClickHouse.port();
       }
+      if (plan.walMiB() > 0) {
+        mount(wal(), plan.walMiB());
+      }
       var settings = new ArrayList<>(plan.settings());
-      settings.add(
-          "--sluice.redis.url=redis://:%s@127.0.0.1:%d".formatted(redis.password(), redisPort));
+      settings.add("--sluice.spool=" + plan.spool());
+      settings.add("--sluice.wal.dir=" + wal());
+      if (!plan.spool().equals(Plan.WAL.spool())) {
+        settings.add(
+            "--sluice.redis.url=redis://:%s@127.0.0.1:%d".formatted(redis.password(), redisPort));
+      }
       settings.add("--sluice.clickhouse.url=http://127.0.0.1:" + clickHousePort);
       for (int i = 0; i < plan.gateways(); i++) {
         var gateway = new GatewayProcess(this.folder, plan.main(), plan.options(), settings);
@@ -174,6 +214,11 @@ final class Site implements AutoCloseable {
 
   Path clickHouseData() {
     return folder.resolve("clickhouse/data");
+  }
+
+  /** Below which the write-ahead logs lie. */
+  Path wal() {
+    return folder.resolve("wal");
   }
 
   EmbeddedRedis redis() {
@@ -249,9 +294,24 @@ final class Site implements AutoCloseable {
     return response.body();
   }
 
-  /** Entries in the spool. */
+  /** Entries in the spool: as Redis says, or as the gateways say where they have some too. */
   long spooled() {
-    return redis(commands -> commands.xlen("{sluice:0}:logs"));
+    if (plan.spool().equals(Plan.USUAL.spool())) {
+      return redis(commands -> commands.xlen("{sluice:0}:logs"));
+    }
+    double entries = 0;
+    for (var gateway : gateways) {
+      entries += gateway.gauge("sluice_spool_entries");
+    }
+    if (Double.isNaN(entries)) {
+      throw new IllegalStateException("a gateway does not know how much waits");
+    }
+    return Math.round(entries);
+  }
+
+  /** These were in what was damaged where it lay: they must be stored nowhere. */
+  void quarantined(BitSet numbers) {
+    quarantined.or(numbers);
   }
 
   /** Returns when nothing is left to deliver. */
@@ -353,9 +413,13 @@ final class Site implements AutoCloseable {
     var both = (BitSet) dead.clone();
     both.and(once);
     doubled.or(both);
+    var stored = (BitSet) quarantined.clone();
+    stored.and(once);
+    doubled.or(stored);
     var lost = (BitSet) acknowledged.clone();
     lost.andNot(once);
     lost.andNot(dead);
+    lost.andNot(quarantined);
     return new Count(
         acknowledged.cardinality(),
         rows,

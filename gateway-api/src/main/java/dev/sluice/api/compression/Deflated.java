@@ -1,4 +1,4 @@
-package dev.sluice.api.http;
+package dev.sluice.api.compression;
 
 import java.io.EOFException;
 import java.io.IOException;
@@ -14,7 +14,7 @@ import java.util.zip.ZipException;
  * <p>The JDK's streams pass over what follows: a second member that was torn off within its header
  * would be lost without a word, and the client told that all is safe.
  */
-final class Deflated extends InputStream {
+public final class Deflated extends InputStream {
   private static final int HEADER = 10;
   private static final int TRAILER = 8;
   private static final int HAS_CRC = 2;
@@ -36,11 +36,11 @@ final class Deflated extends InputStream {
     this.inflater = new Inflater(gzip);
   }
 
-  static InputStream gzip(byte[] bytes) {
+  public static InputStream gzip(byte[] bytes) {
     return new Deflated(bytes, true);
   }
 
-  static InputStream zlib(byte[] bytes) {
+  public static InputStream zlib(byte[] bytes) {
     return new Deflated(bytes, false);
   }
 

@@ -1,0 +1,200 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Backlog;
+import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Timer;
+import dev.sluice.redis.RedisSpool;
+import dev.sluice.wal.WalSpool;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.SequencedMap;
+import org.jspecify.annotations.Nullable;
+import org.springframework.context.SmartLifecycle;
+
+/**
+ * What stands behind the ports of the spool, by {@code sluice.spool}: Redis, the write-ahead log,
+ * or the one with the other to stand in for it. It is begun before everybody who uses it, and after
+ * the last delivery gives back what the stand-in still has.
+ */
+final class Spools implements SmartLifecycle, AutoCloseable {
+
+  /** Below delivery's: started before it, stopped after it. */
+  private static final int PHASE = -1;
+
+  /** Begins the ids of dead letters that are in the log while it stands in. */
+  private static final String OF_WAL = "wal-";
+
+  /** Also when delivery has used up the budget: other processes may be waiting for these logs. */
+  private static final Duration LAST_CHANCE = Duration.ofSeconds(1);
+
+  private final @Nullable RedisSpool redis;
+  private final int shards;
+  private final @Nullable WalSpool wal;
+  private final @Nullable Failover failover;
+  private final Ports ports;
+  private final ShutdownBudget budget;
+  private volatile boolean running;
+
+  private record Ports(
+      Spool spool, IdempotencyKeys keys, Backlog backlog, DeadLetters deadLetters) {}
+
+  private Spools(
+      @Nullable RedisSpool redis,
+      int shards,
+      @Nullable WalSpool wal,
+      @Nullable Failover failover,
+      Ports ports,
+      ShutdownBudget budget) {
+    this.redis = redis;
+    this.shards = shards;
+    this.wal = wal;
+    this.failover = failover;
+    this.ports = ports;
+    this.budget = budget;
+  }
+
+  static Spools redis(RedisSpool.Settings settings, InstantSource clock, ShutdownBudget budget) {
+    var redis = new RedisSpool(settings, clock);
+    var ports = new Ports(redis, redis, redis, redis.deadLetters());
+    return new Spools(redis, settings.shards(), null, null, ports, budget);
+  }
+
+  /**
+   * @throws WalUnusable when its folder cannot be used
+   */
+  static Spools wal(WalSpool.Settings settings, InstantSource clock, ShutdownBudget budget) {
+    var wal = open(settings, clock);
+    return new Spools(null, 0, wal, null, new Ports(wal, wal, wal, wal.deadLetters()), budget);
+  }
+
+  /**
+   * @throws WalUnusable when the log's folder cannot be used
+   */
+  static Spools redisThenWal(
+      RedisSpool.Settings first,
+      WalSpool.Settings second,
+      Failover.Settings settings,
+      Timer timer,
+      InstantSource clock,
+      ShutdownBudget budget) {
+    var wal = open(second, clock); // first, since it is the one that may refuse
+    var redis = new RedisSpool(first, clock);
+    var failover =
+        new Failover(
+            new Failover.Side("Redis", redis, redis, redis, redis.deadLetters()),
+            new Failover.Side("the write-ahead log", wal, wal, wal, wal.deadLetters()),
+            wal.deliveries(),
+            settings,
+            timer,
+            clock);
+    var ports = new Ports(failover, failover, failover, failover.deadLetters(OF_WAL));
+    return new Spools(redis, first.shards(), wal, failover, ports, budget);
+  }
+
+  private static WalSpool open(WalSpool.Settings settings, InstantSource clock) {
+    try {
+      return WalSpool.open(settings, clock);
+    } catch (IOException e) {
+      throw new WalUnusable(e);
+    }
+  }
+
+  Spool spool() {
+    return ports.spool();
+  }
+
+  IdempotencyKeys keys() {
+    return ports.keys();
+  }
+
+  Backlog backlog() {
+    return ports.backlog();
+  }
+
+  /**
+   * Of what this process can deliver now: while Redis is away, of the log that stands in for it.
+   */
+  Backlog deliverable() {
+    var standIn = failover;
+    var log = wal;
+    return standIn == null || log == null
+        ? ports.backlog()
+        : () -> standIn.status().firstTakesLogs() ? ports.backlog().depth() : log.depth();
+  }
+
+  DeadLetters deadLetters() {
+    return ports.deadLetters();
+  }
+
+  /** Null where there is none. */
+  @Nullable WalSpool wal() {
+    return wal;
+  }
+
+  /** Null where nothing stands in for anything. */
+  @Nullable Failover failover() {
+    return failover;
+  }
+
+  /** Where delivery workers get their logs, by the worker's name; asked once. */
+  SequencedMap<String, Deliveries> deliveries() {
+    var sources = new LinkedHashMap<String, Deliveries>();
+    if (redis != null) {
+      for (int shard = 0; shard < shards; shard++) {
+        sources.put(String.valueOf(shard), redis.deliveries(shard));
+      }
+    }
+    if (failover != null) {
+      sources.put("wal", failover.deliveries());
+    } else if (wal != null) {
+      sources.put("wal", wal.deliveries());
+    }
+    return sources;
+  }
+
+  @Override
+  public void start() {
+    if (failover != null) {
+      failover.start();
+    }
+    running = true;
+  }
+
+  @Override
+  public void stop() {
+    running = false;
+    if (failover != null) {
+      var left = budget.remaining();
+      failover.drain(left.compareTo(LAST_CHANCE) < 0 ? LAST_CHANCE : left);
+    }
+  }
+
+  @Override
+  public boolean isRunning() {
+    return running;
+  }
+
+  @Override
+  public int getPhase() {
+    return PHASE;
+  }
+
+  @Override
+  public void close() {
+    if (failover != null) {
+      failover.close();
+    }
+    if (wal != null) {
+      wal.close();
+    }
+    if (redis != null) {
+      redis.close();
+    }
+  }
+}

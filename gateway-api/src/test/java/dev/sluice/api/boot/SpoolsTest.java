@@ -1,0 +1,75 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.api.ops.DeliveryHealth;
+import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.redis.RedisSpool;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.wal.WalSpool;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.health.contributor.Status;
+
+@Timeout(60)
+class SpoolsTest {
+  private static final Bounds BOUNDS = new Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+
+  /** Nobody listens there. */
+  private static final String NO_REDIS = "redis://127.0.0.1:1";
+
+  @TempDir Path folder;
+
+  /** A process must not be taken out of service for what its log delivers in the meantime. */
+  @Test
+  void deliverable_redisIsAway_isTheLogAndDeliveryIsHealthy() {
+    try (var spools = redisThenWal()) {
+      var appended = spools.spool().append(LogBatches.of(3)).toCompletableFuture().join();
+      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+
+      var health = new DeliveryHealth(List::of, spools.deliverable()).health();
+
+      assertThat(spools.deliverable().depth().entries()).isEqualTo(1);
+      assertThat(health.getStatus()).isEqualTo(Status.UP);
+      assertThat(health.getDetails()).containsEntry("entries", 1L);
+      assertThatThrownBy(spools.backlog()::depth).isInstanceOf(RuntimeException.class);
+    }
+  }
+
+  private Spools redisThenWal() {
+    var wal =
+        new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.headroom", "1MB")))
+            .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
+    return Spools.redisThenWal(
+        new RedisSpool.Settings(
+            NO_REDIS,
+            1,
+            "sluice",
+            "sluice",
+            "one",
+            BOUNDS,
+            10,
+            Duration.ofMinutes(1),
+            Duration.ofSeconds(1),
+            RedisSpool.Appending.DEFAULT),
+        new WalSpool.Settings(
+            folder, "one", wal.writing(), wal.filing(), BOUNDS, 10, 10, Duration.ofMinutes(1)),
+        new Failover.Settings(
+            Duration.ofSeconds(10), Duration.ofHours(1), true, 10, Duration.ofDays(1)),
+        (_, _) -> {}, // no time passes
+        InstantSource.system(),
+        new ShutdownBudget(Duration.ofSeconds(1)));
+  }
+}

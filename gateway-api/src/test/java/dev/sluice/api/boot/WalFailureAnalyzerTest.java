@@ -1,0 +1,61 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.catchThrowableOfType;
+
+import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.wal.WalSpool;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.diagnostics.FailureAnalysis;
+
+class WalFailureAnalyzerTest {
+  @TempDir Path folder;
+
+  private Spools open() {
+    var wal =
+        new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.dir", folder.toString())))
+            .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
+    var bounds = new Bounds(1_000, 1 << 20, Duration.ZERO);
+    return Spools.wal(
+        new WalSpool.Settings(
+            wal.dir(), "one", wal.writing(), wal.filing(), bounds, 10, 10, Duration.ofDays(1)),
+        InstantSource.system(),
+        new ShutdownBudget(Duration.ofSeconds(1)));
+  }
+
+  private FailureAnalysis analysis() {
+    var failure = catchThrowableOfType(WalUnusable.class, this::open);
+    return new WalFailureAnalyzer().analyze(failure, failure);
+  }
+
+  @Test
+  void analyze_anotherHasTheFolder_saysWhichAndWhatToDo() {
+    try (var _ = open()) {
+      var analysis = analysis();
+
+      assertThat(analysis.getDescription())
+          .contains("another process has the folder " + folder.toAbsolutePath());
+      assertThat(analysis.getAction()).contains("sluice.wal.node");
+    }
+  }
+
+  @Test
+  void analyze_anythingElse_saysThatAlone() throws IOException {
+    Files.createFile(folder.resolve("log.wal"));
+
+    var analysis = analysis();
+
+    assertThat(analysis.getDescription()).contains(folder.resolve("log.wal").toString());
+    assertThat(analysis.getAction()).isNull();
+  }
+}

@@ -1,0 +1,101 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.api.boot.SluiceProperties.Role;
+import dev.sluice.api.boot.SluiceProperties.Waiting;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.bind.BindException;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+
+class WalPropertiesTest {
+
+  private static WalProperties settings(Map<String, String> given) {
+    return new Binder(new MapConfigurationPropertySource(given))
+        .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
+  }
+
+  @Test
+  void new_nothingGiven_hasItsDefaults() {
+    var settings = settings(Map.of());
+
+    assertThat(settings.dir()).hasFileName("data");
+    assertThat(settings.nodeOr("host:1/a-8080")).isEqualTo("host-1-a-8080");
+    assertThat(settings.writing().flushAfter()).isEqualTo(Duration.ofSeconds(2));
+    assertThat(settings.writing().flushBytes()).isEqualTo(64L << 20);
+    assertThat(settings.writing().queueBytes()).isPositive();
+    assertThat(settings.filing().segmentBytes()).isEqualTo(1L << 30);
+    assertThat(settings.filing().keepLow()).isLessThan(settings.filing().keepHigh());
+  }
+
+  @Test
+  void new_nodeGiven_isTaken() {
+    assertThat(settings(Map.of("sluice.wal.node", "n1")).nodeOr("host")).isEqualTo("n1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0s, 1MB, P365D, 1048576",
+    "3s, 0B, PT3S, 9223372036854775807",
+    "0s, 0B, PT2S, 9223372036854775807"
+  })
+  void writing_zero_isNoBoundUnlessThereWouldBeNone(
+      String after, String bytes, Duration waits, long together) {
+    var writing =
+        settings(Map.of("sluice.wal.flush-after", after, "sluice.wal.flush-bytes", bytes))
+            .writing();
+
+    assertThat(writing.flushAfter()).isEqualTo(waits);
+    assertThat(writing.flushBytes()).isEqualTo(together);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "keep-low, 3GB",
+    "keep-high, 1GB",
+    "node, ../elsewhere",
+    "node, ''",
+    "flush-after, -1s",
+    "flush-bytes, -1B",
+    "queue-bytes, -1B",
+    "segment-bytes, 0B",
+    "segment-age, 0s",
+    "fsync-interval, 0s",
+    "headroom, -1B",
+    "keep-low, -1B",
+    "fsync, often",
+    "compression, lz4"
+  })
+  void new_wrongValue_isRefusedAndNamesTheKey(String key, String value) {
+    assertThatThrownBy(() -> settings(Map.of("sluice.wal." + key, value)))
+        .isInstanceOf(BindException.class)
+        .satisfies(e -> assertThat(e + " " + root(e)).contains("sluice.wal." + key));
+  }
+
+  private static Throwable root(Throwable e) {
+    return e.getCause() == null ? e : root(e.getCause());
+  }
+
+  @Test
+  void new_logThatNobodyDelivers_isRefused() {
+    assertThatThrownBy(
+            () ->
+                new SluiceProperties(
+                    Set.of(Role.INGEST),
+                    Waiting.WAL,
+                    null,
+                    Duration.ofSeconds(1),
+                    SluiceProperties.Mirror.OFF,
+                    null))
+        .hasMessageContaining("sluice.spool is wal")
+        .hasMessageContaining("sluice.roles");
+  }
+}

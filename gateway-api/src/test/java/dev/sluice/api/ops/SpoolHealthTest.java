@@ -1,0 +1,111 @@
+package dev.sluice.api.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.LogBatches;
+import java.time.Duration;
+import java.time.InstantSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.health.contributor.Status;
+
+class SpoolHealthTest {
+  private static final Appended.Busy BUSY = new Appended.Busy(Duration.ofSeconds(1), "it is full");
+
+  private final InMemorySpool first = new InMemorySpool();
+  private final InMemorySpool second = new InMemorySpool();
+  private final Failover failover =
+      new Failover(
+          new Failover.Side("Redis", first, first, first, first),
+          new Failover.Side("the write-ahead log", second, second, second, second),
+          second,
+          new Failover.Settings(
+              Duration.ofSeconds(10), Duration.ofHours(1), true, 10, Duration.ofDays(1)),
+          (_, _) -> {}, // no time passes
+          InstantSource.system());
+
+  @AfterEach
+  void close() {
+    failover.close();
+  }
+
+  private SpoolHealth health(boolean delivers) {
+    return new SpoolHealth(failover, failover, delivers);
+  }
+
+  private void append(int records) {
+    var appended = failover.append(LogBatches.of(records)).toCompletableFuture().join();
+    assertThat(appended).isInstanceOf(Appended.Accepted.class);
+  }
+
+  @Test
+  void health_redisTakesLogs_isUpAndSaysNoMore() {
+    append(3);
+
+    var health = health(true).health();
+
+    assertThat(health.getStatus()).isEqualTo(Status.UP);
+    assertThat(health.getDetails()).isEmpty();
+  }
+
+  @Test
+  void health_standInOfADeliverer_isUpAndSaysThatItDelivers() {
+    first.refuse(BUSY);
+    append(3);
+
+    var health = health(true).health();
+
+    assertThat(health.getStatus()).isEqualTo(Status.UP);
+    assertThat(health.getDetails())
+        .containsEntry("waiting", 3L)
+        .containsEntry(
+            "failover",
+            "the write-ahead log takes the logs, which are delivered from there,"
+                + " since Redis does not take them: it is full");
+  }
+
+  @Test
+  void health_standInOfAWayIn_isUpAndSaysThatLogsWait() {
+    first.refuse(BUSY);
+    append(3);
+
+    var health = health(false).health();
+
+    assertThat(health.getStatus()).isEqualTo(Status.UP);
+    assertThat(health.getDetails())
+        .containsEntry("waiting", 3L)
+        .containsEntry(
+            "failover",
+            "the write-ahead log takes the logs, which wait there for Redis,"
+                + " since Redis does not take them: it is full");
+  }
+
+  @Test
+  void health_nothingTakesLogs_isDownWithTheReason() {
+    first.refuse(BUSY);
+    second.refuse(new Appended.Busy(Duration.ofSeconds(1), "no room on the disk"));
+    var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
+
+    var health = health(true).health();
+
+    assertThat(health.getStatus()).isEqualTo(Status.DOWN);
+    assertThat(health.getDetails().get("reason"))
+        .asString()
+        .contains("it is full")
+        .contains("no room on the disk");
+  }
+
+  @Test
+  void health_nothingStandsIn_isWhatTheSpoolIs() {
+    var health = new SpoolHealth(first, null, true);
+    assertThat(health.health().getStatus()).isEqualTo(Status.UP);
+
+    first.refuse(BUSY);
+
+    assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
+    assertThat(health.health().getDetails()).containsEntry("reason", "it is full");
+  }
+}
