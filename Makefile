@@ -1,14 +1,16 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo contract clients faults bench package clean
+.PHONY: help run test demo contract clients faults bench bench-spool bench-logging package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
 MAVEN := JAVA_HOME="$$(bin/jdk25)" mvn
+BENCH = $(MAVEN) -q -pl gateway-bench -am package -DskipTests && \
+  "$$(bin/jdk25)/bin/java" --enable-native-access=ALL-UNNAMED -cp gateway-bench/target/benchmarks.jar
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
 
 run: package ## start the gateway, with a Redis and a ClickHouse of its own unless told of yours
 	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" $(JAVA_OPTS) --enable-native-access=ALL-UNNAMED \
@@ -16,7 +18,7 @@ run: package ## start the gateway, with a Redis and a ClickHouse of its own unle
 	  --logging.file.name=$${LOGGING_FILE_NAME:-data/gateway.log}
 
 test: ## everything that must hold, on real engines
-	@bin/requirements
+	@bin/requirements test
 	@$(MAVEN) verify && bin/skipped
 
 demo: ## send real lines to a running gateway and read them back; LOGS=file for lines of yours
@@ -37,6 +39,12 @@ bench: ## JMH benchmarks; ARGS='OtlpWalker -prof gc' for some of them
 	@bin/requirements
 	@$(MAVEN) -q -pl gateway-bench -am package -DskipTests
 	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" -jar gateway-bench/target/benchmarks.jar $(ARGS)
+
+bench-spool: package ## what a gateway takes in with Redis, and once Redis is gone for good; SECONDS_EACH=20
+	@$(BENCH) dev.sluice.bench.SpoolReport
+
+bench-logging: package ## what events cost in the write-ahead log, against plain logging; EVENTS=20000 SECONDS_EACH=30
+	@$(BENCH) dev.sluice.bench.LoggingReport
 
 package:
 	@bin/requirements

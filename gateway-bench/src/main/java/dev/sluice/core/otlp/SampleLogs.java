@@ -3,7 +3,7 @@ package dev.sluice.core.otlp;
 import java.util.random.RandomGenerator;
 
 /** Bodies as a collector sends them: some sixty services, a handful of logs from each. */
-final class SampleLogs {
+public final class SampleLogs {
   private static final String[] MESSAGES = {
     "GET /api/v2/orders/%d HTTP/1.1 200 in %d ms for client 10.12.%d.17, cached",
     "connection %d to postgres-primary:5432 reset by peer after %d ms, retry %d",
@@ -21,7 +21,8 @@ final class SampleLogs {
 
   private SampleLogs() {}
 
-  static byte[] body(RandomGenerator random, int logs) {
+  /** A request of so many logs. */
+  public static byte[] body(RandomGenerator random, int logs) {
     var out = new ByteOutput(logs * 256);
     var writer = new OtlpWriter(out);
     long time = 1_756_000_000_000_000_000L + random.nextInt();

@@ -1,0 +1,133 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What do events cost the machine that are sent to a gateway and lie in its write-ahead log,
+ * against the same events logged to a file by Logback at level info, which drops nine of ten, and
+ * at debug? The gateway has no Redis and delivers nothing, since a file is not delivered either.
+ * Each has the same number of events a second; what it cannot take shows as missing. What is
+ * written is the process's own; of the disk it is everybody's, as are its operations.
+ *
+ * <p>Run by {@code make bench-logging}; {@code EVENTS} a second, 20,000 by default, and {@code
+ * SECONDS_EACH}, 30.
+ */
+public final class LoggingReport {
+  private static final int LOGS = 500;
+  private static final int BODIES = 400;
+  private static final int CONNECTIONS = 4;
+  private static final String LINE = "%-22s %8s %8s %9s %10s %10s %10s %10s %8s %7s%n";
+
+  private LoggingReport() {}
+
+  public static void main(String[] arguments) throws Exception {
+    int events = Integer.parseInt(System.getenv().getOrDefault("EVENTS", "20000"));
+    int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "30"));
+    var folder = Workplace.make();
+    System.out.println(Workplace.machine(folder));
+    System.out.printf("%d events a second for %d s, one in ten at level info%n", events, seconds);
+    System.out.printf(
+        LINE,
+        "",
+        "events/s",
+        "CPU %",
+        "memory MB",
+        "files MB",
+        "cached MB",
+        "written MB",
+        "disk MB",
+        "writes/s",
+        "busy %");
+    plain("Logback, info", folder.resolve("info"), "INFO", events, seconds);
+    plain("Logback, debug", folder.resolve("debug"), "DEBUG", events, seconds);
+    gateway("Sluice, accepted", folder.resolve("accepted"), "accepted", events, seconds);
+    gateway("Sluice, durable", folder.resolve("durable"), "durable", events, seconds);
+    var list = Files.writeString(folder.resolve("list"), Events.WANTED + "\n");
+    gateway(
+        "Sluice, filtered",
+        folder.resolve("filtered"),
+        "durable",
+        events,
+        seconds,
+        "--sluice.filter.file=" + list);
+    Workplace.delete(folder);
+  }
+
+  private static void plain(String name, Path folder, String level, int events, int seconds)
+      throws IOException, InterruptedException {
+    Files.createDirectories(folder);
+    var process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-Xmx1g",
+                "-XX:+UseParallelGC",
+                "-cp",
+                System.getProperty("java.class.path"),
+                PlainLogging.class.getName(),
+                folder.resolve("plain.log").toString(),
+                level,
+                Integer.toString(events),
+                Integer.toString(seconds + 5))
+            .inheritIO()
+            .start();
+    try {
+      Thread.sleep(3_000); // its start
+      var watched = new Watched(process.pid());
+      var before = watched.counters();
+      Thread.sleep(seconds * 1_000L);
+      print(name, events, watched, before, folder);
+    } finally {
+      process.destroy();
+      process.waitFor();
+    }
+  }
+
+  private static void gateway(
+      String name, Path folder, String level, int events, int seconds, String... settings)
+      throws IOException, InterruptedException {
+    var all = new ArrayList<>(List.of(settings));
+    all.add("--sluice.roles=ingest");
+    all.add("--sluice.redis.url=redis://127.0.0.1:1"); // away, so that the log takes everything
+    all.add("--sluice.clickhouse.url=http://127.0.0.1:1"); // nobody is asked
+    try (var gateway = new Gateway(folder, all.toArray(String[]::new))) {
+      var sender = new Sender(gateway.port(), bodies(), "sluice-ack: " + level + "\r\n");
+      double requests = (double) events / LOGS;
+      var _ = sender.send(CONNECTIONS, 10, requests); // the JIT's part
+      var watched = gateway.watched();
+      var before = watched.counters();
+      var sent = sender.send(CONNECTIONS, seconds, requests);
+      print(name, sent.taken() * LOGS / sent.seconds(), watched, before, folder);
+    }
+  }
+
+  private static List<byte[]> bodies() {
+    var bodies = new ArrayList<byte[]>();
+    for (int i = 0; i < BODIES; i++) {
+      bodies.add(Events.body((long) i * LOGS, LOGS));
+    }
+    return bodies;
+  }
+
+  private static void print(
+      String name, double rate, Watched watched, Watched.Counters before, Path folder)
+      throws IOException, InterruptedException {
+    var after = watched.counters();
+    double seconds = (after.nanos() - before.nanos()) / 1e9;
+    System.out.printf(
+        LINE,
+        name,
+        "%.0f".formatted(rate),
+        "%.1f".formatted(100 * (after.cpuSeconds() - before.cpuSeconds()) / seconds),
+        watched.peakMebibytes(),
+        Watched.bytes(folder) >> 20,
+        Watched.cachedBytes(folder) >> 20,
+        after.writtenBytes() - before.writtenBytes() >> 20,
+        after.diskBytes() - before.diskBytes() >> 20,
+        "%.0f".formatted((after.diskOperations() - before.diskOperations()) / seconds),
+        "%.1f".formatted(100 * (after.diskBusySeconds() - before.diskBusySeconds()) / seconds));
+  }
+}

@@ -1,0 +1,124 @@
+package dev.sluice.bench;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import java.io.BufferedInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
+
+/**
+ * Clients that post OTLP bodies over connections they keep, and next to no CPU of their own, since
+ * they share the machine with what is measured.
+ */
+final class Sender {
+  private static final int HEADER = 4096;
+
+  private final int port;
+  private final List<byte[]> bodies;
+  private final String headers;
+  private final AtomicInteger next = new AtomicInteger();
+  private final LongAdder taken = new LongAdder();
+  private final LongAdder others = new LongAdder();
+
+  /**
+   * What came of a run.
+   *
+   * @param taken requests answered with success
+   * @param others requests answered otherwise, or not at all
+   * @param seconds it took
+   */
+  record Sent(long taken, long others, double seconds) {}
+
+  /**
+   * @param bodies sent in turns
+   * @param headers each ended by a line break, such as {@code sluice-ack: accepted\r\n}
+   */
+  Sender(int port, List<byte[]> bodies, String headers) {
+    this.port = port;
+    this.bodies = bodies;
+    this.headers = headers;
+  }
+
+  /**
+   * Sends for so long.
+   *
+   * @param perSecond requests, over all connections; 0 for as many as are answered
+   */
+  Sent send(int connections, int seconds, double perSecond) throws InterruptedException {
+    taken.reset();
+    others.reset();
+    long begun = System.nanoTime();
+    long end = begun + seconds * 1_000_000_000L;
+    var clients = new ArrayList<Thread>();
+    for (int i = 0; i < connections; i++) {
+      long first = perSecond == 0 ? 0 : (long) (1e9 * i / perSecond);
+      long beat = perSecond == 0 ? 0 : (long) (1e9 * connections / perSecond);
+      clients.add(Thread.ofPlatform().start(() -> client(begun + first, beat, end)));
+    }
+    for (var client : clients) {
+      client.join();
+    }
+    return new Sent(taken.sum(), others.sum(), (System.nanoTime() - begun) / 1e9);
+  }
+
+  private void client(long first, long beat, long end) {
+    long due = first;
+    while (System.nanoTime() < end) {
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        socket.setTcpNoDelay(true);
+        var in = new BufferedInputStream(socket.getInputStream());
+        while (System.nanoTime() < end) {
+          for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+            LockSupport.parkNanos(left);
+          }
+          due += beat;
+          socket.getOutputStream().write(request());
+          (answer(in) ? taken : others).increment();
+        }
+      } catch (IOException _) {
+        others.increment();
+      }
+    }
+  }
+
+  private byte[] request() {
+    byte[] body = bodies.get(Math.floorMod(next.getAndIncrement(), bodies.size()));
+    byte[] head =
+        ("POST /v1/logs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-protobuf\r\n"
+                + headers
+                + "Content-Length: "
+                + body.length
+                + "\r\n\r\n")
+            .getBytes(US_ASCII);
+    byte[] request = new byte[head.length + body.length];
+    System.arraycopy(head, 0, request, 0, head.length);
+    System.arraycopy(body, 0, request, head.length, body.length);
+    return request;
+  }
+
+  /** Whether it is 200. */
+  private static boolean answer(InputStream in) throws IOException {
+    var head = new StringBuilder(256);
+    while (head.length() < HEADER && head.indexOf("\r\n\r\n") < 0) {
+      int next = in.read();
+      if (next < 0) {
+        throw new IOException("the connection ended");
+      }
+      head.append((char) next);
+    }
+    var lower = head.toString().toLowerCase(java.util.Locale.ROOT);
+    int at = lower.indexOf("content-length:");
+    if (at >= 0) {
+      int length = Integer.parseInt(lower.substring(at + 15, lower.indexOf('\r', at)).strip());
+      in.skipNBytes(length);
+    }
+    return lower.startsWith("http/1.1 200");
+  }
+}

@@ -1,0 +1,122 @@
+package dev.sluice.bench;
+
+import dev.sluice.core.otlp.SampleLogs;
+import dev.sluice.embedded.EmbeddedRedis;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * How much does a gateway take in at level {@code durable} with Redis, and how much once Redis is
+ * gone for good? One gateway in one run: it is warmed up, measured, Redis is ended, and it is
+ * measured again. Then Redis comes back, and all that was acknowledged must be stored.
+ *
+ * <p>Run by {@code make bench-spool}; {@code SECONDS_EACH} in the environment, 20 by default. Ends
+ * with status 1 when less than half is taken in without Redis, or a log is missing.
+ */
+public final class SpoolReport {
+  private static final int LOGS = 500;
+  private static final int BODIES = 512;
+  private static final int CONNECTIONS = 8;
+  private static final double WANTED = 0.5;
+  private static final String LINE = "%-28s %12s %12s %14s %10s %12s%n";
+
+  private final Gateway gateway;
+  private final Sender sender;
+  private final int seconds;
+  private long acknowledged;
+
+  private SpoolReport(Gateway gateway, int seconds) {
+    this.gateway = gateway;
+    this.sender = new Sender(gateway.port(), bodies(), "");
+    this.seconds = seconds;
+  }
+
+  public static void main(String[] arguments) throws Exception {
+    int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "20"));
+    var folder = Workplace.make();
+    System.out.println(Workplace.machine(folder));
+    boolean good;
+    try (var redis =
+            EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "2gb"));
+        var gateway =
+            new Gateway(
+                folder,
+                "--sluice.spool=redis-then-wal",
+                "--sluice.redis.url=" + redis.url(),
+                "--sluice.embedded.clickhouse.http-port=0",
+                "--sluice.embedded.clickhouse.tcp-port=0",
+                "--sluice.embedded.cache=" + Path.of(".cache/sluice").toAbsolutePath())) {
+      good = new SpoolReport(gateway, seconds).run(redis);
+    }
+    Workplace.delete(folder);
+    System.exit(good ? 0 : 1);
+  }
+
+  private boolean run(EmbeddedRedis redis) throws IOException, InterruptedException {
+    System.out.printf(
+        LINE,
+        "durable, %d logs a request".formatted(LOGS),
+        "logs/s",
+        "not taken",
+        "CPU us/log",
+        "drain s",
+        "logs left");
+    acknowledged = sender.send(CONNECTIONS, seconds, 0).taken() * LOGS; // the JIT's part
+    var _ = gateway.awaitDrained();
+    double with = measured("with Redis", gateway::awaitDrained);
+    redis.stop();
+    double without = measured("Redis gone for good", gateway::awaitLogDrained);
+    System.out.printf("without / with: %.2f (at least %.2f is wanted)%n", without / with, WANTED);
+    redis.restart();
+    var _ = gateway.awaitDrained();
+    return allStored() && without >= WANTED * with;
+  }
+
+  /** What was sent, and stored, without an answer is more than was acknowledged. */
+  private boolean allStored() throws IOException, InterruptedException {
+    var ledger = gateway.ledger();
+    long stored = ledger.path("stored").asLong();
+    long imbalance = ledger.path("imbalance").asLong();
+    System.out.printf(
+        "Redis is back: %,d logs acknowledged, %,d stored, imbalance %d%n",
+        acknowledged, stored, imbalance);
+    return stored >= acknowledged && imbalance == 0;
+  }
+
+  private static List<byte[]> bodies() {
+    var random = new Random(42);
+    var bodies = new ArrayList<byte[]>();
+    for (int i = 0; i < BODIES; i++) {
+      bodies.add(SampleLogs.body(random, LOGS));
+    }
+    return bodies;
+  }
+
+  private interface Drain {
+    Gateway.Drained await() throws IOException, InterruptedException;
+  }
+
+  private double measured(String name, Drain drain) throws IOException, InterruptedException {
+    var watched = gateway.watched();
+    var before = watched.counters();
+    var sent = sender.send(CONNECTIONS, seconds, 0);
+    long done = System.nanoTime();
+    long logs = sent.taken() * LOGS;
+    acknowledged += logs;
+    var drained = drain.await();
+    double cpu = watched.counters().cpuSeconds() - before.cpuSeconds();
+    double rate = logs / sent.seconds();
+    System.out.printf(
+        LINE,
+        name,
+        "%,.0f".formatted(rate),
+        sent.others(),
+        "%.2f".formatted(cpu * 1e6 / logs),
+        "%.1f".formatted((drained.nanos() - done) / 1e9),
+        "%,d".formatted(drained.left()));
+    return rate;
+  }
+}

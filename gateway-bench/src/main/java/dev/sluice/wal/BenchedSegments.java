@@ -1,0 +1,124 @@
+package dev.sluice.wal;
+
+import static java.util.concurrent.TimeUnit.NANOSECONDS;
+
+import dev.sluice.bench.Workplace;
+import dev.sluice.wal.Segments.Outside;
+import dev.sluice.wal.Segments.Written;
+import dev.sluice.wal.WalSpool.Filing;
+import dev.sluice.wal.WalSpool.Fsync;
+import dev.sluice.wal.WalSpool.Writing;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Segments whose forces are counted. */
+final class BenchedSegments implements AutoCloseable {
+  private static final long KEPT = 256 << 20;
+
+  private final LongAdder forces = new LongAdder();
+  private final Path folder;
+  private final Segments segments;
+
+  BenchedSegments(Fsync fsync) throws IOException {
+    folder = Workplace.make();
+    segments =
+        Segments.open(
+            folder,
+            new Writing(
+                Compression.ZSTD,
+                fsync,
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(2),
+                64 << 20,
+                256 << 20),
+            new Filing(64 << 20, Duration.ofHours(1), KEPT, KEPT, 0),
+            new Outside(
+                InstantSource.system(),
+                (delay, task) ->
+                    CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task),
+                new CountingDisk(forces),
+                FrameFormat.CODEC));
+  }
+
+  /** Bytes that no disk can make fewer; what they mean is nobody's affair here. */
+  static Frame frame(int size) {
+    var bytes = new byte[size];
+    new SplittableRandom(42).nextBytes(bytes);
+    return new Frame(bytes, size, 1, 1, 1, 1);
+  }
+
+  Position append(Frame frame) {
+    return switch (segments.append(frame, true).toCompletableFuture().join()) {
+      case Written.At(var position) -> position;
+      case Written.Not(_, var reason) -> throw new IllegalStateException(reason);
+    };
+  }
+
+  /** Lets all that was written be deleted. */
+  void settle() {
+    for (var last : segments.segments().reversed()) {
+      if (last.frames() > 0) {
+        segments.settled(new Position(last.day(), last.number(), (int) last.frames()), List.of());
+        return;
+      }
+    }
+  }
+
+  long forces() {
+    return forces.sum();
+  }
+
+  @Override
+  public void close() throws IOException {
+    segments.close();
+    Workplace.delete(folder);
+  }
+
+  private record CountingDisk(LongAdder forces) implements Disk {
+    @Override
+    public Tail create(Path file) throws IOException {
+      return new CountingTail(Disk.REAL.create(file), forces);
+    }
+
+    @Override
+    public void force(Path file) throws IOException {
+      forces.increment();
+      Disk.REAL.force(file);
+    }
+
+    @Override
+    public long usable(Path folder) throws IOException {
+      return Disk.REAL.usable(folder);
+    }
+  }
+
+  private record CountingTail(Disk.Tail real, LongAdder forces) implements Disk.Tail {
+    @Override
+    public void write(ByteBuffer bytes, long at) throws IOException {
+      real.write(bytes, at);
+    }
+
+    @Override
+    public void truncate(long size) throws IOException {
+      real.truncate(size);
+    }
+
+    @Override
+    public void force() throws IOException {
+      forces.increment();
+      real.force();
+    }
+
+    @Override
+    public void close() throws IOException {
+      real.close();
+    }
+  }
+}

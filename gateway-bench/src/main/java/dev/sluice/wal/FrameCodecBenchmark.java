@@ -1,0 +1,127 @@
+package dev.sluice.wal;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogIds;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.otlp.SampleLogs;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.SplittableRandom;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to write one log into a frame and to read it back, and what of that is the
+ * compression?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar FrameCodecBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one log of about 185 bytes with two attributes, of 500 in a frame. {@code
+ * lines} is {@code encode} before compression. 64 batches take turns, so that each is out of the
+ * CPU's nearer caches when it comes.
+ */
+@Fork(2)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OperationsPerInvocation(FrameCodecBenchmark.LOGS)
+@State(Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class FrameCodecBenchmark {
+  static final int LOGS = 500;
+  private static final int BATCHES = 64;
+
+  @Param public Compression compression;
+
+  private final LineWriter writer = new LineWriter();
+  private final ByteOutput lines = new ByteOutput(1 << 20);
+  private FrameCodec codec;
+  private LogBatch[] batches;
+  private byte[][] frames;
+  private int next;
+
+  @Setup(Level.Trial)
+  public void generate() throws MalformedOtlp {
+    var random = new SplittableRandom(42);
+    var ids = new LogIds(InstantSource.system());
+    codec = new FrameCodec(compression);
+    batches = new LogBatch[BATCHES];
+    frames = new byte[BATCHES][];
+    long packed = 0;
+    long payload = 0;
+    for (int i = 0; i < BATCHES; i++) {
+      var otlp = SampleLogs.body(random, LOGS);
+      batches[i] =
+          new LogBatch(
+              UUID.randomUUID(),
+              "default",
+              1_756_000_000_000_000_000L,
+              ids.next(LOGS),
+              LOGS,
+              expandedBytes(otlp),
+              new BitSet(),
+              otlp);
+      var frame = codec.encode(batches[i], false, null);
+      frames[i] = frame.bytes();
+      packed += frame.bytes().length;
+      payload += frame.payloadBytes();
+    }
+    System.out.printf(
+        "%n# %.1f bytes of JSON per log, %.1f compressed%n",
+        (double) payload / BATCHES / LOGS, (double) packed / BATCHES / LOGS);
+  }
+
+  private static int expandedBytes(byte[] otlp) throws MalformedOtlp {
+    var walker = new OtlpWalker(Limits.DEFAULT);
+    walker.walk(otlp, 0, otlp.length, new Nothing());
+    return Math.toIntExact(walker.expandedBytes());
+  }
+
+  private static final class Nothing implements OtlpSink {
+    @Override
+    public void accepted(OtlpRecord log) {}
+
+    @Override
+    public void refused(int ordinal, String field, String reason) {
+      throw new IllegalStateException(field + " " + reason);
+    }
+  }
+
+  @Benchmark
+  public Object lines() {
+    lines.clear();
+    writer.write(
+        new Entry(batches[next++ & BATCHES - 1], false, null), lines, Packing.MAX_PAYLOAD_BYTES);
+    return lines;
+  }
+
+  @Benchmark
+  public Object encode() {
+    return codec.encode(batches[next++ & BATCHES - 1], false, null);
+  }
+
+  @Benchmark
+  public Object decode() throws UnreadableFrame {
+    return FrameCodec.decode(frames[next++ & BATCHES - 1]);
+  }
+}

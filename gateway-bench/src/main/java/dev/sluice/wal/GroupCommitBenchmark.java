@@ -1,0 +1,89 @@
+package dev.sluice.wal;
+
+import dev.sluice.wal.WalSpool.Fsync;
+import java.io.IOException;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.AuxCounters;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * How many appends of 10 kB share one sync of the disk, when so many writers each wait for their
+ * own?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar GroupCommitBenchmark</pre>
+ *
+ * <p>Read {@code appends} and {@code forces}, both per second; a group needs two forces, of its
+ * data and of its index. An operation is twenty appends of each writer.
+ */
+@Fork(1)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.Throughput)
+@OutputTimeUnit(TimeUnit.SECONDS)
+@State(Scope.Benchmark)
+@NullUnmarked // JMH fills the fields
+public class GroupCommitBenchmark {
+  private static final int APPENDS = 20;
+
+  @Param({"1", "4", "16", "64", "256"})
+  int writers;
+
+  private BenchedSegments segments;
+  private Frame frame;
+
+  /** What JMH shows beside the operations. */
+  @AuxCounters
+  @State(Scope.Thread)
+  public static class Counters {
+    public long appends;
+    public long forces;
+  }
+
+  @Setup
+  public void open() throws IOException {
+    segments = new BenchedSegments(Fsync.FLUSH);
+    frame = BenchedSegments.frame(10_000);
+  }
+
+  @TearDown(Level.Iteration)
+  public void settle() {
+    segments.settle();
+  }
+
+  @TearDown
+  public void close() throws IOException {
+    segments.close();
+  }
+
+  @Benchmark
+  public void append(Counters counters) {
+    long before = segments.forces();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 0; i < writers; i++) {
+        threads.execute(this::write);
+      }
+    }
+    counters.appends += (long) writers * APPENDS;
+    counters.forces += segments.forces() - before;
+  }
+
+  private void write() {
+    for (int i = 0; i < APPENDS; i++) {
+      var _ = segments.append(frame);
+    }
+  }
+}
