@@ -13,6 +13,7 @@ import dev.sluice.core.port.Spool;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.KeyValue;
+import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.SocketOptions;
@@ -247,6 +248,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   private static ClientOptions options() {
     return ClientOptions.builder()
         .protocolVersion(ProtocolVersion.RESP2) // one shape of replies from 6.2 on
+        // asked for on another thread, it lets a connection count as made before it takes commands
+        .maintNotificationsConfig(MaintNotificationsConfig.disabled())
         // fails what is under way when the connection ends, as well as what comes after: when to
         // send again is decided here
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
