@@ -4,6 +4,7 @@ import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.boot.SluiceProperties.Waiting;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Timer;
 import dev.sluice.redis.RedisSpool;
 import dev.sluice.wal.WalSpool;
@@ -96,6 +97,12 @@ class SpoolWiring {
     } catch (UnknownHostException _) {
       return "localhost-" + environment.getProperty("server.port", "8080");
     }
+  }
+
+  /** Ended by {@link Spools}. */
+  @Bean(destroyMethod = "")
+  Spool spool(Spools spools) {
+    return spools.spool();
   }
 
   /** Logs that nobody may deliver any more, since this process is called otherwise now. */
