@@ -5,25 +5,15 @@ import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.DeadLettersContract;
 import java.io.IOException;
-import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class WalDeadLettersTest extends DeadLettersContract {
-  @TempDir Path directory;
-  private WalFixture wal;
-  private Deliveries deliveries;
+  @RegisterExtension final WalFixture wal;
+  private final Deliveries deliveries;
 
-  @BeforeEach
-  void open() throws IOException {
-    wal = new WalFixture(directory, Compression.ZSTD, WalSpoolTest.BOUNDS);
+  WalDeadLettersTest() throws IOException {
+    wal = new WalFixture(Compression.ZSTD);
     deliveries = wal.deliveries();
-  }
-
-  @AfterEach
-  void close() {
-    wal.close();
   }
 
   @Override

@@ -1,6 +1,5 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.Deliveries.Bounds;
 import dev.sluice.core.port.Returns;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -8,20 +7,26 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Comparator;
+import org.junit.jupiter.api.extension.AfterEachCallback;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** A spool on real files, which can be closed and opened again, and killed. */
-final class WalFixture implements AutoCloseable {
+/**
+ * A spool on real files, which can be closed and opened again, and killed. A test registers it and
+ * has one of its own.
+ */
+final class WalFixture implements AfterEachCallback {
+  static final int DEAD_LETTERS = 3;
+
   private final Path directory;
   private final Compression compression;
-  private final Bounds bounds;
   private int lives;
   private Path current;
   private WalSpool spool;
 
-  WalFixture(Path directory, Compression compression, Bounds bounds) throws IOException {
-    this.directory = directory;
+  WalFixture(Compression compression) throws IOException {
+    this.directory = Files.createTempDirectory("wal");
     this.compression = compression;
-    this.bounds = bounds;
     this.current = Files.createDirectory(directory.resolve("life-0"));
     this.spool = open(RandomAccessFile::write);
   }
@@ -32,6 +37,11 @@ final class WalFixture implements AutoCloseable {
 
   Returns deliveries() {
     return spool.deliveries();
+  }
+
+  /** The {@code sluice.wal.dir} of now. */
+  Path place() {
+    return current;
   }
 
   /** Of the one node there is. */
@@ -85,16 +95,19 @@ final class WalFixture implements AutoCloseable {
             1 << 20,
             64 << 20),
         new WalSpool.Filing(64 << 20, Duration.ofHours(1), 1 << 30, 1 << 29, 0),
-        bounds,
+        WalSpoolTest.BOUNDS,
         DEAD_LETTERS,
         1_000,
         Duration.ofDays(1));
   }
 
-  static final int DEAD_LETTERS = 3;
-
   @Override
-  public void close() {
+  public void afterEach(ExtensionContext context) throws IOException {
     spool.close();
+    try (var files = Files.walk(directory)) {
+      for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(file);
+      }
+    }
   }
 }

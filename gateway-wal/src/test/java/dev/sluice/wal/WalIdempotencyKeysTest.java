@@ -8,26 +8,16 @@ import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.IdempotencyKeysContract;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.UUID;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class WalIdempotencyKeysTest extends IdempotencyKeysContract {
-  @TempDir Path directory;
-  private WalFixture wal;
+  @RegisterExtension final WalFixture wal;
 
-  @BeforeEach
-  void open() throws IOException {
-    wal = new WalFixture(directory, Compression.ZSTD, WalSpoolTest.BOUNDS);
-  }
-
-  @AfterEach
-  void close() {
-    wal.close();
+  WalIdempotencyKeysTest() throws IOException {
+    wal = new WalFixture(Compression.ZSTD);
   }
 
   @Override

@@ -30,11 +30,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -44,20 +42,13 @@ class WalRecoveryTest {
   private static final Duration PATIENCE = Duration.ofSeconds(5);
   private static final Instant AT = Instant.parse("2026-03-04T05:06:07.089Z");
 
-  @TempDir Path directory;
-  private WalFixture wal;
+  @RegisterExtension final WalFixture wal;
 
   /** The consumer that has what is handed out. */
   private @Nullable Returns last;
 
-  @BeforeEach
-  void open() throws IOException {
-    wal = new WalFixture(directory, Compression.ZSTD, WalSpoolTest.BOUNDS);
-  }
-
-  @AfterEach
-  void close() {
-    wal.close();
+  WalRecoveryTest() throws IOException {
+    wal = new WalFixture(Compression.ZSTD);
   }
 
   @Test

@@ -6,25 +6,15 @@ import dev.sluice.core.port.Returns;
 import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.ReturnsContract;
 import java.io.IOException;
-import java.nio.file.Path;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class WalReturnsTest extends ReturnsContract {
-  @TempDir Path directory;
-  private WalFixture wal;
+  @RegisterExtension final WalFixture wal;
   private Returns returns;
 
-  @BeforeEach
-  void open() throws IOException {
-    wal = new WalFixture(directory, Compression.ZSTD, WalSpoolTest.BOUNDS);
+  WalReturnsTest() throws IOException {
+    wal = new WalFixture(Compression.ZSTD);
     returns = wal.deliveries();
-  }
-
-  @AfterEach
-  void close() {
-    wal.close();
   }
 
   @Override

@@ -7,31 +7,21 @@ import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.nio.file.Path;
 import java.time.Duration;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A restart here closes the spool and opens it again. */
 class WalSpoolTest extends SpoolContract {
   static final Bounds BOUNDS = new Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(20));
 
-  @TempDir Path directory;
-  private WalFixture wal;
+  @RegisterExtension final WalFixture wal;
+
+  WalSpoolTest() throws IOException {
+    wal = new WalFixture(compression());
+  }
 
   Compression compression() {
     return Compression.ZSTD;
-  }
-
-  @BeforeEach
-  void open() throws IOException {
-    wal = new WalFixture(directory, compression(), BOUNDS);
-  }
-
-  @AfterEach
-  void close() {
-    wal.close();
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.Ingested;
 import java.util.List;
+import java.util.function.Function;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -30,10 +31,16 @@ final class NativeLogsHandler {
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
+    return take(intake, request, this::form);
+  }
+
+  /** Takes what is in a form of its own and answers in the words of native logs. */
+  static Mono<ServerResponse> take(
+      Intake intake, ServerRequest request, Function<ServerRequest, Form> form) {
     return Mono.defer(
             () ->
                 intake
-                    .take(request, form(request))
+                    .take(request, form.apply(request))
                     .flatMap(result -> answer(result, NativeVerdicts.of(result.rejected()))))
         .onErrorResume(RequestRefused.class, Problem::of);
   }
@@ -53,7 +60,7 @@ final class NativeLogsHandler {
   }
 
   /** The answer in the words of native logs. */
-  static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
+  private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
     if (result.nothingGood()) {
       return Problem.of(
           ProblemType.NOTHING_ACCEPTED,

@@ -2,7 +2,6 @@ package dev.sluice.api.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.api.decode.NativeVerdicts;
 import dev.sluice.api.decode.WalFrames;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.api.http.Intake.Reading;
@@ -41,14 +40,7 @@ final class WalFramesHandler {
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
-    return Mono.defer(
-            () ->
-                intake
-                    .take(request, form(request))
-                    .flatMap(
-                        result ->
-                            NativeLogsHandler.answer(result, NativeVerdicts.of(result.rejected()))))
-        .onErrorResume(RequestRefused.class, Problem::of);
+    return NativeLogsHandler.take(intake, request, this::form);
   }
 
   private Form form(ServerRequest request) {
