@@ -81,7 +81,7 @@ public class FrameCodecBenchmark {
               expandedBytes(otlp),
               new BitSet(),
               otlp);
-      var frame = codec.encode(batches[i], false, null);
+      var frame = codec.encode(new Entry(batches[i], false, null));
       frames[i] = frame.bytes();
       packed += frame.bytes().length;
       payload += frame.payloadBytes();
@@ -117,7 +117,7 @@ public class FrameCodecBenchmark {
 
   @Benchmark
   public Object encode() {
-    return codec.encode(batches[next++ & BATCHES - 1], false, null);
+    return codec.encode(new Entry(batches[next++ & BATCHES - 1], false, null));
   }
 
   @Benchmark

@@ -12,15 +12,19 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Batches to frames in the log, each once: an append is remembered for a while, by its id.
  *
- * <p>Safe for use by many threads. Frames are encoded in the calling thread, many at a time; what
- * comes after has one order, which is that of the log.
+ * <p>Safe for use by many threads, none of which waits: frames are encoded by threads of their own,
+ * side by side, since who appends may be the thread that writes, a timer or an event loop. They get
+ * into the log in the order in which they came.
  */
-final class Appends {
+final class Appends implements AutoCloseable {
 
   /**
    * @param answer the same for all who append it
@@ -32,10 +36,15 @@ final class Appends {
 
   private static final int REMEMBER_AT_MOST = 200_000;
 
-  /** How much an append may hold while it is encoded, in sizes of its logs. */
+  /** How much an append may hold while it is encoded: its logs, their lines and the frame. */
   private static final int COPIES = 3;
 
+  /** What a line says beside its log's own text: the batch, the names of the fields. */
+  private static final int LINE_BYTES = 350;
+
   private static final Duration WHEN_WRITTEN = Duration.ofSeconds(1);
+  private static final CompletionStage<Appended> CLOSED =
+      CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, "closed"));
 
   private final Segments segments;
   private final FrameCodec codec;
@@ -43,8 +52,17 @@ final class Appends {
   private final Keys keys;
   private final InstantSource clock;
 
+  /** No virtual ones: these wait for nothing, and share the cores with whoever delivers. */
+  private final ExecutorService encoders =
+      Executors.newFixedThreadPool(
+          Runtime.getRuntime().availableProcessors(),
+          Thread.ofPlatform().name("wal-encoder-", 0).daemon().factory());
+
   /** Oldest first. */
   private final Map<UUID, Remembered> remembered = new LinkedHashMap<>();
+
+  /** Completes when the append that came last is in the queue, or will never be. */
+  private CompletableFuture<?> last = CompletableFuture.completedFuture(null);
 
   private boolean closed;
 
@@ -67,17 +85,26 @@ final class Appends {
     if (known != null) {
       return known;
     }
-    long held = COPIES * (long) batch.weight();
+    long held = COPIES * (batch.weight() + (long) LINE_BYTES * batch.records());
     var excess = segments.reserve(held);
     if (excess != null) {
       return CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, excess));
     }
-    try {
-      var frame = codec.encode(batch, again, claim == null ? null : claim.key());
-      return queue(batch, frame, awaited, claim);
-    } finally {
-      segments.release(held);
+    return inOrder(new Entry(batch, again, claim == null ? null : claim.key()), awaited, claim)
+        .whenComplete((_, _) -> segments.release(held))
+        .thenCompose(Function.identity());
+  }
+
+  private synchronized CompletableFuture<CompletionStage<Appended>> inOrder(
+      Entry entry, boolean awaited, @Nullable Claim claim) {
+    if (closed) {
+      return CompletableFuture.completedFuture(CLOSED);
     }
+    var queued =
+        CompletableFuture.supplyAsync(() -> codec.encode(entry), encoders)
+            .thenCombine(last, (frame, _) -> queue(entry, frame, awaited, claim));
+    last = queued.exceptionally(_ -> null);
+    return queued;
   }
 
   /** Whether it was made, as far as is remembered. */
@@ -92,13 +119,14 @@ final class Appends {
 
   /** What is counted when it is written is counted in this order. */
   private synchronized CompletionStage<Appended> queue(
-      LogBatch batch, Frame frame, boolean awaited, @Nullable Claim claim) {
+      Entry entry, Frame frame, boolean awaited, @Nullable Claim claim) {
+    var batch = entry.batch();
     var known = known(batch.appendId());
     if (known != null) {
       return known;
     }
     if (closed) {
-      return CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, "closed"));
+      return CLOSED;
     }
     if (claim != null && !keys.begin(claim)) {
       return CompletableFuture.completedStage(new Appended.Superseded());
@@ -108,7 +136,7 @@ final class Appends {
     var _ =
         segments
             .append(frame, awaited)
-            .thenApply(written -> written(written, batch, claim))
+            .thenApply(written -> written(written, entry, claim))
             .whenComplete(
                 (appended, failure) -> {
                   if (failure != null) {
@@ -121,7 +149,8 @@ final class Appends {
     return answer;
   }
 
-  private Appended written(Segments.Written written, LogBatch batch, @Nullable Claim claim) {
+  private Appended written(Segments.Written written, Entry entry, @Nullable Claim claim) {
+    var batch = entry.batch();
     return switch (written) {
       case Segments.Written.At(var position) -> {
         book.count(position, batch.appendId(), batch.day(), batch.records());
@@ -166,8 +195,12 @@ final class Appends {
     remembered.put(appendId, new Remembered(now, answer));
   }
 
-  /** From now on nothing is taken. */
-  synchronized void close() {
-    closed = true;
+  /** From now on nothing is taken; what is being encoded is answered as busy. */
+  @Override
+  public void close() {
+    synchronized (this) {
+      closed = true;
+    }
+    encoders.close();
   }
 }

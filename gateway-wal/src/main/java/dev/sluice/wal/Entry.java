@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What a frame holds.
  *
- * @param batch none of whose records is refused: what was refused is not written
+ * @param batch of one that was read back no record is refused: what was refused is not written
  * @param again whether it may have been appended elsewhere, or stored, before
  * @param key that was taken with it; null when there was none
  */

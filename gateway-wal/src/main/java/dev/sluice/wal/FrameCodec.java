@@ -1,11 +1,8 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.IdempotencyKeys;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32;
-import org.jspecify.annotations.Nullable;
 
 /** Batches to frames of JSON lines and back. Safe for use by many threads. */
 final class FrameCodec {
@@ -18,18 +15,18 @@ final class FrameCodec {
   }
 
   /**
-   * @param again see {@link Entry}
-   * @param key of the batch's tenant
    * @throws IllegalArgumentException when the batch is not one that the way in makes, or larger
    *     than {@link Packing#MAX_PAYLOAD_BYTES} as JSON
    */
-  Frame encode(LogBatch batch, boolean again, IdempotencyKeys.@Nullable Key key) {
+  Frame encode(Entry entry) {
+    var batch = entry.batch();
+    var key = entry.key();
     if (key != null && !key.tenant().equals(batch.tenant())) {
       throw new IllegalArgumentException("a key of another tenant");
     }
     try (var bench = Workbench.take(compression)) {
       var lines = bench.lines;
-      bench.writer.write(new Entry(batch, again, key), lines, Packing.MAX_PAYLOAD_BYTES);
+      bench.writer.write(entry, lines, Packing.MAX_PAYLOAD_BYTES);
       return new Frame(
           bench.packing.pack(lines.array(), lines.size()),
           lines.size(),

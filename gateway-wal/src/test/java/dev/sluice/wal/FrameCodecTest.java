@@ -115,7 +115,7 @@ class FrameCodecTest {
     var batch = LogBatches.of(20);
     var key =
         new IdempotencyKeys.Key("default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
-    var frame = new FrameCodec(compression).encode(batch, true, key);
+    var frame = new FrameCodec(compression).encode(new Entry(batch, true, key));
 
     var head = FrameCodec.head(frame.bytes());
     var whole = FrameCodec.decode(frame.bytes());
@@ -465,6 +465,6 @@ class FrameCodecTest {
   }
 
   private static Frame encode(LogBatch batch, Compression compression) {
-    return new FrameCodec(compression).encode(batch, false, null);
+    return new FrameCodec(compression).encode(new Entry(batch, false, null));
   }
 }

@@ -108,7 +108,7 @@ class LinesTest {
   }
 
   private static Frame encode(Entry entry, Compression compression) {
-    return new FrameCodec(compression).encode(entry.batch(), entry.again(), entry.key());
+    return new FrameCodec(compression).encode(entry);
   }
 
   @ParameterizedTest

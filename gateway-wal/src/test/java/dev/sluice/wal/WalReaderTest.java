@@ -54,7 +54,8 @@ class WalReaderTest {
     var out = new ByteArrayOutputStream();
     for (int i = 1; i <= FRAMES; i++) {
       var frame =
-          new FrameCodec(compression).encode(LogBatches.of(RECORDS, new Random(i)), false, null);
+          new FrameCodec(compression)
+              .encode(new Entry(LogBatches.of(RECORDS, new Random(i)), false, null));
       index.add(
           """
           {"file":"seg-000001.wal.%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,\
@@ -175,7 +176,8 @@ class WalReaderTest {
   /** One frame of other lines, for which the index vouches. */
   private void relined(UnaryOperator<String> change) throws IOException {
     var frame =
-        new FrameCodec(Compression.GZIP).encode(LogBatches.of(RECORDS, new Random(1)), false, null);
+        new FrameCodec(Compression.GZIP)
+            .encode(new Entry(LogBatches.of(RECORDS, new Random(1)), false, null));
     var text = new String(FrameCodecTest.unpacked(frame), UTF_8);
     var lines = text.lines().map(line -> change.apply(line) + "\n").toList();
     var payload = String.join("", lines).getBytes(UTF_8);
