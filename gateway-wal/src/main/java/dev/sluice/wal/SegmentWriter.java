@@ -113,7 +113,7 @@ final class SegmentWriter implements Runnable {
   }
 
   private void write(List<Pending> frames) {
-    torn.removeIf(this::isWhole);
+    torn.removeIf(this::cutAndClose);
     int from = 0;
     try {
       if (!frames.isEmpty()) {
@@ -241,17 +241,20 @@ final class SegmentWriter implements Runnable {
   /** Ends the open segment; what is not durable in it is forced with all else. */
   void seal() {
     if (open != null) {
-      if (isWhole(open)) {
-        close(open);
-      } else {
+      if (!cutAndClose(open)) {
         torn.add(open);
       }
       open = null;
     }
   }
 
-  private boolean isWhole(OpenSegment segment) {
-    return segment.cut();
+  /** False when something of a failed append is left in it; then it stays open. */
+  private boolean cutAndClose(OpenSegment segment) {
+    boolean cut = segment.cut();
+    if (cut) {
+      close(segment);
+    }
+    return cut;
   }
 
   private void close(OpenSegment segment) {

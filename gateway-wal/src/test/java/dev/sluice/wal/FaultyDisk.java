@@ -22,6 +22,7 @@ final class FaultyDisk implements Disk {
   final List<String> asked = new ArrayList<>();
   private final Set<String> failing = new HashSet<>();
   long usable = Long.MAX_VALUE;
+  private int open;
 
   synchronized void fail(Step step, String suffix) {
     failing.add(step + " " + suffix);
@@ -48,6 +49,7 @@ final class FaultyDisk implements Disk {
   public Tail create(Path file) throws IOException {
     check(Step.CREATE, file);
     var real = Disk.REAL.create(file);
+    opened(1);
     return new Tail() {
       @Override
       public void write(ByteBuffer bytes, long at) throws IOException {
@@ -73,6 +75,7 @@ final class FaultyDisk implements Disk {
 
       @Override
       public void close() throws IOException {
+        opened(-1);
         real.close();
       }
     };
@@ -91,6 +94,15 @@ final class FaultyDisk implements Disk {
 
   synchronized void usable(long bytes) {
     usable = bytes;
+  }
+
+  private synchronized void opened(int more) {
+    open += more;
+  }
+
+  /** Files that were created and are not closed. */
+  synchronized int open() {
+    return open;
   }
 
   synchronized long count(Step step, String suffix) {

@@ -82,6 +82,22 @@ class SegmentsFaultTest {
   }
 
   @Test
+  void append_cutOffTwoAppendsLater_closesItsFilesThen() throws Exception {
+    try (var log = log(Fsync.FLUSH, Log.FILING)) {
+      log.appended(1);
+      disk.fail(Step.WRITE, "idx");
+      disk.fail(Step.TRUNCATE, "zst");
+      assertThat(log.append(2)).isInstanceOf(Written.Not.class);
+      assertThat(log.append(3)).isInstanceOf(Written.Not.class);
+      disk.heal();
+
+      log.appended(4);
+
+      assertThat(disk.open()).isEqualTo(2); // the newest segment and its index
+    }
+  }
+
+  @Test
   void append_forceFailed_isNotAskedAgainOfThatFile() throws Exception {
     try (var log = log(Fsync.FLUSH, Log.FILING)) {
       log.appended(1);
