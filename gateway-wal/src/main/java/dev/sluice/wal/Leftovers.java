@@ -53,8 +53,13 @@ final class Leftovers {
 
   private static long records(Path node) {
     try {
-      var settled = settled(node.resolve("journal"));
-      long records = 0;
+      var book = book(node.resolve("journal"));
+      var settled = book.settled();
+      long records =
+          book.aside().stream()
+              .filter(one -> !Book.isBehind(one.position(), settled)) // the others are seen below
+              .mapToLong(Event.Aside::records)
+              .sum();
       for (var segment : SegmentName.list(node)) {
         var index = segment.index(node);
         if (Files.exists(index)) {
@@ -76,7 +81,7 @@ final class Leftovers {
     }
   }
 
-  private static @Nullable Position settled(Path journal) throws IOException {
+  private static Book book(Path journal) throws IOException {
     var book =
         new Book(
             new Letters(Integer.MAX_VALUE),
@@ -84,7 +89,7 @@ final class Leftovers {
     if (Files.exists(journal)) {
       Journal.replay(journal, line -> restore(book, line));
     }
-    return book.settled();
+    return book;
   }
 
   private static void restore(Book book, String line) {

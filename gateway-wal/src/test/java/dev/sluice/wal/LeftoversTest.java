@@ -4,6 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.Manner;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -13,6 +14,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 class LeftoversTest {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
   @RegisterExtension final WalFixture wal;
 
   LeftoversTest() throws IOException {
@@ -33,6 +36,18 @@ class LeftoversTest {
     assertThat(WalSpool.leftIn(place, "one")).isEmpty();
     deliveries.settle(deliveries.next(Duration.ZERO).orElseThrow());
     assertThat(WalSpool.leftIn(place, null)).isEmpty();
+  }
+
+  @Test
+  void leftIn_passedOverBeforeWhatIsDelivered_isCounted() throws Exception {
+    assertThat(wal.spool().append(LogBatches.of(7), Manner.AGAIN).toCompletableFuture())
+        .succeedsWithin(PATIENCE);
+    append(10);
+    var deliveries = wal.deliveries();
+    deliveries.settle(deliveries.nextCertain(Duration.ZERO, Duration.ZERO).orElseThrow());
+    append(5);
+
+    assertThat(WalSpool.leftIn(wal.place(), null)).isEqualTo(Map.of("one", 12L));
   }
 
   @Test
