@@ -371,8 +371,8 @@ final class Book {
         .toList();
   }
 
-  synchronized int letters() {
-    return letters.size();
+  synchronized DeadLetters.Room room() {
+    return new DeadLetters.Room(letters.size(), letters.capacity());
   }
 
   /** An append by which a letter was to come back has failed. */

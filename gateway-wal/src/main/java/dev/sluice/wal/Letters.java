@@ -28,10 +28,19 @@ final class Letters {
     this.capacity = capacity;
   }
 
+  /**
+   * Where there are none, bytes do not matter: else a delivery of many large ones would never end.
+   */
   boolean haveRoom(List<DeadLetter> more) {
     return more.isEmpty()
         || letters.size() + (long) more.size() <= capacity
-            && bytes + more.stream().mapToLong(Letters::bytes).sum() <= MAX_BYTES;
+            && (letters.isEmpty()
+                || bytes + more.stream().mapToLong(Letters::bytes).sum() <= MAX_BYTES);
+  }
+
+  /** How many there may be; fewer than configured when those that are there are large. */
+  int capacity() {
+    return bytes == 0 ? capacity : (int) Math.min(capacity, letters.size() * MAX_BYTES / bytes);
   }
 
   private static long bytes(DeadLetter letter) {

@@ -18,13 +18,11 @@ final class WalDeadLetters implements DeadLetters {
   private final Book book;
   private final Bookkeeper keeper;
   private final Appends appends;
-  private final int capacity;
 
-  WalDeadLetters(Book book, Bookkeeper keeper, Appends appends, int capacity) {
+  WalDeadLetters(Book book, Bookkeeper keeper, Appends appends) {
     this.book = book;
     this.keeper = keeper;
     this.appends = appends;
-    this.capacity = capacity;
   }
 
   @Override
@@ -84,7 +82,7 @@ final class WalDeadLetters implements DeadLetters {
 
   @Override
   public Room room() {
-    return new Room(book.letters(), capacity);
+    return book.room();
   }
 
   private static OptionalLong number(String id) {

@@ -211,7 +211,7 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
   }
 
   public DeadLetters deadLetters() {
-    return new WalDeadLetters(book, keeper, appends, settings.deadLetters());
+    return new WalDeadLetters(book, keeper, appends);
   }
 
   public Status status() {
