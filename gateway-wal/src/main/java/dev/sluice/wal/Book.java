@@ -215,6 +215,12 @@ final class Book {
     return aside.containsKey(position) || quarantined.containsKey(position);
   }
 
+  /** Whether it is passed over for the time being. */
+  synchronized boolean comesAgain(Position position) {
+    var one = aside.get(position);
+    return one != null && one.comesAgain();
+  }
+
   /** Of each segment with frames that were passed over, the first of these. */
   synchronized List<Position> needed() {
     var needed = new ArrayList<Position>();
@@ -286,8 +292,11 @@ final class Book {
   }
 
   synchronized void setAside(Event.Aside one) {
+    boolean wasAside = aside.containsKey(one.position());
     apply(one);
-    noLongerInFlight(one.position(), one.day(), one.records());
+    if (!wasAside) {
+      noLongerInFlight(one.position(), one.day(), one.records());
+    }
   }
 
   synchronized void doubt(Event.Doubted doubted) {

@@ -108,6 +108,10 @@ sealed interface Event {
       /** Another spool may have it: it waits until it can be given back. */
       DOUBTFUL
     }
+
+    boolean comesAgain() {
+      return why != Why.UNDELIVERABLE;
+    }
   }
 
   /**
@@ -115,6 +119,7 @@ sealed interface Event {
    * frames wait until they can be given back, one by one.
    *
    * @param last of it; see {@link HandedOut}
+   * @param frames none when it was a frame that was aside, which stays there
    */
   record Doubted(Position last, List<Aside> frames) implements Event {
     public Doubted {

@@ -65,7 +65,7 @@ final class WalDeliveries implements Returns {
     this.book = book;
     this.keeper = keeper;
     book.aside().stream()
-        .filter(aside -> aside.why() != Event.Aside.Why.UNDELIVERABLE)
+        .filter(Event.Aside::comesAgain)
         .map(Event.Aside::position)
         .forEach(held::add);
   }
@@ -147,15 +147,19 @@ final class WalDeliveries implements Returns {
   private @Nullable Delivery handedOutBefore(boolean certain) throws IOException {
     for (var out = book.handedOut(); out != null; out = book.handedOut()) {
       var last = out.last();
-      var places =
-          Book.isBehind(last, book.settled()) ? range(last, certain).places() : held(last).places();
+      boolean alone = !Book.isBehind(last, book.settled());
+      var places = alone ? held(last).places() : range(last, certain).places();
       if (!places.isEmpty()) {
         if (out.certain() && !certain) {
           keeper.handOut(last, false);
         }
         return handOut(last, places, true);
       }
-      boolean _ = keeper.settle(last, List.of(), List.of(), false); // nothing of it is left
+      if (alone) {
+        keeper.doubt(new Event.Doubted(last, List.of())); // it may be there, for a newer release
+      } else {
+        boolean _ = keeper.settle(last, List.of(), List.of(), false); // nothing of it is left
+      }
     }
     while (!certain && !held.isEmpty() && isReached(held.element())) {
       var last = held.remove();
@@ -206,9 +210,10 @@ final class WalDeliveries implements Returns {
     }
   }
 
+  /** A frame that was passed over; nothing when it is to stay where it is, or is over meanwhile. */
   private Gathering<Place> held(Position position) throws IOException {
     var gathering = new Gathering<Place>(NO_BOUNDS);
-    var frame = segments.find(position);
+    var frame = book.comesAgain(position) ? segments.find(position) : null;
     if (frame != null) {
       try {
         var entry = read(frame);

@@ -1,5 +1,6 @@
 package dev.sluice.wal;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
@@ -156,6 +157,82 @@ class WalRecoveryTest {
     assertThat(wal.spool().tally()).isEqualTo(new Tally(30, 10, 0, 0, 0));
     assertThat(wal.spool().depth().entries()).isEqualTo(1);
     assertThat(fate(batches.get(1), new Position(day(), 1, 2))).isEqualTo(new Fate.Waiting());
+  }
+
+  @Test
+  void setAside_heldDelivery_isNotHandedOutAgain() throws Exception {
+    var deliveries = held();
+    var held = deliveries.next(Duration.ZERO).orElseThrow();
+
+    deliveries.setAside(held.batches().getFirst().appendId(), "not what it says");
+
+    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+    survives(new Tally(10, 10, 0, 0, 0));
+    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
+  }
+
+  /** Ten logs that may be in another spool, too, passed over. */
+  private Returns held() throws Exception {
+    var appended = wal.spool().append(LogBatches.of(10), Manner.AGAIN).toCompletableFuture();
+    assertThat(appended.get(30, SECONDS)).isInstanceOf(Appended.Accepted.class);
+    var deliveries = wal.deliveries();
+    assertThat(deliveries.nextCertain(Duration.ZERO, Duration.ZERO)).isEmpty();
+    return deliveries;
+  }
+
+  @Test
+  void next_heldDeliveryThatWasOutAtAKill_comesOnce() throws Exception {
+    assertThat(held().next(Duration.ZERO)).isPresent();
+
+    wal.kill();
+    var deliveries = wal.deliveries();
+    deliveries.surrender(deliveries.next(Duration.ZERO).orElseThrow());
+
+    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+    survives(new Tally(0, 0, 0, 0, 0));
+  }
+
+  @Test
+  void next_newerFrameThatWasOutBeforeADowngrade_waitsForTheNewerRelease() throws Exception {
+    var batch = LogBatches.of(10);
+    append(batch);
+    var readable = Files.readAllBytes(data());
+    var newer = newer(readable);
+    var journal = wal.node().resolve("journal");
+
+    restart(newer);
+    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
+    restart(readable);
+    assertThat(next(wal.deliveries()).batches()).hasSize(1);
+    assertThat(journal).content().contains("handed-out");
+    restart(newer);
+
+    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
+    survives(new Tally(10, 10, 0, 0, 0));
+    restart(readable);
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+  }
+
+  private static byte[] newer(byte[] frame) throws UnreadableFrame {
+    try (var packing = new ZstdPacking()) {
+      var lines = new String(packing.unpack(frame), UTF_8).replace("{\"v\":1,", "{\"v\":2,");
+      var bytes = lines.getBytes(UTF_8);
+      return packing.pack(bytes, bytes.length);
+    }
+  }
+
+  /** With another frame in the place of the only one there is. */
+  private void restart(byte[] frame) throws IOException {
+    var data = data();
+    var index = index();
+    wal.spool().close();
+    Files.write(data, frame);
+    Files.writeString(
+        index,
+        Files.readString(index).replaceFirst("(?<=\"len\":)[0-9]+", String.valueOf(frame.length)));
+    wal.reopen();
   }
 
   @Test
@@ -334,8 +411,8 @@ class WalRecoveryTest {
     append(LogBatches.some(2, 10));
     var deliveries = wal.deliveries();
     deliveries.settle(next(deliveries));
-    var file = wal.node().resolve(wal.spool().status().segments().getFirst().file());
-    var index = Path.of(file.toString().replaceAll("[.]wal[.].*", ".wal.idx"));
+    var file = data();
+    var index = index();
     wal.spool().close();
     var lines = Files.readAllLines(index);
     Files.writeString(index, lines.getFirst() + "\n");
@@ -462,11 +539,19 @@ class WalRecoveryTest {
         .day();
   }
 
+  /** Of the first segment. */
+  private Path data() {
+    return wal.node().resolve(wal.spool().status().segments().getFirst().file());
+  }
+
+  private Path index() {
+    return Path.of(data().toString().replaceAll("[.]wal[.].*", ".wal.idx"));
+  }
+
   /** Flips a bit in the middle of a frame of the first segment. */
   private void damage(int frame) throws IOException {
-    var file = wal.node().resolve(wal.spool().status().segments().getFirst().file());
-    var index = Path.of(file.toString().replaceAll("[.]wal[.].*", ".wal.idx"));
-    var line = Files.readAllLines(index).get(frame - 1);
+    var file = data();
+    var line = Files.readAllLines(index()).get(frame - 1);
     long middle = number(line, "off") + number(line, "len") / 2;
     try (var bytes = new RandomAccessFile(file.toFile(), "rw")) {
       bytes.seek(middle);
