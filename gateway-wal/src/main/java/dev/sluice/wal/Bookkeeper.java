@@ -129,7 +129,7 @@ final class Bookkeeper implements AutoCloseable {
     try {
       var entry = FrameCodec.head(segments.read(frame));
       var append = entry.batch().appendId();
-      book.count(position, append, entry.batch().day(), frame.records());
+      book.count(position, append, entry.batch().day(), entry.batch().records());
       if (Book.isBehind(position, book.settled())) {
         if (book.isReplay(append)) {
           appends.add(append);

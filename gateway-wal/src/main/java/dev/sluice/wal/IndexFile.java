@@ -22,6 +22,7 @@ final class IndexFile implements Closeable {
 
   private final SegmentName segment;
   private final FileChannel channel;
+  private final Extent extent;
   private final long size;
 
   /** A line is not what it should be; the index wants mending. */
@@ -37,75 +38,74 @@ final class IndexFile implements Closeable {
   IndexFile(Path node, Extent extent) throws IOException {
     this.segment = extent.name();
     this.channel = FileChannel.open(segment.index(node));
+    this.extent = extent;
     this.size = extent.indexBytes();
   }
 
   /**
-   * Frames behind the given one, which must follow each other without a gap.
+   * Frames behind the given one. Each is held against its neighbours, those that are not asked for
+   * included.
    *
    * @param frame 0 for the very beginning
    * @param limit how many at most, from 1
    */
   List<Indexed> after(int frame, int limit) throws IOException {
-    var frames = new ArrayList<Indexed>();
-    // begins with the frame itself, so that the first one behind it can be held against it
-    for (long at = frame == 0 ? 0 : seek(frame); at < size; ) {
-      var chunk = read(at, CHUNK);
-      int used = take(chunk, at, frame, limit, frames);
-      if (used == 0) {
-        throw new Damaged(segment, at);
-      }
-      at += used;
-      if (frames.size() - (begins(frames, frame) ? 1 : 0) >= limit) {
-        break;
-      }
+    if (frame >= extent.frames()) {
+      return List.of();
     }
-    return begins(frames, frame) ? frames.subList(1, frames.size()) : frames;
+    int first = Math.max(1, frame);
+    int last = (int) Math.min(extent.frames(), frame + 1L + limit);
+    var lines = new ArrayList<Indexed>();
+    for (long at = seek(first); lines.size() <= last - first; ) {
+      at += take(read(at, CHUNK), at, first, last, lines);
+    }
+    if (last == extent.frames() && lines.getLast().end() != extent.bytes()) {
+      throw new Damaged(segment, size);
+    }
+    int from = frame + 1 - first;
+    return lines.subList(from, from + Math.min(limit, extent.frames() - frame));
   }
 
-  private static boolean begins(List<Indexed> frames, int frame) {
-    return !frames.isEmpty() && frames.getFirst().position().frame() == frame;
-  }
-
-  /** Takes the whole lines of a chunk; returns their bytes. */
-  private int take(byte[] chunk, long at, int frame, int limit, List<Indexed> frames)
-      throws Damaged {
+  /** Takes the whole lines of a chunk, up to the last that is wanted; returns their bytes. */
+  private int take(byte[] chunk, long at, int first, int last, List<Indexed> lines) throws Damaged {
     int used = 0;
-    for (int end = lineEnd(chunk, 0); end >= 0; end = lineEnd(chunk, used)) {
+    for (int end = lineEnd(chunk, 0);
+        end >= 0 && lines.size() <= last - first;
+        end = lineEnd(chunk, used)) {
       var line = IndexLine.parse(segment, new String(chunk, used, end - used, ISO_8859_1));
-      if (line == null || !continues(line, frames, at + used)) {
+      if (line == null || !isNext(line, first, lines)) {
         throw new Damaged(segment, at + used);
       }
-      frames.add(line);
+      lines.add(line);
       used = end + 1;
-      if (frames.size() - (begins(frames, frame) ? 1 : 0) >= limit) {
-        break;
-      }
+    }
+    if (used == 0) {
+      throw new Damaged(segment, at);
     }
     return used;
   }
 
-  private static boolean continues(Indexed line, List<Indexed> before, long at) {
-    if (before.isEmpty()) {
-      return at > 0 || line.offset() == 0;
+  private static boolean isNext(Indexed line, int first, List<Indexed> lines) {
+    if (lines.isEmpty() && first > 1) {
+      return line.position().frame() == first;
     }
-    var last = before.getLast();
-    return line.offset() == last.offset() + last.length()
-        && line.position().frame() > last.position().frame();
+    return line.follows(lines.isEmpty() ? null : lines.getLast());
   }
 
-  /** The last line; null when it is not whole, or there is none. */
+  /** The last line; null when it is not whole, does not follow the one before, or is not there. */
   @Nullable Indexed last() throws IOException {
-    long from = Math.max(0, size - IndexLine.MAX_BYTES);
-    var tail = read(from, (int) (size - from));
-    if (tail.length == 0 || tail[tail.length - 1] != '\n') {
+    long from = Math.max(0, size - 2 * IndexLine.MAX_BYTES);
+    var text = new String(read(from, (int) (size - from)), ISO_8859_1);
+    if (!text.endsWith("\n")) {
       return null;
     }
-    int begin = tail.length - 1;
-    while (begin > 0 && tail[begin - 1] != '\n') {
-      begin--;
+    var lines = text.lines().toList();
+    var last = IndexLine.parse(segment, lines.getLast());
+    if (last == null || lines.size() == 1) {
+      return last != null && last.follows(null) ? last : null;
     }
-    return IndexLine.parse(segment, new String(tail, begin, tail.length - 1 - begin, ISO_8859_1));
+    var before = IndexLine.parse(segment, lines.get(lines.size() - 2));
+    return before != null && last.follows(before) ? last : null;
   }
 
   /** Where the first line begins whose frame has that number or a higher one. */

@@ -16,7 +16,9 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NavigableSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,11 +27,12 @@ import org.slf4j.LoggerFactory;
 /**
  * Makes segments and their indexes agree again.
  *
- * <p>The index is believed where it can be read: what has a line is a frame, intact or not. Bytes
- * without a line are read as frames, which then get one. What cannot be read between frames, or
- * where the index was damaged, becomes a line of no records: whoever reads that frame finds it
- * corrupt, and deals with it as with any other. What cannot be read at the end, behind an intact
- * index, was never confirmed, and is cut off.
+ * <p>The frames are the truth. A line is believed without a look at its frame where the next line
+ * goes on from it, or the data ends with it; what has no such line is read. Other lines count only
+ * where there is no frame that can be read. What then is left between frames, or where the index
+ * was damaged, becomes a line of no records: whoever reads that frame finds it corrupt, and deals
+ * with it as with any other. What cannot be read at the end, behind an index that has nothing
+ * wrong, was never confirmed, and is cut off. Frames are numbered without gaps.
  *
  * <p>Each step can be repeated after a crash.
  */
@@ -65,7 +68,7 @@ final class Recovery {
     long bytes = Files.size(name.data(node));
     var index = name.index(node);
     if (!Files.exists(index)) {
-      return mend(name);
+      return mend(name, 0);
     }
     var extent = new Extent(name, bytes, Files.size(index), 0, -1);
     try (var file = new IndexFile(node, extent)) {
@@ -73,32 +76,44 @@ final class Recovery {
         return extent.withRecords(0);
       }
       var end = file.last();
-      if (end == null || end.offset() + end.length() != bytes) {
-        return mend(name);
+      if (end == null || end.end() != bytes) {
+        return mend(name, 0);
       }
       return new Extent(name, bytes, extent.indexBytes(), end.position().frame(), -1);
     } catch (IndexFile.Damaged _) {
-      return mend(name);
+      return mend(name, 0);
     }
   }
 
-  /** Reads the index line by line, and the data where it says nothing. */
-  Extent mend(SegmentName name) throws IOException {
-    var believed = new Believed(name, Files.size(name.data(node)));
-    believed.read(index(name));
+  /** Whether a frame begins there that can be read, whatever its line says of it. */
+  boolean isReadable(SegmentName name, Indexed frame) throws IOException {
+    try (var channel = FileChannel.open(name.data(node), READ)) {
+      return new Scan(channel, name, format).at(frame.offset(), channel.size()) != null;
+    }
+  }
+
+  /**
+   * Reads the index line by line, and the data where it says nothing.
+   *
+   * @param doubted number of the frame whose line is not believed; 0 for none
+   */
+  Extent mend(SegmentName name, int doubted) throws IOException {
+    long size = Files.size(name.data(node));
+    var before = index(name);
+    var lines = Lines.of(name, before, size, doubted);
     try (var channel = FileChannel.open(name.data(node), READ, WRITE)) {
-      var found = new Scan(channel, name, format).complete(believed);
-      long end = found.isEmpty() ? 0 : end(found.getLast());
-      if (end < believed.size) {
-        LOG.warn("cut {} bytes off the end of {}", believed.size - end, name);
+      var found = new Scan(channel, name, format).complete(lines, size);
+      long end = found.isEmpty() ? 0 : found.getLast().end();
+      if (end < size) {
+        LOG.warn("cut {} bytes off the end of {}", size - end, name);
         channel.truncate(end);
       }
       channel.force(true);
-      long indexBytes = write(name, believed, found);
+      long indexBytes = write(name, before == null ? "" : before, found);
       long records = found.stream().mapToLong(Indexed::records).sum();
-      int frames = found.isEmpty() ? 0 : found.getLast().position().frame();
-      LOG.info("mended {}: {} frames, {} of them without a line", name, frames, believed.missing);
-      return new Extent(name, end, indexBytes, frames, records);
+      LOG.info(
+          "mended {}: {} frames, {} lines were believed", name, found.size(), lines.sure.size());
+      return new Extent(name, end, indexBytes, found.size(), records);
     }
   }
 
@@ -111,34 +126,31 @@ final class Recovery {
     }
   }
 
-  private static long end(Indexed frame) {
-    return frame.offset() + frame.length();
-  }
-
   /** What is right stays as it is, so that the usual case needs no room on the disk. */
-  private long write(SegmentName name, Believed believed, List<Indexed> found) throws IOException {
+  private long write(SegmentName name, String before, List<Indexed> found) throws IOException {
     var index = name.index(node);
-    var lines = new StringBuilder();
-    found.forEach(frame -> lines.append(IndexLine.of(name, frame)));
-    var whole = lines.toString().getBytes(ISO_8859_1);
-    if (believed.atHead() && found.subList(0, believed.lines.size()).equals(believed.lines)) {
+    var text = new StringBuilder();
+    found.forEach(frame -> text.append(IndexLine.of(name, frame)));
+    var lines = text.toString();
+    var had = before.substring(0, before.lastIndexOf('\n') + 1);
+    if (lines.startsWith(had) || had.startsWith(lines)) {
       try (var channel = FileChannel.open(index, CREATE, WRITE)) {
-        int kept = believed.bytes;
+        int kept = Math.min(had.length(), lines.length());
         channel.truncate(kept);
         new Disk.ChannelTail(channel)
-            .write(ByteBuffer.wrap(whole, kept, whole.length - kept), kept);
+            .write(ByteBuffer.wrap(lines.substring(kept).getBytes(ISO_8859_1)), kept);
         channel.force(true);
       }
     } else {
       var fresh = index.resolveSibling(index.getFileName() + ".tmp");
       try (var channel = FileChannel.open(fresh, CREATE, TRUNCATE_EXISTING, WRITE)) {
-        new Disk.ChannelTail(channel).write(ByteBuffer.wrap(whole), 0);
+        new Disk.ChannelTail(channel).write(ByteBuffer.wrap(lines.getBytes(ISO_8859_1)), 0);
         channel.force(true);
       }
       Files.move(fresh, index, StandardCopyOption.ATOMIC_MOVE);
     }
     disk.force(name.folder(node));
-    return whole.length;
+    return lines.length();
   }
 
   /** An index whose segment was pruned just before a crash, and what a crash left of mending. */
@@ -155,61 +167,58 @@ final class Recovery {
     }
   }
 
-  /** The lines of an index that can be true, all of them together. */
-  static final class Believed {
-    private final SegmentName name;
-    private final long size;
-    private final List<Indexed> lines = new ArrayList<>();
-    private boolean damaged;
-    private boolean gap;
-    private boolean beyond;
-    private int bytes;
-    private int missing;
+  /**
+   * What an index says.
+   *
+   * @param sure believed as they are, in their order
+   * @param others by the place where their frame would begin
+   * @param damaged whether more is wrong than that the end is missing
+   */
+  private record Lines(List<Indexed> sure, Map<Long, Indexed> others, boolean damaged) {
 
-    Believed(SegmentName name, long size) {
-      this.name = name;
-      this.size = size;
+    /**
+     * @param text null when there is no index
+     * @param size of the data
+     */
+    static Lines of(SegmentName name, @Nullable String text, long size, int doubted) {
+      var sure = new ArrayList<Indexed>();
+      var others = new HashMap<Long, Indexed>();
+      boolean damaged = text == null;
+      var all = parsed(name, text == null ? "" : text);
+      for (int i = 0; i < all.size(); i++) {
+        var line = all.get(i);
+        boolean follows = follows(all, i);
+        damaged |= !follows;
+        if (line == null || line.end() > size) {
+          continue; // the index got to the disk, the data did not
+        }
+        boolean last = i == all.size() - 1;
+        boolean goesOn = last ? follows && line.end() == size : follows(all, i + 1);
+        if (goesOn && line.position().frame() != doubted) {
+          sure.add(line);
+        } else {
+          others.put(line.offset(), line);
+        }
+      }
+      return new Lines(sure, others, damaged);
     }
 
-    private void read(@Nullable String text) {
-      if (text == null) {
-        damaged = true;
-        return;
-      }
+    private static boolean follows(List<@Nullable Indexed> lines, int i) {
+      var line = lines.get(i);
+      var before = i == 0 ? null : lines.get(i - 1);
+      return line != null && (i == 0 || before != null) && line.follows(before);
+    }
+
+    /** Null for a line that is none. */
+    private static List<@Nullable Indexed> parsed(SegmentName name, String text) {
+      var lines = new ArrayList<@Nullable Indexed>();
       int at = 0;
       for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
-        add(line(text.substring(at, end + 1)), end + 1);
+        var line = IndexLine.parse(name, text.substring(at, end));
         at = end + 1;
+        lines.add(line);
       }
-    }
-
-    private @Nullable Indexed line(String text) {
-      var line = IndexLine.parse(name, text.substring(0, text.length() - 1));
-      return line != null && IndexLine.of(name, line).equals(text) ? line : null;
-    }
-
-    private void add(@Nullable Indexed line, int end) {
-      long before = lines.isEmpty() ? 0 : end(lines.getLast());
-      int number = lines.isEmpty() ? 0 : lines.getLast().position().frame();
-      if (line == null || line.offset() < before || line.position().frame() <= number) {
-        damaged = true;
-        return;
-      }
-      if (Recovery.end(line) > size || line.length() == 0) {
-        beyond = true; // the index got to the disk, the data did not
-        return;
-      }
-      damaged |= beyond;
-      gap |= line.offset() > before;
-      lines.add(line);
-      if (atHead()) {
-        bytes = end;
-      }
-    }
-
-    /** Whether nothing is wrong before the last line. */
-    private boolean atHead() {
-      return !gap && !damaged;
+      return lines;
     }
   }
 
@@ -231,35 +240,51 @@ final class Recovery {
       this.format = format;
     }
 
-    List<Indexed> complete(Believed believed) throws IOException {
-      for (var line : believed.lines) {
-        fill(line.offset(), line.position().frame(), true);
-        if (number() < line.position().frame()) {
-          found.add(line);
+    List<Indexed> complete(Lines lines, long size) throws IOException {
+      for (var line : lines.sure()) {
+        if (line.offset() >= end()) {
+          fill(line.offset(), lines.others(), true);
+          while (number() + 1 < line.position().frame()) {
+            found.add(hole(end(), end())); // one that lay among what could not be read
+          }
+          found.add(numbered(line));
         }
       }
-      fill(believed.size, Integer.MAX_VALUE, believed.damaged);
-      believed.missing = found.size() - believed.lines.size();
+      fill(size, lines.others(), lines.damaged());
       return found;
     }
 
     private long end() {
-      return found.isEmpty() ? 0 : Recovery.end(found.getLast());
+      return found.isEmpty() ? 0 : found.getLast().end();
     }
 
     private int number() {
-      return found.isEmpty() ? 0 : found.getLast().position().frame();
+      return found.size();
+    }
+
+    private Indexed numbered(Indexed line) {
+      return new Indexed(
+          name.frame(number() + 1),
+          line.offset(),
+          line.length(),
+          line.records(),
+          line.firstNanos(),
+          line.lastNanos(),
+          line.crc32());
     }
 
     /**
      * Finds what there is up to a place.
      *
-     * @param before number that the frame there has
+     * @param lines that count where no frame can be read
      * @param all whether what cannot be read at its end is kept too
      */
-    private void fill(long to, int before, boolean all) throws IOException {
-      while (end() < to && number() + 1 < before) {
+    private void fill(long to, Map<Long, Indexed> lines, boolean all) throws IOException {
+      while (end() < to) {
         var frame = at(end(), to);
+        if (frame == null) {
+          frame = said(lines, to);
+        }
         if (frame == null) {
           long next = next(end() + 1, to);
           if (next == to && !all) {
@@ -269,6 +294,12 @@ final class Recovery {
         }
         found.add(frame);
       }
+    }
+
+    /** The frame that is there by a line alone; null when there is no such line. */
+    private @Nullable Indexed said(Map<Long, Indexed> lines, long to) {
+      var line = lines.get(end());
+      return line == null || line.length() == 0 || line.end() > to ? null : numbered(line);
     }
 
     private Indexed hole(long from, long to) {

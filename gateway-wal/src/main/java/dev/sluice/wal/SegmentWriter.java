@@ -345,9 +345,10 @@ final class SegmentWriter implements Runnable {
   /**
    * Has an index mended that was found damaged. What is written to at the moment is ended first.
    *
+   * @param doubted see {@link Recovery#mend}
    * @return null when the segment has gone
    */
-  @Nullable Extent mend(SegmentName name, Recovery recovery) throws IOException {
+  @Nullable Extent mend(SegmentName name, int doubted, Recovery recovery) throws IOException {
     files.lock();
     try {
       if (!catalog.has(name)) {
@@ -356,7 +357,7 @@ final class SegmentWriter implements Runnable {
       if (open != null && open.extent().name().equals(name)) {
         seal();
       }
-      var mended = recovery.mend(name);
+      var mended = recovery.mend(name, doubted);
       catalog.put(mended);
       return mended;
     } finally {

@@ -1,6 +1,7 @@
 package dev.sluice.wal;
 
 import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
+import static java.util.Objects.requireNonNullElse;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import dev.sluice.core.port.Timer;
@@ -53,7 +54,20 @@ final class Segments implements AutoCloseable {
       int records,
       long firstNanos,
       long lastNanos,
-      long crc32) {}
+      long crc32) {
+
+    /** Where the next one begins. */
+    long end() {
+      return offset + length;
+    }
+
+    /** Whether it can be the next one behind that; null stands for the beginning of a segment. */
+    boolean follows(@Nullable Indexed before) {
+      return before == null
+          ? offset == 0 && position.frame() == 1
+          : offset == before.end() && position.frame() == before.position().frame() + 1;
+    }
+  }
 
   /**
    * One segment for those who look after it.
@@ -208,6 +222,21 @@ final class Segments implements AutoCloseable {
   }
 
   /**
+   * Writes the line of a frame again that is not what the line says, if it is the line that is
+   * wrong.
+   *
+   * @return the line that it has now; the same when nothing was wrong with it
+   */
+  Indexed reindexed(Indexed frame) throws IOException {
+    var segment = catalog.of(frame.position());
+    if (segment == null || !recovery.isReadable(segment.name(), frame)) {
+      return frame;
+    }
+    var _ = writer.mend(segment.name(), frame.position().frame(), recovery);
+    return requireNonNullElse(find(frame.position()), frame);
+  }
+
+  /**
    * Nothing up to that position, itself included, is needed any more but the frames named: whole
    * segments of it may be pruned when the disk asks for it.
    *
@@ -305,7 +334,7 @@ final class Segments implements AutoCloseable {
     try (var index = new IndexFile(node, extent)) {
       return index.after(after, limit);
     } catch (IndexFile.Damaged | NoSuchFileException _) {
-      var mended = writer.mend(extent.name(), recovery);
+      var mended = writer.mend(extent.name(), 0, recovery);
       if (mended == null) {
         return List.of();
       }

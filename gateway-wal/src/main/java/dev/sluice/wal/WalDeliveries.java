@@ -216,7 +216,7 @@ final class WalDeliveries implements Returns {
     var frame = book.comesAgain(position) ? segments.find(position) : null;
     if (frame != null) {
       try {
-        var entry = read(frame);
+        var entry = entry(frame);
         gathering.add(new Place(position, entry), entry.batch());
       } catch (UnreadableFrame e) {
         if (!e.isNewer()) {
@@ -290,7 +290,7 @@ final class WalDeliveries implements Returns {
       return true;
     }
     try {
-      var place = new Place(frame.position(), read(frame));
+      var place = new Place(frame.position(), entry(frame));
       if (certain && place.entry().again()) {
         keeper.setAside(doubtful(place));
         held.add(place.position());
@@ -300,6 +300,19 @@ final class WalDeliveries implements Returns {
     } catch (UnreadableFrame e) {
       unreadable(frame, e);
       return true;
+    }
+  }
+
+  /** Also when it is the index that is damaged. */
+  private Entry entry(Segments.Indexed frame) throws IOException, UnreadableFrame {
+    try {
+      return read(frame);
+    } catch (UnreadableFrame e) {
+      var line = e.isNewer() ? frame : segments.reindexed(frame);
+      if (line.equals(frame)) {
+        throw e;
+      }
+      return read(line);
     }
   }
 

@@ -15,11 +15,14 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Random;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Five frames, and what a crash or a bad disk does to them. */
@@ -191,6 +194,146 @@ class SegmentsRecoveryTest {
     var after = log.all();
     assertThat(after.stream().map(Indexed::records)).containsExactly(1, 1, 0, 1, 0);
     assertThat(after.get(3)).isEqualTo(before.get(3));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0,off,1",
+    "2,off,1",
+    "4,off,1",
+    "4,off,-1",
+    "2,len,-1",
+    "2,len,1",
+    "4,len,-1",
+    "4,len,1",
+    "0,frame,6",
+    "2,frame,6",
+    "2,frame,-1",
+    "3,frame,-2",
+    "4,frame,4",
+    "4,frame,-1",
+    "4,frame,-2"
+  })
+  void after_aNumberOfALineIsWrong_isMended(int line, String field, int by) throws Exception {
+    log.reopen(() -> change(line, field, by));
+
+    for (int i = 0; i < 5; i++) {
+      var frame = before.get(i);
+      assertThat(log.segments().find(frame.position())).isEqualTo(frame);
+      assertThat(log.segments().after(frame.position(), 9)).isEqualTo(before.subList(i + 1, 5));
+    }
+    assertThat(log.all()).isEqualTo(before);
+    Log.assertWhole(log.node);
+  }
+
+  private void change(int line, String field, int by) throws IOException {
+    rewriteIndex(
+        lines ->
+            lines.set(
+                line,
+                Pattern.compile("(?<=\"" + field + "\":)[0-9]+")
+                    .matcher(lines.get(line))
+                    .replaceFirst(was -> Long.toString(Long.parseLong(was.group()) + by))));
+  }
+
+  @Test
+  void after_anyByteOfTheIndexFlipped_hasEveryFrameInItsPlace() throws Exception {
+    var lines = Files.readAllBytes(index);
+
+    for (int i = 0; i < lines.length; i++) {
+      Files.write(index, flipped(lines, i));
+
+      for (int from = 0; from <= 5; from++) {
+        var position = from == 0 ? null : before.get(from - 1).position();
+        assertThat(places(log.segments().after(position, 2)))
+            .as("behind frame %d, byte %d", from, i)
+            .isEqualTo(places(before.subList(from, Math.min(5, from + 2))));
+      }
+    }
+  }
+
+  private static byte[] flipped(byte[] lines, int at) {
+    var flipped = lines.clone();
+    flipped[at] ^= (byte) (1 << at % 3); // so that a digit mostly becomes another
+    return flipped;
+  }
+
+  @Test
+  void after_manyBytesOfTheIndexFlipped_hasEveryFrame() throws Exception {
+    var lines = Files.readAllBytes(index);
+    var random = new Random(1);
+
+    for (int i = 0; i < 200; i++) {
+      var flipped = lines;
+      for (int j = random.nextInt(20); j >= 0; j--) {
+        flipped = flipped(flipped, random.nextInt(lines.length));
+      }
+      Files.write(index, flipped);
+
+      assertThat(log.numbers()).as("round %d", i).containsExactly(1L, 2L, 3L, 4L, 5L);
+    }
+  }
+
+  @Test
+  void open_anyByteOfTheIndexFlipped_hasEveryFrameInItsPlace() throws Exception {
+    var lines = Files.readAllBytes(index);
+
+    for (int i = 0; i < lines.length; i++) {
+      var flipped = flipped(lines, i);
+      log.reopen(() -> Files.write(index, flipped));
+
+      assertThat(log.segments().last()).isEqualTo(before.getLast().position());
+      assertThat(places(log.all())).as("byte %d", i).isEqualTo(places(before));
+    }
+  }
+
+  /** Without what only a reader of frames can hold against them. */
+  private static List<Extract> places(List<Indexed> frames) {
+    return frames.stream()
+        .map(frame -> new Extract(frame.position(), frame.offset(), frame.length()))
+        .toList();
+  }
+
+  private record Extract(Position position, long offset, int length) {}
+
+  @Test
+  void open_dataDamagedBesideALineThatIsWrong_keepsWhatItsOwnSays() throws Exception {
+    log.reopen(
+        () -> {
+          overwrite(data, before.get(2).offset() + 2, new byte[4]);
+          change(3, "len", 1);
+        });
+
+    assertThat(log.all()).isEqualTo(before);
+  }
+
+  @Test
+  void open_lastFrameDamagedAndTailTorn_cutsTheTailAlone() throws Exception {
+    log.reopen(
+        () -> {
+          overwrite(data, before.getLast().offset() + 2, new byte[4]);
+          Files.write(data, Arrays.copyOf(NumberFrames.frame(6).bytes(), 10), APPEND);
+        });
+
+    assertThat(log.all()).isEqualTo(before);
+    assertThat(Files.size(data)).isEqualTo(before.getLast().offset() + before.getLast().length());
+  }
+
+  /** As many frames as there were, so that those behind them are where they were. */
+  @Test
+  void open_twoDamagedInARowAndTheirLinesMissing_keepsThePlacesBehind() throws Exception {
+    log.reopen(
+        () -> {
+          overwrite(data, before.get(1).offset() + 2, new byte[4]);
+          overwrite(data, before.get(2).offset() + 2, new byte[4]);
+          rewriteIndex(lines -> lines.subList(1, 3).clear());
+        });
+
+    var after = log.all();
+    assertThat(after.stream().map(Indexed::records)).containsExactly(1, 0, 0, 1, 1);
+    assertThat(after.subList(3, 5)).isEqualTo(before.subList(3, 5));
+    log.reopen(() -> {});
+    assertThat(log.all()).isEqualTo(after);
   }
 
   @Test

@@ -271,6 +271,47 @@ class WalRecoveryTest {
   }
 
   @Test
+  @Timeout(600)
+  void next_anyByteOfTheIndexFlipped_costsNothing() throws Exception {
+    var batches = List.of(LogBatches.of(2), LogBatches.of(3));
+    append(batches);
+    var index = index();
+    var lines = Files.readAllBytes(index);
+    var journal = wal.node().resolve("journal");
+    var begun = Files.readAllBytes(journal);
+
+    for (int i = 0; i < lines.length; i++) {
+      var flipped = lines.clone();
+      flipped[i] ^= (byte) (1 << i % 3);
+      wal.spool().close();
+      Files.write(index, flipped);
+      Files.write(journal, begun);
+      wal.reopen();
+
+      assertThat(wal.spool().tally()).as("byte %d", i).isEqualTo(new Tally(5, 5, 0, 0, 0));
+      var deliveries = wal.deliveries();
+      var delivery = deliveries.next(Duration.ZERO).orElseThrow();
+      assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
+      SpoolContract.assertSame(delivery.batches(), batches);
+      deliveries.settle(delivery);
+      assertThat(wal.spool().tally()).as("byte %d", i).isEqualTo(new Tally(5, 0, 0, 0, 0));
+    }
+  }
+
+  @Test
+  void next_checksumOfALineWrong_isMendedWhileItRuns() throws Exception {
+    var batches = LogBatches.some(3, 10);
+    append(batches);
+    var index = index();
+    var lines = Files.readString(index);
+    Files.writeString(index, lines.replaceFirst("(?<=\"crc32\":)[0-9]+", "7"));
+
+    SpoolContract.assertSame(next(wal.deliveries()).batches(), batches);
+
+    assertThat(index).hasContent(lines);
+  }
+
+  @Test
   void verify_damagedFrame_isNamed() throws Exception {
     append(List.of(LogBatches.of(10), LogBatches.of(7)));
     assertThat(wal.spool().verify(day(), 1).faults()).isEmpty();
