@@ -131,7 +131,7 @@ final class FailoverTest {
     assertThat(append(LogBatches.of(3)).join())
         .isEqualTo(
             new Appended.Busy(
-                Duration.ofSeconds(3), "Redis: first is full; the log: disk is full"));
+                Duration.ofSeconds(3), "Redis: first is full; the log: disk is full", true));
     assertThat(failover.unavailable()).contains("Redis: first is full; the log: disk is full");
 
     second.refuse(null);
@@ -140,17 +140,38 @@ final class FailoverTest {
 
   /** What ended in doubt and comes again may be in the first, though that is away by now. */
   @Test
-  void append_againAfterBothFailed_isDoubtful() throws Exception {
+  void append_inDoubtAndRefusedByTheSecond_staysInDoubt() throws Exception {
     var batch = LogBatches.of(1);
     first.be(Mood.BUSY);
+    append(LogBatches.of(1)).join();
     second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
-    append(batch).join();
+    var refused = failover.append(batch, Manner.AGAIN).toCompletableFuture().join();
+    second.refuse(null);
+
+    receipt(failover.append(batch, Manner.AGAIN).toCompletableFuture());
+
+    assertThat(((Appended.Busy) refused).doubtful()).isTrue();
+    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+  }
+
+  /** It must not wait for the first to come back, which may take days. */
+  @Test
+  void append_refusedByTheSecondAlone_isCertainWhenItComesAgain() throws Exception {
+    var batch = LogBatches.of(3);
+    failover.start();
+    first.be(Mood.BUSY);
+    time.advance(PROBE);
+    second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
+    var refused = append(batch).join();
     second.refuse(null);
 
     receipt(append(batch));
 
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
-    assertThat(second.next(Duration.ZERO).orElseThrow().again()).isTrue();
+    assertThat(((Appended.Busy) refused).doubtful()).isFalse();
+    assertThat(first.asked).hasValue(0);
+    var delivery = await().until(() -> deliveries.next(SHORT), d -> d.isPresent()).orElseThrow();
+    assertThat(ids(delivery)).containsExactly(batch.appendId());
+    assertThat(delivery.again()).isFalse();
   }
 
   @Test

@@ -65,7 +65,7 @@ final class WalDeadLetters implements DeadLetters {
     }
     return switch (appends.append(log, true, true, null).toCompletableFuture().join()) {
       case Appended.Accepted _ -> null;
-      case Appended.Busy(var _, var reason) -> reason;
+      case Appended.Busy busy -> busy.reason();
       case Appended.Superseded() -> throw new IllegalStateException("superseded without a claim");
     };
   }

@@ -117,7 +117,7 @@ final class Breaker {
         .exceptionally(failure -> new Appended.Busy(SOON, words(failure)))
         .whenComplete(
             (appended, _) -> {
-              if (appended instanceof Appended.Busy(_, var reason)) {
+              if (appended instanceof Appended.Busy(_, var reason, _)) {
                 open(round, reason);
               }
             });

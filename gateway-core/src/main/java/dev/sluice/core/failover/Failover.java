@@ -14,7 +14,6 @@ import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.SortedMap;
 import java.util.TreeMap;
-import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
@@ -30,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * row; meanwhile everything goes to the second at once.
  *
  * <p>What the first has not answered goes to the second as {@link Spool.Manner#AGAIN}: it may be in
- * both. Such batches are not delivered from here while the first is away, where another gateway may
- * be delivering the very same; they wait until they can be given back under the identity by which
- * the first knows them, if it has them.
+ * both. Who is told that neither took it is told that too. Such batches are not delivered from here
+ * while the first is away, where another gateway may be delivering the very same; they wait until
+ * they can be given back under the identity by which the first knows them, if it has them.
  *
  * <p>Idempotency keys that were used through this process are known whichever spool they are in.
  * What cannot be known while the first is away are keys that were taken through another process;
@@ -82,9 +81,6 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
 
   private static final Duration SOON = Duration.ofSeconds(1);
 
-  /** Appends remembered that ended in doubt. */
-  private static final int MOST_IN_DOUBT = 10_000;
-
   private final Side first;
   private final Side second;
   private final Breaker breaker;
@@ -93,9 +89,6 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   private final Receipts receipts;
   private final KnownKeys known;
   private final GiveBack giveBack;
-
-  /** Guarded by itself. */
-  private final Latest<UUID, Boolean> inDoubt = new Latest<>(MOST_IN_DOUBT);
 
   /**
    * @param returns the second's other end; this alone uses it from now on
@@ -163,27 +156,28 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
-    var how = doubted(batch, manner);
-    CompletionStage<Appended> appended =
-        breaker.closed()
-            ? breaker
-                .append(() -> first.spool().append(batch, how))
-                .thenCompose(
-                    answer ->
-                        answer instanceof Appended.Busy
-                            ? diverted(() -> appendToSecond(batch, Manner.AGAIN))
-                            : CompletableFuture.completedStage(answer))
-            : appendToSecond(batch, how);
-    return appended.thenApply(answer -> remembered(batch, answer));
+    if (!breaker.closed()) {
+      return appendToSecond(batch, manner);
+    }
+    return breaker
+        .append(() -> first.spool().append(batch, manner))
+        .thenCompose(
+            answer ->
+                answer instanceof Appended.Busy
+                    ? diverted(() -> appendToSecond(batch, Manner.AGAIN))
+                    : CompletableFuture.completedStage(answer));
   }
 
   private CompletionStage<Appended> appendToSecond(LogBatch batch, Manner manner) {
-    return inSecond(batch, () -> second.spool().append(batch, manner));
+    return inSecond(batch, manner, () -> second.spool().append(batch, manner));
   }
 
-  /** Never fails; the answer as others see it. */
+  /**
+   * Never fails; the answer as others see it. What the second does not take is not there, and in
+   * doubt only when it came so.
+   */
   private CompletionStage<Appended> inSecond(
-      LogBatch batch, Supplier<CompletionStage<Appended>> step) {
+      LogBatch batch, Manner manner, Supplier<CompletionStage<Appended>> step) {
     return calmly(step)
         .exceptionally(failure -> new Appended.Busy(SOON, failure.toString()))
         .thenApply(
@@ -191,15 +185,18 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
                 switch (answer) {
                   case Appended.Accepted(var receipt) ->
                       new Appended.Accepted(receipts.ofSecond(batch.appendId(), receipt));
-                  case Appended.Busy(var retryAfter, var reason) ->
-                      new Appended.Busy(retryAfter, bothReasons(reason));
+                  case Appended.Busy(var retryAfter, var reason, _) ->
+                      busy(retryAfter, reason, manner);
                   case Appended.Superseded() -> answer;
                 });
   }
 
-  private String bothReasons(String ofSecond) {
+  private Appended busy(Duration retryAfter, String ofSecond, Manner manner) {
     var ofFirst = breaker.reason();
-    return reasons(ofFirst == null ? "well again" : ofFirst, ofSecond);
+    return new Appended.Busy(
+        retryAfter,
+        reasons(ofFirst == null ? "well again" : ofFirst, ofSecond),
+        manner == Manner.AGAIN);
   }
 
   private String reasons(String ofFirst, @Nullable String ofSecond) {
@@ -216,24 +213,6 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
     } catch (Throwable e) { // such as no memory: those who wait are answered
       return CompletableFuture.failedStage(e);
     }
-  }
-
-  /** What was given up on before may be somewhere. */
-  private Manner doubted(LogBatch batch, Manner manner) {
-    synchronized (inDoubt) {
-      return inDoubt.containsKey(batch.appendId()) ? Manner.AGAIN : manner;
-    }
-  }
-
-  private Appended remembered(LogBatch batch, Appended appended) {
-    synchronized (inDoubt) {
-      if (appended instanceof Appended.Busy) {
-        inDoubt.put(batch.appendId(), true);
-      } else {
-        inDoubt.remove(batch.appendId());
-      }
-    }
-    return appended;
   }
 
   @Override
@@ -321,22 +300,21 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
 
   @Override
   public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
-    var how = doubted(batch, manner);
-    return appendUnder(batch, claim, how)
+    return appendUnder(batch, claim, manner)
         .thenApply(
             answer -> {
               switch (answer) {
                 case Appended.Accepted(_) -> known.taken(claim.key());
                 case Appended.Superseded() -> known.free(claim);
-                case Appended.Busy(_, _) -> {} // released by whoever has it
+                case Appended.Busy _ -> {} // released by whoever has it
               }
-              return remembered(batch, answer);
+              return answer;
             });
   }
 
   private CompletionStage<Appended> appendUnder(LogBatch batch, Claim claim, Manner manner) {
     if (known.inSecond(claim)) {
-      return inSecond(batch, () -> second.keys().append(batch, claim, manner));
+      return inSecond(batch, manner, () -> second.keys().append(batch, claim, manner));
     }
     if (!breaker.closed()) {
       return claimAndAppend(batch, claim, manner);
@@ -361,11 +339,10 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
             claimed ->
                 switch (claimed) {
                   case Claimed.Mine(var own) ->
-                      inSecond(batch, () -> second.keys().append(batch, own, manner))
+                      inSecond(batch, manner, () -> second.keys().append(batch, own, manner))
                           .thenCompose(answer -> releasedUnlessTaken(own, answer));
                   case Claimed.Away(var retryAfter, var reason) ->
-                      CompletableFuture.completedStage(
-                          new Appended.Busy(retryAfter, bothReasons(reason)));
+                      CompletableFuture.completedStage(busy(retryAfter, reason, manner));
                   case Claimed.Taken(), Claimed.UnderWay(), Claimed.Another() ->
                       CompletableFuture.completedStage(new Appended.Superseded());
                 });

@@ -33,7 +33,7 @@ import java.util.function.Consumer;
  *
  * <p>Requests that were answered already have entries of their own, which are tried again, as the
  * same batch, until the spool has taken them. What it may have taken without our knowing it then
- * knows by its append id.
+ * knows by its append id; what may be in two spools is appended as such from then on.
  *
  * <p>{@code waiting}, {@code records}, {@code bytes}, {@code underWay} and {@code round} are
  * guarded by {@code lock}; the spool is called outside it.
@@ -88,6 +88,9 @@ final class Coalescer {
     private final AtomicBoolean trying = new AtomicBoolean(true);
     private final CompletableFuture<Void> ended = new CompletableFuture<>();
 
+    /** Of the next try; of whoever is trying. */
+    private Manner manner = Manner.AWAITED;
+
     private Persistent(LogBatch batch, Consumer<Appended> landed) {
       this.batch = batch;
       this.landed = landed;
@@ -99,9 +102,12 @@ final class Coalescer {
         end(appended);
         return;
       }
+      var pause = LAST_TRIES;
+      if (appended instanceof Appended.Busy(var retryAfter, _, boolean doubtful)) {
+        pause = ending ? pause : retryAfter;
+        manner = doubtful ? Manner.AGAIN : manner;
+      }
       trying.set(false);
-      var pause =
-          !ending && appended instanceof Appended.Busy(var retryAfter, _) ? retryAfter : LAST_TRIES;
       try {
         timer.after(pause, this::again);
       } catch (RuntimeException _) {
@@ -111,7 +117,7 @@ final class Coalescer {
 
     private void again() {
       if (persistent.contains(this) && trying.compareAndSet(false, true)) {
-        var _ = appended(batch, Manner.AWAITED).thenAccept(this::tried);
+        var _ = appended(batch, manner).thenAccept(this::tried);
       }
     }
 
@@ -289,7 +295,7 @@ final class Coalescer {
       appended = CompletableFuture.failedFuture(e);
     }
     return appended
-        .exceptionally(e -> new Appended.Busy(AFTER_FAILURE, e.toString()))
+        .exceptionally(e -> new Appended.Busy(AFTER_FAILURE, e.toString(), true))
         .toCompletableFuture();
   }
 

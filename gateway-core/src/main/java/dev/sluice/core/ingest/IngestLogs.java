@@ -297,7 +297,7 @@ public final class IngestLogs {
                 .thenApply(deadLetters -> confirmed(verdict, deadLetters))
             : CompletableFuture.completedStage(verdict);
       }
-      case Appended.Busy(var retryAfter, var reason) ->
+      case Appended.Busy(var retryAfter, var reason, _) ->
           CompletableFuture.completedStage(turnedAway(request, part, retryAfter, reason));
       case Appended.Superseded() ->
           CompletableFuture.completedStage(

@@ -99,8 +99,15 @@ public interface Spool {
      *
      * @param retryAfter when trying again is worth it
      * @param reason for the operator, without any log's content
+     * @param doubtful whether it may be in another spool than the one that is asked next: whoever
+     *     appends the batch again does so as {@link Manner#AGAIN}
      */
-    record Busy(Duration retryAfter, String reason) implements Appended {}
+    record Busy(Duration retryAfter, String reason, boolean doubtful) implements Appended {
+      /** It is in no other spool. */
+      public Busy(Duration retryAfter, String reason) {
+        this(retryAfter, reason, false);
+      }
+    }
 
     /** Not taken: the claim under which it came is no longer its own. */
     record Superseded() implements Appended {}

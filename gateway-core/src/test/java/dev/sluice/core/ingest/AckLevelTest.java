@@ -8,6 +8,7 @@ import dev.sluice.core.ingest.IngestLogs.Coalescing;
 import dev.sluice.core.ingest.IngestLogs.Request;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.Manner;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -85,6 +86,21 @@ class AckLevelTest {
   }
 
   /** Else those who were turned away would find their logs stored when they come again. */
+  /** However many others there are meanwhile: nobody but the entry itself has to remember. */
+  @Test
+  void accepted_spoolBusyAndInDoubt_isTriedAsAgainFromThenOn() {
+    send(AckLevel.ACCEPTED, "a");
+    spool.answer(0).complete(BUSY);
+    time.advance(Duration.ofSeconds(2));
+    spool.answer(1).complete(new Appended.Busy(Duration.ofSeconds(2), "away", true));
+    time.advance(Duration.ofSeconds(2));
+    spool.answer(2).complete(BUSY);
+    time.advance(Duration.ofSeconds(2));
+
+    assertThat(spool.manners())
+        .containsExactly(Manner.UNHURRIED, Manner.AWAITED, Manner.AGAIN, Manner.AGAIN);
+  }
+
   @Test
   void accepted_besideDurable_hasAnEntryOfItsOwn() {
     send(AckLevel.DURABLE, "first");

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletionStage;
 /** Remembers every append and leaves it to the test when and how each ends. */
 final class ScriptedSpool implements Spool {
   private final List<LogBatch> batches = new ArrayList<>();
+  private final List<Manner> manners = new ArrayList<>();
   private final List<CompletableFuture<Appended>> answers = new ArrayList<>();
   private final List<String> questions = new ArrayList<>();
   private Fate fate = new Fate.Waiting();
@@ -36,6 +37,7 @@ final class ScriptedSpool implements Spool {
   @Override
   public synchronized CompletionStage<Appended> append(LogBatch batch, Manner manner) {
     batches.add(batch);
+    manners.add(manner);
     if (throwing) {
       throw new IllegalStateException("not even a stage");
     }
@@ -49,6 +51,11 @@ final class ScriptedSpool implements Spool {
 
   synchronized List<LogBatch> batches() {
     return List.copyOf(batches);
+  }
+
+  /** How each was to be appended. */
+  synchronized List<Manner> manners() {
+    return List.copyOf(manners);
   }
 
   synchronized CompletableFuture<Appended> answer(int append) {
