@@ -65,7 +65,12 @@ class RedisFailoverTest {
             new Failover.Side("the log", second, second, second, second),
             second,
             new Failover.Settings(
-                Duration.ofMillis(500), Duration.ofMillis(100), false, 1_000, Duration.ofDays(1)),
+                Duration.ofMillis(500),
+                Duration.ofMillis(100),
+                false,
+                1_000,
+                Duration.ofDays(1),
+                Duration.ofMinutes(2)),
             (delay, task) -> {
               var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             },

@@ -47,6 +47,7 @@ final class FailoverTest {
   private static final Duration PROBE = Duration.ofSeconds(1);
   private static final int KEYS = 100;
   private static final Duration RETENTION = Duration.ofHours(2);
+  private static final Duration LONGEST_INSERT = Duration.ofMinutes(7);
   private static final Duration SHORT = Duration.ofMillis(50);
   private static final IdempotencyKeys.Key KEY =
       new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
@@ -73,7 +74,7 @@ final class FailoverTest {
         new Failover.Side("Redis", first, first, firstInside, firstInside),
         new Failover.Side("the log", second, second, second, second),
         second,
-        new Failover.Settings(patience, probe, delivers, KEYS, RETENTION),
+        new Failover.Settings(patience, probe, delivers, KEYS, RETENTION, LONGEST_INSERT),
         timer,
         time);
   }
@@ -351,13 +352,13 @@ final class FailoverTest {
 
     try (var next = failover(time, false)) {
       next.start();
-      time.advance(Duration.ofSeconds(119));
+      time.advance(LONGEST_INSERT.minusSeconds(1));
       next.drain(SHORT);
       assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
     }
     try (var next = failover(time, false)) {
       next.start();
-      time.advance(Duration.ofSeconds(120));
+      time.advance(LONGEST_INSERT);
 
       await().until(() -> second.tally().equals(Tally.NONE));
       var delivery = firstInside.next(Duration.ZERO).orElseThrow();

@@ -13,6 +13,7 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
@@ -26,6 +27,9 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 class SpoolWiring {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolWiring.class);
+
+  /** ClickHouse looks at the time of an insert between two blocks, and a block takes a while. */
+  private static final Duration INSERT_ENDS = Duration.ofMinutes(1);
 
   @Bean(destroyMethod = "close")
   Backends backends(
@@ -190,6 +194,7 @@ class SpoolWiring {
       RedisProperties redis,
       WalProperties wal,
       FailoverProperties failover,
+      ClickHouseProperties clickHouse,
       Timer timer,
       InstantSource clock,
       ShutdownBudget budget) {
@@ -205,7 +210,8 @@ class SpoolWiring {
                   failover.probe(),
                   sluice.roles().contains(Role.DELIVER),
                   common.ingest().idempotencyKeys(),
-                  common.ingest().idempotencyRetention()),
+                  common.ingest().idempotencyRetention(),
+                  clickHouse.insertTimeout().plus(INSERT_ENDS)),
               timer,
               clock,
               budget);

@@ -67,7 +67,12 @@ class SpoolsTest {
         new WalSpool.Settings(
             folder, "one", wal.writing(), wal.filing(), BOUNDS, 10, 10, Duration.ofMinutes(1)),
         new Failover.Settings(
-            Duration.ofSeconds(10), Duration.ofHours(1), true, 10, Duration.ofDays(1)),
+            Duration.ofSeconds(10),
+            Duration.ofHours(1),
+            true,
+            10,
+            Duration.ofDays(1),
+            Duration.ofMinutes(2)),
         (_, _) -> {}, // no time passes
         InstantSource.system(),
         new ShutdownBudget(Duration.ofSeconds(1)));

@@ -23,7 +23,12 @@ class SpoolHealthTest {
           new Failover.Side("the write-ahead log", second, second, second, second),
           second,
           new Failover.Settings(
-              Duration.ofSeconds(10), Duration.ofHours(1), true, 10, Duration.ofDays(1)),
+              Duration.ofSeconds(10),
+              Duration.ofHours(1),
+              true,
+              10,
+              Duration.ofDays(1),
+              Duration.ofMinutes(2)),
           (_, _) -> {}, // no time passes
           InstantSource.system());
 

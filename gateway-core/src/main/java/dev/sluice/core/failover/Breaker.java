@@ -89,18 +89,18 @@ final class Breaker {
 
   /** Whether it is open, waiting for that up to {@code patience}. */
   boolean awaitOpen(Duration patience) throws InterruptedException {
-    return awaitClosed(false, patience);
+    return await(false, patience);
   }
 
   /** Whether it is closed, waiting for that up to {@code patience}. */
   boolean awaitClosed(Duration patience) throws InterruptedException {
-    return awaitClosed(true, patience);
+    return await(true, patience);
   }
 
-  private synchronized boolean awaitClosed(boolean wanted, Duration patience)
+  private synchronized boolean await(boolean closed, Duration patience)
       throws InterruptedException {
     long deadline = System.nanoTime() + patience.toNanos();
-    while (closed() != wanted) {
+    while (closed() != closed) {
       long millis = Duration.ofNanos(deadline - System.nanoTime()).toMillis();
       if (millis <= 0) {
         return false;

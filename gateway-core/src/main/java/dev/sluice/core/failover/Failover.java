@@ -57,9 +57,16 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * @param keys idempotency keys remembered at most, 100,000 of them if it is more; those used
    *     longest ago go first
    * @param keyRetention how long a key is remembered
+   * @param longestInsert longer than the store works at one insert: how long what was begun before
+   *     the start is left alone where no worker is
    */
   public record Settings(
-      Duration patience, Duration probe, boolean delivers, int keys, Duration keyRetention) {
+      Duration patience,
+      Duration probe,
+      boolean delivers,
+      int keys,
+      Duration keyRetention,
+      Duration longestInsert) {
     public Settings {
       if (patience.toMillis() < 1 || probe.toMillis() < 1) {
         throw new IllegalArgumentException(
@@ -103,7 +110,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
     this.first = first;
     this.second = second;
     this.breaker = new Breaker(first, second, settings, timer);
-    this.standIn = new StandIn(returns, breaker, settings.delivers());
+    this.standIn = new StandIn(returns, breaker, settings.delivers(), settings.longestInsert());
     this.timer = timer;
     this.receipts = new Receipts(first, second);
     this.known = new KnownKeys(settings.keys(), settings.keyRetention(), clock);

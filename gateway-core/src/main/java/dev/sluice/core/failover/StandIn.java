@@ -25,28 +25,28 @@ import java.util.concurrent.locks.ReentrantLock;
  * <p>{@code returns} is guarded by {@code turn}.
  */
 final class StandIn implements Deliveries {
-  /** Longer than a store works at one insert; by default that is ended after one minute. */
-  private static final Duration LONGEST_INSERT = Duration.ofMinutes(2);
-
   private final Returns returns;
   private final Breaker breaker;
   private final ReentrantLock turn = new ReentrantLock();
   private final Condition settled = turn.newCondition();
+  private final Duration longestInsert;
   private volatile boolean worker;
   private volatile boolean insertsEnded;
 
   /**
    * @param worker whether there is one
+   * @param longestInsert longer than a store works at one insert
    */
-  StandIn(Returns returns, Breaker breaker, boolean worker) {
+  StandIn(Returns returns, Breaker breaker, boolean worker, Duration longestInsert) {
     this.returns = returns;
     this.breaker = breaker;
     this.worker = worker;
+    this.longestInsert = longestInsert;
   }
 
   void start(Timer timer) {
     if (!worker) {
-      timer.after(LONGEST_INSERT, () -> insertsEnded = true);
+      timer.after(longestInsert, () -> insertsEnded = true);
     }
   }
 
