@@ -291,7 +291,7 @@ final class WalDeliveries implements Returns {
     }
     try {
       var place = new Place(frame.position(), entry(frame));
-      if (certain && place.entry().again()) {
+      if (certain && isUncertain(place.entry())) {
         keeper.setAside(doubtful(place));
         held.add(place.position());
         return true;
@@ -314,6 +314,11 @@ final class WalDeliveries implements Returns {
       }
       return read(line);
     }
+  }
+
+  /** A dead letter that comes back was here all the time; it is the store that may have it. */
+  private boolean isUncertain(Entry entry) {
+    return entry.again() && !book.isReplay(entry.batch().appendId());
   }
 
   private Entry read(Segments.Indexed frame) throws IOException, UnreadableFrame {

@@ -371,6 +371,21 @@ class WalRecoveryTest {
     assertThat(wal.spool().deadLetters().find("2")).isPresent();
   }
 
+  /** It was in no other spool: it need not wait for one that may be away for days. */
+  @Test
+  void replay_logStandsInForAnother_isDeliveredByItAsAgain() throws Exception {
+    append(LogBatches.some(1, 10));
+    var letters = letters(1);
+    settle(next(wal.deliveries()), letters);
+    wal.spool().deadLetters().replay("1", letters.getFirst().log());
+
+    wal.kill();
+    var delivery = wal.deliveries().nextCertain(PATIENCE, Duration.ZERO).orElseThrow();
+
+    assertThat(delivery.again()).isTrue();
+    SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
+  }
+
   @Test
   void replay_killBetweenAppendAndItsLine_isNoLetterAndComesOnce() throws Exception {
     append(LogBatches.some(1, 10));
