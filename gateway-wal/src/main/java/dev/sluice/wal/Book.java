@@ -40,6 +40,7 @@ final class Book {
   private final Keys keys;
 
   private boolean begun;
+  private @Nullable LocalDate since;
   private @Nullable Position settled;
   private Event.@Nullable HandedOut handedOut;
   private long settledRecords;
@@ -75,6 +76,7 @@ final class Book {
         settled = base.last();
         counted = base.counted();
         settledRecords = base.records();
+        since = base.since();
         letters.last(base.letters());
         handedOut = null;
       }
@@ -344,8 +346,12 @@ final class Book {
     return quarantined.values().stream().map(Event.Quarantined::seen).toList();
   }
 
-  synchronized @Nullable LocalDate firstDay() {
-    return accepted.isEmpty() ? null : accepted.firstKey();
+  /**
+   * The first day from which on everything was counted; null when that cannot be told and nothing
+   * was.
+   */
+  synchronized @Nullable LocalDate since() {
+    return since != null || accepted.isEmpty() ? since : accepted.firstKey();
   }
 
   synchronized SortedMap<LocalDate, Tally> tally(LocalDate from) {
@@ -396,7 +402,7 @@ final class Book {
   synchronized List<Event> summary() {
     written = Map.of();
     var lines = new ArrayList<Event>();
-    lines.add(base(settled, counted));
+    lines.add(new Event.Base(VERSION, settled, counted, settledRecords, letters.last(), since));
     lines.add(new Event.Settled(null, 0, List.of(), List.of(), List.of(), accepted, counted));
     letters
         .after(0)
@@ -413,11 +419,6 @@ final class Book {
       lines.add(handedOut);
     }
     return lines;
-  }
-
-  /** What everything begins with, when that much is settled. */
-  synchronized Event.Base base(@Nullable Position last, @Nullable Position lastCounted) {
-    return new Event.Base(VERSION, last, lastCounted, settledRecords, letters.last());
   }
 
   private static Event.Settled piece(List<Event.Letter> letters, List<Event.Taken> keys) {

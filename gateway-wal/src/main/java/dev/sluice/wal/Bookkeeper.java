@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -91,7 +92,8 @@ final class Bookkeeper implements AutoCloseable {
    */
   private void begin() throws IOException {
     if (book.isNew()) {
-      write(book.base(null, null));
+      var today = LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC);
+      write(new Event.Base(Book.VERSION, null, null, 0, 0, today));
     }
     var known = book.known();
     if (known == null) {

@@ -40,9 +40,15 @@ sealed interface Event {
    * @param counted the last frame that is in the counts; null when none is
    * @param records settled so far
    * @param letters number of the letter that came last
+   * @param since the day (UTC) on which the journal was begun; null when that was not written down
    */
   record Base(
-      int version, @Nullable Position last, @Nullable Position counted, long records, long letters)
+      int version,
+      @Nullable Position last,
+      @Nullable Position counted,
+      long records,
+      long letters,
+      @Nullable LocalDate since)
       implements Event {}
 
   /**

@@ -312,8 +312,8 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
 
   @Override
   public LocalDate countedSince() {
-    var first = book.firstDay();
-    return first == null ? LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC) : first;
+    var since = book.since();
+    return since == null ? LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC) : since;
   }
 
   @Override

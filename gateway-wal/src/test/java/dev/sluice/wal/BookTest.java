@@ -39,6 +39,17 @@ class BookTest {
   }
 
   @Test
+  void summary_dayOfTheBeginning_isTheSame() {
+    book.apply(new Event.Base(Book.VERSION, null, null, 0, 0, DAY));
+    counted(1, 5);
+
+    var after = book();
+    book.summary().forEach(after::restore);
+
+    assertThat(after.since()).isEqualTo(DAY);
+  }
+
+  @Test
   void needed_manyInAFewSegments_isOneOfEach() {
     for (int segment = 1; segment <= 3; segment++) {
       for (int frame = 1; frame <= 100; frame++) {

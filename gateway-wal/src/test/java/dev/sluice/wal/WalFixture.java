@@ -20,11 +20,17 @@ final class WalFixture implements AfterEachCallback {
 
   private final Path directory;
   private final Compression compression;
+  private final InstantSource clock;
   private int lives;
   private Path current;
   private WalSpool spool;
 
   WalFixture(Compression compression) throws IOException {
+    this(compression, InstantSource.system());
+  }
+
+  WalFixture(Compression compression, InstantSource clock) throws IOException {
+    this.clock = clock;
     this.directory = Files.createTempDirectory("wal");
     this.compression = compression;
     this.current = Files.createDirectory(directory.resolve("life-0"));
@@ -80,7 +86,7 @@ final class WalFixture implements AfterEachCallback {
   }
 
   private WalSpool open(Journal.Disk disk) throws IOException {
-    return WalSpool.open(settings(current), InstantSource.system(), disk);
+    return WalSpool.open(settings(current), clock, disk);
   }
 
   private WalSpool.Settings settings(Path path) {

@@ -1,0 +1,89 @@
+package dev.sluice.wal;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.failover.Failover;
+import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.testkit.InMemoryLogStore;
+import dev.sluice.testkit.InMemorySpool;
+import dev.sluice.testkit.LogBatches;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDate;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
+
+/** What the log tells the ledger of days on which it had nothing to do. */
+@Timeout(60)
+class WalLedgerTest {
+  private final LogBatch batch = LogBatches.of(5);
+  private final LocalDate firstDay = batch.day();
+  private final HandClock clock =
+      new HandClock(Instant.ofEpochSecond(0, batch.receivedNanos()).toString());
+
+  @RegisterExtension final WalFixture wal;
+
+  WalLedgerTest() throws IOException {
+    wal = new WalFixture(Compression.ZSTD, clock);
+  }
+
+  @Test
+  void count_standsByAndWasNeverUsed_saysEverythingFromTheFirstDayOn() throws Exception {
+    var redis = new InMemorySpool();
+    var store = new InMemoryLogStore();
+    redis.append(batch);
+    var delivery = redis.next(Duration.ZERO).orElseThrow();
+    store.store(new Portion(delivery.token(), List.of(batch), 0, 5, false));
+    redis.settle(delivery);
+
+    clock.advance(Duration.ofDays(1));
+    wal.reopen();
+
+    try (var both = standsBy(redis)) {
+      var account = new Ledger(both, store, clock, Duration.ofDays(7), null).count();
+      assertThat(account.from()).isEqualTo(firstDay);
+      assertThat(account.days()).containsOnlyKeys(firstDay);
+    }
+  }
+
+  private Failover standsBy(InMemorySpool redis) {
+    var spool = wal.spool();
+    return new Failover(
+        new Failover.Side("Redis", redis, redis, redis, redis),
+        new Failover.Side("the log", spool, spool, spool, spool.deadLetters()),
+        spool.deliveries(),
+        new Failover.Settings(
+            Duration.ofSeconds(1),
+            Duration.ofSeconds(1),
+            true,
+            10,
+            Duration.ofDays(1),
+            Duration.ofMinutes(2)),
+        clock,
+        clock);
+  }
+
+  /** As an earlier release wrote it. */
+  @Test
+  void countedSince_journalThatDoesNotSay_isTheFirstDayThatHasAnyElseToday() throws Exception {
+    wal.spool().close();
+    var file = wal.node().resolve("journal");
+    Files.delete(file);
+    try (var journal = Journal.open(file, _ -> {})) {
+      journal.append("{\"event\":\"base\",\"version\":1,\"records\":0,\"letters\":0}");
+    }
+    clock.advance(Duration.ofDays(1));
+    wal.reopen();
+    assertThat(wal.spool().countedSince()).isEqualTo(firstDay.plusDays(1));
+
+    wal.spool().append(batch).toCompletableFuture().join();
+
+    assertThat(wal.spool().countedSince()).isEqualTo(firstDay);
+  }
+}
