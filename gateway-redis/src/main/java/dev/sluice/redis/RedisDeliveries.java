@@ -422,6 +422,8 @@ public final class RedisDeliveries implements Deliveries {
     arguments.add(group);
     arguments.add(number(records));
     arguments.add(number(settings.deadLetters()));
+    arguments.add(number(settings.appending().remembered().toMillis()));
+    arguments.add(number(RedisSpool.REMEMBERED_LONGER));
     arguments.add(number(ids.size()));
     ids.forEach(id -> arguments.add(id.text()));
     deadLetters.forEach(letter -> arguments.addAll(RedisDeadLetters.fields(letter)));
@@ -431,7 +433,13 @@ public final class RedisDeliveries implements Deliveries {
             redis ->
                 Script.SETTLE.run(
                     redis,
-                    new byte[][] {shard.stream(), shard.ledger(), shard.dead()},
+                    new byte[][] {
+                      shard.stream(),
+                      shard.ledger(),
+                      shard.dead(),
+                      shard.appends(),
+                      shard.appendEntries()
+                    },
                     arguments.toArray(byte[][]::new)));
     return settled == 1;
   }

@@ -47,8 +47,10 @@ import org.jspecify.annotations.Nullable;
  * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, {@code e},
  * an {@link Envelope}, and {@code a} when they may be stored already. Beside it, with the same
  * beginning, are {@code ledger}, the counts that cannot be had by counting; {@code appends} and
- * {@code appends:entries}, what was appended in the last minutes or waits; {@code keys} and {@code
- * keys:age}, the idempotency keys; {@code dead}, the dead letters.
+ * {@code appends:entries}, what was appended in the last minutes, and as long as these are not more
+ * than 200,000, for up to a day, what waits, is younger than an entry that waits, or was appended
+ * before a silence; {@code keys} and {@code keys:age}, the idempotency keys; {@code dead}, the dead
+ * letters. Appends are forgotten when entries are settled: a full Redis drains of them too.
  *
  * <p>An append whose outcome is not known is sent again as it was, to the same shard, which knows
  * it by its append id. What Redis has refused is not.
@@ -163,6 +165,11 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    * @param keyRetention how long a key is remembered
    */
   public record Appending(int replicas, Duration within, int keys, Duration keyRetention) {
+    /** An append is remembered longer than anybody tries it, by a wide margin. */
+    private static final Duration REMEMBER_AT_LEAST = Duration.ofMinutes(2);
+
+    private static final int REMEMBER_TIMES = 10;
+
     /** No replica, ten seconds, a million keys, a day. */
     public static final Appending DEFAULT =
         new Appending(0, Duration.ofSeconds(10), 1_000_000, Duration.ofDays(1));
@@ -177,18 +184,25 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
       Settings.requireMillisecond("append-within", within);
       Settings.requireMillisecond("idempotency-retention", keyRetention);
     }
+
+    /** For how long an append is remembered at least. */
+    Duration remembered() {
+      var times = within.multipliedBy(REMEMBER_TIMES);
+      return times.compareTo(REMEMBER_AT_LEAST) > 0 ? times : REMEMBER_AT_LEAST;
+    }
   }
+
+  /**
+   * Appends of a shard at which none is remembered for longer than it must be. They take some 40 MB
+   * then, and are those of several minutes under heavy load.
+   */
+  static final int REMEMBERED_LONGER = 200_000;
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(500);
   private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
   private static final int MAX_COMMANDS = 10_000;
   private static final Duration PAUSE = Duration.ofMillis(100);
-
-  /** An append is remembered longer than anybody tries it, by a wide margin. */
-  private static final Duration REMEMBER_AT_LEAST = Duration.ofMinutes(2);
-
-  private static final int REMEMBER_TIMES = 10;
 
   /** A letter is younger than its entry but for steps of the clock. */
   private static final Duration CLOCK_STEP = Duration.ofHours(1);
@@ -280,7 +294,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
     arguments.add(Envelope.encode(batch));
-    arguments.add(number(remembered().toMillis()));
     arguments.add(number(manner == Manner.AGAIN ? 1 : 0));
     arguments.addAll(claim);
     byte[][] redisKeys = {
@@ -304,11 +317,6 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
               }
               return id == null ? new Appended.Superseded() : accepted(shard, id);
             });
-  }
-
-  private Duration remembered() {
-    var times = settings.appending().within().multipliedBy(REMEMBER_TIMES);
-    return times.compareTo(REMEMBER_AT_LEAST) > 0 ? times : REMEMBER_AT_LEAST;
   }
 
   private CompletableFuture<byte @Nullable []> replicated(

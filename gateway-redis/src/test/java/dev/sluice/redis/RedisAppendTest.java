@@ -19,6 +19,7 @@ import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.TcpProxy;
 import io.lettuce.core.Range;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.XAddArgs;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -138,53 +139,131 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_longAgo_isForgotten() {
+  void settle_appendLongAgo_isForgotten() throws Exception {
     append(spool, LogBatches.of(1));
     append(spool, LogBatches.of(1));
-    for (byte[] id : keys.redis().zrange(keys.key("appends"), 0, -1)) {
-      keys.redis().zincrby(keys.key("appends"), -700_000, id);
-    }
+    age(700_000);
 
-    append(spool, LogBatches.of(1));
+    deliver(LogBatches.of(1));
 
     assertThat(keys.redis().zcard(keys.key("appends"))).isEqualTo(1);
     assertThat(keys.redis().hlen(keys.key("appends:entries"))).isEqualTo(1);
   }
 
   @Test
-  void append_longAgoWhileAnOlderEntryWaits_isStillOne() {
-    var old = new EntryId(Instant.now().toEpochMilli() - 700_000, 0);
-    keys.redis()
-        .xadd(keys.stream(), new XAddArgs().id(old.toString()), Map.of(bytes("e"), bytes("")));
+  void settle_appendLongAgoAndAnOlderEntryWaits_isRemembered() throws Exception {
+    var old = unreadableEntry();
     var batch = LogBatches.of(1);
-    var receipt = accepted(append(spool, batch));
-    keys.redis().xdel(keys.stream(), receipt.entry()); // delivered meanwhile
+    var receipt = deliver(batch);
     age(650_000);
-    append(spool, LogBatches.of(1));
+    deliver(LogBatches.of(1));
 
     assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
 
     keys.redis().xdel(keys.stream(), old.toString());
-    keys.redis().hdel(keys.ledger(), bytes("firstAt"), bytes("first"));
-    append(spool, LogBatches.of(1));
+    deliver(LogBatches.of(1));
     assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
   }
 
   @Test
-  void append_longAgoAndSilenceSince_isStillOne() {
+  void settle_appendLongAgoAndSilenceSince_isRemembered() throws Exception {
     var batch = LogBatches.of(1);
-    var receipt = accepted(append(spool, batch));
-    keys.redis().xdel(keys.stream(), receipt.entry()); // delivered meanwhile
+    var receipt = deliver(batch);
+    append(spool, LogBatches.of(1));
     age(700_000);
-    keys.redis().hincrby(keys.ledger(), bytes("last"), -11_000);
-    append(spool, LogBatches.of(1));
-    append(spool, LogBatches.of(1));
+    beSilent();
+    settleNext(); // before anybody has appended again
+    deliver(LogBatches.of(1));
 
     assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
 
     keys.redis().hincrby(keys.ledger(), bytes("quiet"), -700_000);
-    append(spool, LogBatches.of(1));
+    deliver(LogBatches.of(1));
     assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
+  }
+
+  @Test
+  void settle_neverWithoutSilenceNorAnEntryThatNobodyCanRead_isForgottenAfterADay()
+      throws Exception {
+    unreadableEntry();
+    var batch = LogBatches.of(1);
+    var receipt = deliver(batch);
+    age(Duration.ofHours(23).toMillis());
+    beSilent();
+    deliver(LogBatches.of(1));
+    assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
+
+    age(Duration.ofHours(2).toMillis());
+    beSilent();
+    deliver(LogBatches.of(1));
+
+    assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
+  }
+
+  /** Short silences, or one entry that nobody can read, must not fill Redis in a day. */
+  @Test
+  void settle_moreAppendsThanAreRememberedForLonger_forgetsTheOldest() throws Exception {
+    unreadableEntry();
+    var batch = LogBatches.of(1);
+    var receipt = deliver(batch);
+    long hourAgo = Instant.now().minus(Duration.ofHours(1)).toEpochMilli();
+    keys.redis()
+        .eval(
+            "for i = 1, ARGV[1] do redis.call('ZADD', KEYS[1], ARGV[2] + i, i) end",
+            ScriptOutputType.STATUS,
+            new byte[][] {keys.key("appends")},
+            bytes(Integer.toString(RedisSpool.REMEMBERED_LONGER)),
+            bytes(Long.toString(hourAgo)));
+    beSilent();
+
+    deliver(LogBatches.of(1));
+
+    long left = RedisSpool.REMEMBERED_LONGER + 2 - 1_000;
+    assertThat(keys.redis().zcard(keys.key("appends"))).isEqualTo(left);
+    assertThat(keys.redis().zscore(keys.key("appends"), bytes("1000"))).isNull();
+    assertThat(keys.redis().zscore(keys.key("appends"), bytes("1001"))).isNotNull();
+    deliver(LogBatches.of(1));
+    assertThat(keys.redis().zcard(keys.key("appends"))).isEqualTo(left + 1);
+    assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
+  }
+
+  @Test
+  void settle_redisIsFull_forgetsAllTheSame() throws Exception {
+    append(spool, LogBatches.of(1));
+    append(spool, LogBatches.of(1));
+    age(700_000);
+
+    try (var _ = keys.full()) {
+      settleNext();
+    }
+
+    assertThat(keys.redis().zcard(keys.key("appends"))).isZero();
+    assertThat(keys.redis().hlen(keys.key("appends:entries"))).isZero();
+  }
+
+  private Receipt deliver(LogBatch batch) throws InterruptedException {
+    var receipt = accepted(append(spool, batch));
+    settleNext();
+    return receipt;
+  }
+
+  private void settleNext() throws InterruptedException {
+    try (var deliveries = spool.deliveries(0)) {
+      deliveries.settle(deliveries.next(Duration.ofSeconds(30)).orElseThrow());
+    }
+  }
+
+  /** From long ago. */
+  private EntryId unreadableEntry() {
+    var id = new EntryId(Instant.now().minus(Duration.ofDays(2)).toEpochMilli(), 0);
+    keys.redis()
+        .xadd(keys.stream(), new XAddArgs().id(id.toString()), Map.of(bytes("e"), bytes("")));
+    return id;
+  }
+
+  /** It is long since anybody has appended. */
+  private void beSilent() {
+    keys.redis().hincrby(keys.ledger(), bytes("last"), -11_000);
   }
 
   /** All that is remembered is older by so many milliseconds. */
