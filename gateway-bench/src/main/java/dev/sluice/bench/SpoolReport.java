@@ -11,17 +11,23 @@ import java.util.Random;
 /**
  * How much does a gateway take in at level {@code durable} with Redis, and how much once Redis is
  * gone for good? One gateway in one run: it is warmed up, measured, Redis is ended, and it is
- * measured again. Then Redis comes back, and all that was acknowledged must be stored.
+ * warmed up and measured again. Then Redis comes back, and all that was acknowledged must be
+ * stored.
+ *
+ * <p>A sender waits for its answer before it sends again. So few of them measure how long an answer
+ * takes, with its share of a sync of the disk, and many how much the gateway can take: a gateway is
+ * judged by the latter, and both are shown.
  *
  * <p>Run by {@code make bench-spool}; {@code SECONDS_EACH} in the environment, 20 by default. Ends
- * with status 1 when less than half is taken in without Redis, or a log is missing.
+ * with status 1 when less than half is taken in from many without Redis, or a log is missing.
  */
 public final class SpoolReport {
   private static final int LOGS = 500;
   private static final int BODIES = 512;
-  private static final int CONNECTIONS = 8;
+  private static final int FEW = 8;
+  private static final int MANY = 32;
   private static final double WANTED = 0.5;
-  private static final String LINE = "%-28s %12s %12s %14s %10s %12s%n";
+  private static final String LINE = "%-28s %8s %12s %12s %12s %10s %12s%n";
 
   private final Gateway gateway;
   private final Sender sender;
@@ -59,20 +65,25 @@ public final class SpoolReport {
     System.out.printf(
         LINE,
         "durable, %d logs a request".formatted(LOGS),
+        "senders",
         "logs/s",
         "not taken",
         "CPU us/log",
         "drain s",
         "logs left");
     warmUp(gateway::awaitDrained);
-    double with = measured("with Redis", gateway::awaitDrained);
+    double fewWith = measured("with Redis", FEW, gateway::awaitDrained);
+    double manyWith = measured("with Redis", MANY, gateway::awaitDrained);
     redis.stop();
     warmUp(gateway::awaitLogDrained);
-    double without = measured("Redis gone for good", gateway::awaitLogDrained);
-    System.out.printf("without / with: %.2f (at least %.2f is wanted)%n", without / with, WANTED);
+    double few = measured("Redis gone for good", FEW, gateway::awaitLogDrained);
+    double many = measured("Redis gone for good", MANY, gateway::awaitLogDrained);
+    System.out.printf(
+        "without / with: %.2f from few, %.2f from many (at least %.2f is wanted)%n",
+        few / fewWith, many / manyWith, WANTED);
     redis.restart();
     var _ = gateway.awaitDrained();
-    return allStored() && without >= WANTED * with;
+    return allStored() && many >= WANTED * manyWith;
   }
 
   /** What was sent, and stored, without an answer is more than was acknowledged. */
@@ -101,14 +112,15 @@ public final class SpoolReport {
 
   /** The JIT's part; what it has not seen yet would be slow for the first seconds. */
   private void warmUp(Drain drain) throws IOException, InterruptedException {
-    acknowledged += sender.send(CONNECTIONS, seconds, 0).taken() * LOGS;
+    acknowledged += sender.send(MANY, seconds, 0).taken() * LOGS;
     var _ = drain.await();
   }
 
-  private double measured(String name, Drain drain) throws IOException, InterruptedException {
+  private double measured(String name, int senders, Drain drain)
+      throws IOException, InterruptedException {
     var watched = gateway.watched();
     var before = watched.counters();
-    var sent = sender.send(CONNECTIONS, seconds, 0);
+    var sent = sender.send(senders, seconds, 0);
     long done = System.nanoTime();
     long logs = sent.taken() * LOGS;
     acknowledged += logs;
@@ -118,6 +130,7 @@ public final class SpoolReport {
     System.out.printf(
         LINE,
         name,
+        senders,
         "%,.0f".formatted(rate),
         sent.others(),
         "%.2f".formatted(cpu * 1e6 / logs),
