@@ -24,7 +24,12 @@ import java.util.Arrays;
 final class ZstdPacking implements Packing {
   static final int MAGIC = 0xFD2FB528;
 
-  private static final int LEVEL = 1;
+  /**
+   * One of the fast ones: lines repeat so much that most of what can be saved is saved by any
+   * level, and what is written is soon deleted. {@code FrameCodecBenchmark} has the figures.
+   */
+  private static final int LEVEL = -5;
+
   private static final int FIXED_BITS = 0b0001_1111;
   private static final int CHECKSUM = 0b0000_0100;
   private static final int NO_WINDOW = 0b0010_0000;
