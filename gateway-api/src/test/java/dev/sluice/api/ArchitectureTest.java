@@ -16,10 +16,26 @@ class ArchitectureTest {
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core..")
+          .and()
+          .resideOutsideOfPackage("dev.sluice.core.dictionary..")
           .should()
           .dependOnClassesThat()
           .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core..")
           .because("the core must run, and be tested, with nothing on the class path");
+
+  @ArchTest
+  static final ArchRule dictionaryHashesByALibrary =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.core.dictionary..")
+          .should()
+          .dependOnClassesThat()
+          .resideOutsideOfPackages(
+              "java..",
+              "org.jspecify..",
+              "com.dynatrace.hash4j.hashing..",
+              "dev.sluice.core.dictionary..",
+              "dev.sluice.core.port..");
 
   @ArchTest
   static final ArchRule domainKnowsNobody =

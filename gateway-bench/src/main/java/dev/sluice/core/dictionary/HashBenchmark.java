@@ -1,0 +1,76 @@
+package dev.sluice.core.dictionary;
+
+import java.security.DigestException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to tell a text by its hash, by the size of the text?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar HashBenchmark -prof gc</pre>
+ *
+ * <p>{@code xxh3} is the key alone, of the whole text; {@code keyAndCheck} is what the cache does,
+ * {@code md5} what it saves, with a digest that is used again. One text is hashed over and over, so
+ * it lies in the processor's own memory.
+ */
+@Fork(3)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@State(Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class HashBenchmark {
+
+  @Param({"70", "150", "400", "1000", "4400", "8400"})
+  private int size;
+
+  private byte[] text;
+  private TextHash.Key key;
+  private TextHash hash;
+  private MessageDigest md5;
+  private final byte[] digest = new byte[16];
+
+  @Setup(Level.Trial)
+  public void generate() throws NoSuchAlgorithmException {
+    text = new byte[size];
+    new SplittableRandom(42).nextBytes(text);
+    var secret = Secret.random();
+    key = TextHash.Key.xxh3(secret.keySeed());
+    hash = new TextHash(secret, key);
+    md5 = MessageDigest.getInstance("MD5");
+  }
+
+  @Benchmark
+  public long xxh3() {
+    return key.of(text, 0, size);
+  }
+
+  @Benchmark
+  public long keyAndCheck() {
+    hash.of(text, 0, size);
+    return hash.key() ^ hash.check();
+  }
+
+  @Benchmark
+  public byte[] md5() throws DigestException {
+    md5.update(text, 0, size);
+    md5.digest(digest, 0, digest.length);
+    return digest;
+  }
+}

@@ -1,0 +1,96 @@
+package dev.sluice.core.dictionary;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.dictionary.TextCache.Settings;
+import dev.sluice.core.port.Dictionary.Kind;
+import java.io.ByteArrayOutputStream;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to look up the shape of one log, once it is known?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar TextLookupBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one shape of 40 to 120 bytes, one of so many, at random: both hashes and the
+ * tables. A thousand are found in the worker's own table, of a hundred thousand nearly all in the
+ * shared one. Every eighth look-up asks for its scope by the name of the service, as with eight
+ * logs to a resource. Read the allocation column first: it must stay at 0.
+ */
+@Fork(3)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OperationsPerInvocation(TextLookupBenchmark.LOGS)
+@State(org.openjdk.jmh.annotations.Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class TextLookupBenchmark {
+  static final int LOGS = 100_000;
+  private static final long AT = 1_800_000_000_000_000_000L;
+
+  @Param({"1000", "100000"})
+  private int shapes;
+
+  private TextLookup lookup;
+  private byte[] bytes;
+  private final byte[] service = "checkout".getBytes(UTF_8);
+  private int[] starts;
+  private final int[] order = new int[LOGS];
+
+  @Setup(Level.Trial)
+  public void learn() throws InterruptedException {
+    var random = new SplittableRandom(42);
+    var out = new ByteArrayOutputStream();
+    starts = new int[shapes + 1];
+    for (int i = 0; i < shapes; i++) {
+      var shape = "connection %d to <*> was reset, retrying in <*> ms ".formatted(i);
+      out.writeBytes((shape + "x".repeat(random.nextInt(70))).getBytes(UTF_8));
+      starts[i + 1] = out.size();
+    }
+    bytes = out.toByteArray();
+    lookup = new TextCache(Settings.DEFAULT, new NullDictionary()).lookup();
+    lookup.at(AT);
+    var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    for (int i = 0; i < shapes; i++) {
+      lookup.identify(scope, bytes, starts[i], starts[i + 1] - starts[i]);
+    }
+    lookup.write();
+    for (int i = 0; i < LOGS; i++) {
+      order[i] = random.nextInt(shapes);
+    }
+    if (known() != LOGS) {
+      throw new IllegalStateException(known() + " of " + LOGS + " are known");
+    }
+  }
+
+  @Benchmark
+  public int known() {
+    int known = 0;
+    var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    for (int i = 0; i < LOGS; i++) {
+      if (i % 8 == 0) {
+        scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+      }
+      int from = starts[order[i]];
+      if (lookup.find(scope, bytes, from, starts[order[i] + 1] - from)) {
+        known++;
+      }
+    }
+    return known;
+  }
+}

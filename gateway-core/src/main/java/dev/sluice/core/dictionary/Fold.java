@@ -1,0 +1,104 @@
+package dev.sluice.core.dictionary;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+
+/**
+ * Makes a long text sixty-four times shorter, so that two hashes of it cost little more than none:
+ * every block of 1 KiB becomes 16 bytes, and the length of the text comes behind them.
+ *
+ * <p>The 16 bytes are NH, the sum modulo 2^128 of {@code (m[i] + k[i]) * (m[i+1] + k[i+1])} over
+ * the block's numbers {@code m} and secret random ones {@code k}, a short last block filled up with
+ * zeros (Black, Halevi, Krawczyk, Krovetz, Rogaway: UMAC, 1999). Two blocks that differ become the
+ * same with a probability of at most 2^-64, whoever made them, as long as {@code k} is not known.
+ *
+ * <p>Confined to a thread, because of the array.
+ */
+final class Fold {
+  static final int BLOCK_LONGS = 128;
+
+  private static final int BLOCK = BLOCK_LONGS * Long.BYTES;
+  private static final int FOLDED = 2 * Long.BYTES;
+
+  /** Of one turn: two products, so that the processor can work on both at once. */
+  private static final int STEP = 4 * Long.BYTES;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private final long[] key;
+  private final byte[] tail = new byte[STEP];
+  private byte[] out = new byte[Long.BYTES + 8 * FOLDED];
+
+  /**
+   * @param key {@link #BLOCK_LONGS} random numbers
+   */
+  Fold(long[] key) {
+    this.key = key;
+  }
+
+  /** What {@link #of} wrote; another one after a longer text. */
+  byte[] bytes() {
+    return out;
+  }
+
+  /** Folds a text and says how many of {@link #bytes} that takes. */
+  int of(byte[] bytes, int offset, int length) {
+    int needed = (length + BLOCK - 1) / BLOCK * FOLDED + Long.BYTES;
+    if (out.length < needed) {
+      out = new byte[Math.max(needed, 2 * out.length)];
+    }
+    int at = 0;
+    int end = offset + length;
+    for (int from = offset; from < end; from += BLOCK) {
+      block(bytes, from, Math.min(BLOCK, end - from), at);
+      at += FOLDED;
+    }
+    LONG.set(out, at, (long) length);
+    return needed;
+  }
+
+  private void block(byte[] bytes, int offset, int length, int into) {
+    var k = key;
+    int whole = length & -STEP;
+    long low = 0;
+    long high = 0;
+    long otherLow = 0;
+    long otherHigh = 0;
+    for (int i = 0, at = offset; at < offset + whole; i += 4, at += STEP) {
+      long a = (long) LONG.get(bytes, at) + k[i];
+      long b = (long) LONG.get(bytes, at + 8) + k[i + 1];
+      long c = (long) LONG.get(bytes, at + 16) + k[i + 2];
+      long d = (long) LONG.get(bytes, at + 24) + k[i + 3];
+      long product = a * b;
+      low += product;
+      high += Math.unsignedMultiplyHigh(a, b) + carry(low, product);
+      product = c * d;
+      otherLow += product;
+      otherHigh += Math.unsignedMultiplyHigh(c, d) + carry(otherLow, product);
+    }
+    low += otherLow;
+    high += otherHigh + carry(low, otherLow);
+    if (whole < length) {
+      Arrays.fill(tail, (byte) 0);
+      System.arraycopy(bytes, offset + whole, tail, 0, length - whole);
+      for (int i = 0; i < STEP; i += FOLDED) {
+        int word = (whole + i) / Long.BYTES;
+        long a = (long) LONG.get(tail, i) + k[word];
+        long b = (long) LONG.get(tail, i + 8) + k[word + 1];
+        long product = a * b;
+        low += product;
+        high += Math.unsignedMultiplyHigh(a, b) + carry(low, product);
+      }
+    }
+    LONG.set(out, into, low);
+    LONG.set(out, into + 8, high);
+  }
+
+  /** Of a sum, and one of the two it is made of. */
+  private static int carry(long sum, long part) {
+    return Long.compareUnsigned(sum, part) < 0 ? 1 : 0;
+  }
+}

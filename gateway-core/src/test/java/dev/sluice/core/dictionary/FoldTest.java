@@ -1,0 +1,75 @@
+package dev.sluice.core.dictionary;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.math.BigInteger;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+
+class FoldTest {
+  private static final long[] KEY = new SplittableRandom(1).longs(Fold.BLOCK_LONGS).toArray();
+
+  private final Fold fold = new Fold(KEY);
+
+  @Property
+  void of_anyText_isWhatTheFormulaSays(
+      @ForAll @IntRange(max = 3_000) int length, @ForAll @IntRange(max = 9) int offset) {
+    var bytes = new byte[offset + length + 5];
+    new SplittableRandom(length).nextBytes(bytes);
+
+    int folded = fold.of(bytes, offset, length);
+
+    assertThat(Arrays.copyOf(fold.bytes(), folded))
+        .isEqualTo(byTheFormula(Arrays.copyOfRange(bytes, offset, offset + length)));
+  }
+
+  @Property
+  void of_textWithOneBitChanged_isAnother(
+      @ForAll @IntRange(min = 1, max = 3_000) int length, @ForAll @IntRange(max = 23_999) int bit) {
+    var bytes = new byte[length];
+    new SplittableRandom(length).nextBytes(bytes);
+    var before = Arrays.copyOf(fold.bytes(), fold.of(bytes, 0, length));
+    bytes[bit / 8 % length] ^= (byte) (1 << bit % 8);
+
+    int folded = fold.of(bytes, 0, length);
+
+    assertThat(Arrays.copyOf(fold.bytes(), folded)).isNotEqualTo(before);
+  }
+
+  @Property
+  void of_textWithZerosBehind_isAnother(@ForAll @IntRange(max = 3_000) int length) {
+    var bytes = new byte[length + 1];
+    var before = Arrays.copyOf(fold.bytes(), fold.of(bytes, 0, length));
+
+    int folded = fold.of(bytes, 0, length + 1);
+
+    assertThat(Arrays.copyOf(fold.bytes(), folded)).isNotEqualTo(before);
+  }
+
+  private static byte[] byTheFormula(byte[] text) {
+    int blocks = (text.length + 1023) / 1024;
+    var padded = ByteBuffer.wrap(Arrays.copyOf(text, blocks * 1024)).order(ByteOrder.LITTLE_ENDIAN);
+    var out = ByteBuffer.allocate(blocks * 16 + 8).order(ByteOrder.LITTLE_ENDIAN);
+    for (int block = 0; block < blocks; block++) {
+      int length = Math.min(1024, text.length - block * 1024);
+      var sum = BigInteger.ZERO;
+      // products go on to the end of the last 32 bytes that the text has a part of
+      for (int i = 0; i < (length + 31) / 32 * 4; i += 2) {
+        long a = padded.getLong(block * 1024 + i * 8) + KEY[i];
+        long b = padded.getLong(block * 1024 + i * 8 + 8) + KEY[i + 1];
+        sum = sum.add(unsigned(a).multiply(unsigned(b)));
+      }
+      out.putLong(sum.longValue()).putLong(sum.shiftRight(64).longValue());
+    }
+    return out.putLong(text.length).array();
+  }
+
+  private static BigInteger unsigned(long value) {
+    return new BigInteger(Long.toUnsignedString(value));
+  }
+}

@@ -1,0 +1,58 @@
+package dev.sluice.core.dictionary;
+
+import dev.sluice.core.port.Dictionary;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** Keeps what is written, unless told to fail; guarded by itself. */
+final class HandDictionary implements Dictionary {
+  private final Map<String, Entry> entries = new HashMap<>();
+  private final List<Entry> writes = new ArrayList<>();
+  private boolean failing;
+
+  /** From now on nothing is written, or it is again. */
+  synchronized void failing(boolean failing) {
+    this.failing = failing;
+  }
+
+  /** Every entry that was ever written, also those that changed nothing. */
+  synchronized List<Entry> writes() {
+    return List.copyOf(writes);
+  }
+
+  synchronized Collection<Entry> entries() {
+    return List.copyOf(entries.values());
+  }
+
+  synchronized boolean has(String tenant, UUID id) {
+    return entries.values().stream().anyMatch(e -> e.tenant().equals(tenant) && e.id().equals(id));
+  }
+
+  @Override
+  public synchronized Outcome write(List<Entry> entries) {
+    if (failing) {
+      return new Outcome.TryLater("told to");
+    }
+    for (var entry : entries) {
+      writes.add(entry);
+      this.entries.merge(
+          entry.tenant() + "/" + entry.kind() + "/" + entry.id(), entry, Entry::with);
+    }
+    return new Outcome.Written();
+  }
+
+  @Override
+  public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+    throw new UnsupportedOperationException();
+  }
+
+  @Override
+  public Page since(String tenant, Kind kind, @Nullable String after, int limit) {
+    throw new UnsupportedOperationException();
+  }
+}
