@@ -1,0 +1,707 @@
+package dev.sluice.core.templates;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/**
+ * Makes the masked form of a message: its text with {@code <*>} wherever a value stands.
+ *
+ * <p>One pass over the bytes copies them and collects, for each token, a few flags of what it is
+ * made of. Only a token that has a digit, a slash or an at sign is looked at again; it is at the
+ * end of what was written, so that it is simply written over. The result depends on nothing but the
+ * bytes and is what templates are looked up by; equal messages but for their values give the same
+ * bytes. What is masked:
+ *
+ * <ul>
+ *   <li>from the first digit of a token on, all of it: numbers, hex, UUIDs, addresses, times,
+ *       versions. Letters before it stay ({@code blk_<*>}) unless they belong to an identifier
+ *       ({@code a64f992}) or a host name;
+ *   <li>paths, URLs, mail addresses;
+ *   <li>the names of days and months, {@code true}, {@code false} and {@code null}, and a unit
+ *       after a number ({@code 5 ms}, {@code <1 sec});
+ *   <li>quoted values of keys, as in JSON and logfmt, but those of keys that carry the message or
+ *       its level; where a message begins with a pair, unquoted values too. User agents;
+ *   <li>a run of values becomes one ({@code 1, 2, 3}, {@code 10.0.0.1:80}).
+ * </ul>
+ *
+ * White space becomes one space. Of several lines those that are indented are left out, as frames
+ * of stack traces are, and at most {@value #MAX_LINES} stay: the message and the exceptions it came
+ * from. Nothing is allocated. For one thread.
+ */
+public final class Mask {
+  /** Bytes of a message that are looked at; what follows is one more value. */
+  public static final int MAX_INPUT = 4096;
+
+  /** Bytes of a masked form at most: what a template can have. */
+  public static final int MAX_OUTPUT = 2048;
+
+  static final int MAX_LINES = 4;
+
+  // A masked token may be longer than what it stands for, and the end may get a value and a space.
+  private static final int SLACK = 16;
+
+  private static final int LETTER = 1;
+  private static final int HEX = 2;
+  private static final int DIGIT = 4;
+  private static final int DOT = 8;
+  private static final int SLASH = 16;
+  private static final int AT = 32;
+  private static final int JOINT = 64; // stands inside of tokens and means nothing
+  private static final int BREAK = 128; // ends a token
+  private static final int COLON = 256;
+  private static final int SPACE = 512;
+  private static final int END = BREAK | COLON | SPACE;
+
+  private static final short[] KINDS = kinds();
+
+  private static final int VALUE = 1;
+  private static final int UNIT = 2;
+  private static final int SPOKEN = 3; // a key whose value is text for people
+  private static final int WORD_SLOTS = 512;
+  private static final long[] WORDS = new long[WORD_SLOTS];
+  private static final byte[] MEANINGS = new byte[WORD_SLOTS];
+
+  static {
+    words(VALUE, "true false null nil None True False NULL");
+    words(VALUE, "Mon Tue Wed Thu Fri Sat Sun");
+    words(VALUE, "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec");
+    words(UNIT, "ns us ms s sec secs second seconds min mins minute minutes h hr hrs hour hours");
+    words(UNIT, "d day days B KB kB MB GB TB PB KiB MiB GiB TiB K M G");
+    words(UNIT, "AM PM am pm UTC GMT EST EDT CST CDT MST MDT PST PDT CET CEST");
+    words(SPOKEN, "msg message event level lvl severity Message MESSAGE");
+  }
+
+  private final byte[] out = new byte[MAX_OUTPUT + SLACK];
+  private int length;
+
+  // State of the pass, fields because most steps change several.
+  private byte[] in = {};
+  private int end;
+  private int keyFrom;
+  private int keyTo;
+
+  /** The masked form, valid until the next message; only the first {@link #length()} bytes. */
+  public byte[] bytes() {
+    return out;
+  }
+
+  /** Bytes of the masked form, at most {@link #MAX_OUTPUT}. */
+  public int length() {
+    return length;
+  }
+
+  /** Masks {@code body[from, from + count)}, which should be UTF-8 but may be anything. */
+  public void apply(byte[] body, int from, int count) {
+    in = body;
+    end = from + Math.min(count, MAX_INPUT);
+    length = 0;
+    boolean cut = pass(from) || count > MAX_INPUT;
+    while (length > 0 && out[length - 1] == ' ') {
+      length--;
+    }
+    if (cut) {
+      length = Math.min(length, MAX_OUTPUT - 4);
+      if (!endsInValue(length)) {
+        out[length++] = ' ';
+        value(length);
+      }
+    }
+  }
+
+  /** The masked form as text, for whoever needs to look at it. */
+  public String text() {
+    return new String(out, 0, length, StandardCharsets.UTF_8);
+  }
+
+  /** Whether the result had to be cut. */
+  private boolean pass(int from) {
+    int p = from;
+    while (p < end && (KINDS[in[p] & 0xFF] & SPACE) != 0) {
+      p++;
+    }
+    int lines = 1;
+    int firstLine = p;
+    boolean pairs = false;
+    boolean first = true;
+    keyFrom = keyTo = p;
+    while (p < end) {
+      if (length >= MAX_OUTPUT - 8) {
+        return true;
+      }
+      byte c = in[p];
+      int kind = KINDS[c & 0xFF];
+      if ((kind & END) == 0) {
+        p = token(p);
+        if (first) {
+          first = false;
+          pairs = p + 1 < end && in[p] == '=' && in[p + 1] != ' ' && in[p + 1] != '=';
+        }
+        if (p < end && in[p] == ' ') {
+          out[length++] = ' ';
+          p++;
+        }
+      } else if ((kind & SPACE) != 0) {
+        if (c == '\n') {
+          int next = nextLine(p, p - firstLine < 3);
+          if (next >= end) {
+            return false;
+          }
+          if (lines++ == MAX_LINES) {
+            return false;
+          }
+          if (length > 0 && out[length - 1] == ' ') {
+            length--;
+          }
+          out[length++] = '\n';
+          p = next;
+          keyFrom = keyTo = p;
+        } else {
+          if (length > 0 && out[length - 1] != ' ' && out[length - 1] != '\n') {
+            out[length++] = ' ';
+          }
+          p++;
+        }
+      } else if (c == '"' || c == '\'') {
+        p = quote(p);
+      } else if (c == '[' && length > 1 && isKeyed(length) && list(p) > p) {
+        value(length);
+        p = list(p);
+      } else {
+        if (c == ')' && length > 1 && out[length - 1] == '(' && out[length - 2] == ' ') {
+          star(); // a value that is empty
+        }
+        out[length++] = c;
+        p++;
+        if (c == '=' && pairs && p < end && !spoken()) {
+          p = bare(p);
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Where the next line begins that is not indented; {@code all} lines count if asked. */
+  private int nextLine(int lineEnd, boolean all) {
+    int p = lineEnd + 1;
+    while (p < end) {
+      int kind = KINDS[in[p] & 0xFF];
+      if ((kind & SPACE) == 0) {
+        return p;
+      }
+      if (in[p] == '\n') {
+        p++;
+      } else if (all) {
+        while (p < end && (KINDS[in[p] & 0xFF] & SPACE) != 0) {
+          p++;
+        }
+        return p;
+      } else {
+        while (p < end && in[p] != '\n') {
+          p++;
+        }
+        p++;
+      }
+    }
+    return p;
+  }
+
+  private int token(int from) {
+    int start = length;
+    byte[] in = this.in;
+    byte[] out = this.out;
+    int room = Math.min(end, from + MAX_OUTPUT - 4 - start);
+    int p = from;
+    int o = start;
+    int flags = 0;
+    while (p < room) {
+      byte c = in[p];
+      int kind = KINDS[c & 0xFF];
+      if ((kind & END) != 0) {
+        if ((kind & COLON) == 0 || !colonInside(from, p, flags)) {
+          break;
+        }
+        flags |= p - from == 2 ? DIGIT : 0; // the first byte of a row of bytes in hex
+      }
+      flags |= kind;
+      out[o++] = c;
+      p++;
+    }
+    length = o;
+    if ((flags & (SLASH | AT)) != 0) {
+      return slashed(from, p, start, flags);
+    }
+    if ((flags & DIGIT) != 0) {
+      digits(from, p, start, flags);
+    } else {
+      word(from, p, start);
+    }
+    keyFrom = from;
+    keyTo = p;
+    return p;
+  }
+
+  /** Whether a colon belongs to the token before it: within times, addresses, and after schemes. */
+  private boolean colonInside(int from, int p, int flags) {
+    if (p + 1 >= end) {
+      return false;
+    }
+    byte next = in[p + 1];
+    int kind = KINDS[next & 0xFF];
+    if ((kind & END) != 0) {
+      return next == ':' && (flags & DIGIT) != 0 && (flags & LETTER) == 0;
+    }
+    if ((flags & (DIGIT | SLASH)) != 0) {
+      return true;
+    }
+    if ((kind & DIGIT) != 0 && (flags & DOT) != 0) {
+      return dots(from, p) > 1; // a host and its port; a file and a line have one
+    }
+    if (next == '/') {
+      return p + 2 < end && in[p + 2] == '/';
+    }
+    if (next == '\\') {
+      return p - from == 1;
+    }
+    return p - from == 2
+        && flags == HEX
+        && (kind & (HEX | DIGIT)) != 0
+        && p + 3 < end
+        && in[p + 3] == ':';
+  }
+
+  private int dots(int from, int to) {
+    int dots = 0;
+    for (int i = from + 1; i < to; i++) {
+      dots += in[i] == '.' && in[i - 1] != '.' ? 1 : 0;
+    }
+    return dots;
+  }
+
+  /** A token with a slash, a backslash or an at sign, which may go on past what ends others. */
+  private int slashed(int from, int to, int start, int flags) {
+    int slashes = 0;
+    int firstSlash = -1;
+    boolean dotAfter = false;
+    for (int i = from; i < to; i++) {
+      byte c = in[i];
+      if (c == '/' || c == '\\') {
+        if (slashes++ == 0) {
+          firstSlash = i;
+        }
+      } else if (c == '.' && slashes > 0 && i + 1 < to) {
+        dotAfter = true;
+      }
+    }
+    keyFrom = from;
+    keyTo = to;
+    if (slashes == 0) {
+      if ((flags & DIGIT) != 0) {
+        digits(from, to, start, flags);
+      } else if ((flags & DOT) != 0) {
+        value(start);
+      }
+      return to;
+    }
+    boolean leads = firstSlash == from && to - from > 1 || in[from] == '.' || in[from] == '~';
+    boolean url = firstSlash > from && in[firstSlash - 1] == ':';
+    if (leads || url || slashes > 1 || dotAfter && (flags & DIGIT) == 0) {
+      int p = to;
+      while (p < end && pathGoesOn(p)) {
+        p++;
+      }
+      int last = p;
+      while (last > from + 1 && in[last - 1] == '.') {
+        last--;
+      }
+      value(start);
+      return last;
+    }
+    if (to - from == 1) {
+      return to;
+    }
+    if ((flags & DIGIT) != 0) {
+      digits(from, to, start, flags);
+    }
+    return to;
+  }
+
+  private boolean pathGoesOn(int p) {
+    byte c = in[p];
+    int kind = KINDS[c & 0xFF];
+    if ((kind & SPACE) != 0) {
+      return false;
+    }
+    if ((kind & END) == 0) {
+      return true;
+    }
+    return switch (c) {
+      case ':', ',', ';', '!', '?' -> p + 1 < end && (KINDS[in[p + 1] & 0xFF] & END) == 0;
+      case '=' -> true;
+      default -> false;
+    };
+  }
+
+  private void digits(int from, int to, int start, int flags) {
+    while (to > from + 1 && in[to - 1] == '.') {
+      to--;
+    }
+    int d = from;
+    while (d < to && (KINDS[in[d] & 0xFF] & DIGIT) == 0) {
+      d++;
+    }
+    int cut = d;
+    if (d == to) {
+      cut = from; // bytes in hex that happen to be letters
+    } else if (d > from) {
+      if ((flags & DOT) != 0 && isHost(from, to)) {
+        cut = from;
+      } else {
+        cut = cut(from, d, to);
+      }
+    }
+    int kept = cut - from;
+    if (kept > 1 && in[cut - 1] == '-' && (KINDS[in[cut - 2] & 0xFF] & (JOINT | DOT)) != 0) {
+      kept--; // a sign: "blk_-5"
+    }
+    if (kept > 0 && kept <= 2 && onlySigns(from, from + kept)) {
+      kept = 0;
+    }
+    int trailing = from;
+    if (kept == 0) {
+      value(start);
+    } else {
+      length = start + kept;
+      star();
+      dropRepeated(start);
+    }
+    // the full stops of a sentence
+    for (int i = to; i < end && in[i] == '.' && i < to + 3; i++) {
+      trailing++;
+    }
+    for (int i = from; i < trailing; i++) {
+      out[length++] = '.';
+    }
+  }
+
+  /** Takes the token at {@code start} back if it repeats the one before it: a list of such. */
+  private void dropRepeated(int start) {
+    int size = length - start;
+    int gap = start;
+    if (gap > size && out[gap - 1] == ' ') {
+      gap--;
+    }
+    if (gap > size && isSeparator(out[gap - 1])) {
+      gap--;
+    }
+    int before = gap - size;
+    if (gap < start
+        && before >= 0
+        && (before == 0 || (KINDS[out[before - 1] & 0xFF] & END) != 0)
+        && Arrays.equals(out, before, gap, out, start, length)) {
+      length = gap;
+    }
+  }
+
+  /** Where in {@code [from, d]} the value begins whose first digit is at {@code d}. */
+  private int cut(int from, int d, int to) {
+    int s = d;
+    int hex = HEX;
+    while (s > from && (KINDS[in[s - 1] & 0xFF] & (LETTER | HEX)) != 0) {
+      s--;
+      hex &= KINDS[in[s] & 0xFF];
+    }
+    if (s == d) {
+      return d;
+    }
+    boolean mixed = false;
+    int e = d;
+    for (; e < to; e++) {
+      int kind = KINDS[in[e] & 0xFF];
+      if ((kind & (LETTER | HEX)) != 0) {
+        mixed = true;
+      } else if ((kind & DIGIT) == 0) {
+        break;
+      }
+    }
+    return mixed && e - s > 4 || hex != 0 && e - s >= 6 ? s : d;
+  }
+
+  private boolean isHost(int from, int to) {
+    int p = to - 1;
+    while (p > from && (KINDS[in[p] & 0xFF] & (LETTER | HEX)) != 0) {
+      p--;
+    }
+    if (in[p] != '.' || to - p < 3) {
+      return false;
+    }
+    for (int i = p - 2; i > from; i--) {
+      if (in[i] == '.') {
+        return in[i - 1] != '.';
+      }
+    }
+    return false;
+  }
+
+  private boolean onlySigns(int from, int to) {
+    for (int i = from; i < to; i++) {
+      byte c = in[i];
+      if (c != '-' && c != '+' && c != '~' && c != '.' && c != '$' && c != '@') {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void word(int from, int to, int start) {
+    int count = to - from;
+    if (count > 8) {
+      return;
+    }
+    boolean afterValue = start > 3 && out[start - 2] == '>' && endsInValue(start - 1);
+    if (!afterValue && !mayBeValue(from, count)) {
+      return;
+    }
+    long packed = 0;
+    for (int i = from; i < to; i++) {
+      packed = packed << 8 | in[i] & 0xFF;
+    }
+    int meaning = meaning(packed);
+    if (meaning == 0 || meaning == SPOKEN) {
+      return;
+    }
+    if (meaning == VALUE) {
+      if (to < end && in[to] == '=') {
+        return;
+      }
+      value(start);
+    } else if (afterValue && out[start - 1] == ' ') {
+      length = start - 1;
+    }
+  }
+
+  /** Sorts out most words before they are looked up. */
+  private boolean mayBeValue(int from, int count) {
+    byte first = in[from];
+    byte last = in[from + count - 1];
+    return switch (count) {
+      case 3 -> first <= 'Z' || last == 'l' && first == 'n';
+      case 4, 5 -> (last == 'e' || last == 'l' || last == 'L') && "tfnTFN".indexOf(first) >= 0;
+      default -> false;
+    };
+  }
+
+  private int quote(int p) {
+    byte mark = in[p];
+    boolean keyed = isKeyed(length);
+    if (!keyed && mark == '\'') {
+      out[length++] = mark;
+      return p + 1;
+    }
+    int close = closing(p + 1, mark);
+    if (close < end || close == end && keyed && in.length > 0) {
+      if (keyed) {
+        if (!spoken()) {
+          value(length);
+          return Math.min(end, close + 1);
+        }
+      } else if (close == p + 1 || close == p + 2 && in[p + 1] == '-' || isProduct(p + 1, close)) {
+        out[length++] = mark;
+        value(length);
+        out[length++] = mark;
+        return close + 1;
+      }
+    }
+    out[length++] = mark;
+    return p + 1;
+  }
+
+  /** Whether what is written ends in {@code =} or in {@code ":}, as it does before a value. */
+  private boolean isKeyed(int at) {
+    if (at == 0) {
+      return false;
+    }
+    byte last = out[at - 1];
+    if (last == ' ' && at > 1) {
+      at--;
+      last = out[at - 1];
+    }
+    return last == '=' || last == ':' && at > 1 && out[at - 2] == '"';
+  }
+
+  /** Where a list of plain values ends that begins at {@code from}, or {@code from}. */
+  private int list(int from) {
+    for (int i = from + 1; i < end; i++) {
+      switch (in[i]) {
+        case ']' -> {
+          return i + 1;
+        }
+        case '{', '[' -> {
+          return from;
+        }
+        default -> {}
+      }
+    }
+    return from;
+  }
+
+  private int closing(int p, byte mark) {
+    while (p < end && in[p] != mark) {
+      if (in[p] == '\\') {
+        p++;
+      }
+      p++;
+    }
+    return Math.min(p, end);
+  }
+
+  /** Whether a quoted text begins like a user agent: a product and its version. */
+  private boolean isProduct(int from, int to) {
+    if ((KINDS[in[from] & 0xFF] & (LETTER | HEX)) == 0) {
+      return false;
+    }
+    for (int i = from; i < to; i++) {
+      if (in[i] == '/') {
+        return i + 1 < to && (KINDS[in[i + 1] & 0xFF] & DIGIT) != 0;
+      }
+      if ((KINDS[in[i] & 0xFF] & END) != 0) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  /** Masks a value without quotes. */
+  private int bare(int from) {
+    int p = from;
+    byte c = in[p];
+    if (c == '"' || c == '\'' || c == '{' || c == '[' || (KINDS[c & 0xFF] & SPACE) != 0) {
+      return from;
+    }
+    while (p < end) {
+      c = in[p];
+      if ((KINDS[c & 0xFF] & SPACE) != 0 || c == ',' || c == ';' || c == '}' || c == ')') {
+        break;
+      }
+      p++;
+    }
+    if (p > from) {
+      value(length);
+    }
+    return p;
+  }
+
+  private boolean spoken() {
+    int count = keyTo - keyFrom;
+    if (count > 8 || count <= 0) {
+      return false;
+    }
+    long packed = 0;
+    for (int i = keyFrom; i < keyTo; i++) {
+      packed = packed << 8 | in[i] & 0xFF;
+    }
+    return meaning(packed) == SPOKEN;
+  }
+
+  /** Writes a value at {@code at}, or lets it join the value that ends before it. */
+  private void value(int at) {
+    length = at;
+    if (at > 0 && (out[at - 1] == '<' || out[at - 1] == '>') && (at == 1 || isOpen(out[at - 2]))) {
+      length = at - 1; // "<1 sec"
+    }
+    int before = length;
+    if (before > 3) {
+      int gap = before;
+      if (out[gap - 1] == ' ') {
+        gap--;
+      }
+      if (gap > 3 && isSeparator(out[gap - 1])) {
+        gap--;
+        if (gap > 3 && out[gap - 1] == ' ') {
+          gap--;
+        }
+      }
+      if (gap < before && endsInValue(gap)) {
+        length = gap;
+        return;
+      }
+    }
+    star();
+  }
+
+  private static boolean isOpen(byte c) {
+    return c == ' ' || c == '(' || c == '[' || c == '\n';
+  }
+
+  private static boolean isSeparator(byte c) {
+    return c == ',' || c == ':' || c == ';' || c == '-' || c == '/' || c == '|';
+  }
+
+  private void star() {
+    out[length] = '<';
+    out[length + 1] = '*';
+    out[length + 2] = '>';
+    length += 3;
+  }
+
+  private boolean endsInValue(int at) {
+    return at >= 3 && out[at - 1] == '>' && out[at - 2] == '*' && out[at - 3] == '<';
+  }
+
+  private static int meaning(long packed) {
+    int slot = slot(packed);
+    while (WORDS[slot] != 0) {
+      if (WORDS[slot] == packed) {
+        return MEANINGS[slot];
+      }
+      slot = slot + 1 & WORD_SLOTS - 1;
+    }
+    return 0;
+  }
+
+  private static int slot(long packed) {
+    return (int) (packed * 0x9E3779B97F4A7C15L >>> 55);
+  }
+
+  private static void words(int meaning, String list) {
+    for (String word : list.split(" ", -1)) {
+      long packed = 0;
+      for (int i = 0; i < word.length(); i++) {
+        packed = packed << 8 | word.charAt(i);
+      }
+      int slot = slot(packed);
+      while (WORDS[slot] != 0) {
+        slot = slot + 1 & WORD_SLOTS - 1;
+      }
+      WORDS[slot] = packed;
+      MEANINGS[slot] = (byte) meaning;
+    }
+  }
+
+  private static short[] kinds() {
+    var kinds = new short[256];
+    for (int c = 0; c < 256; c++) {
+      kinds[c] = (short) kind(c);
+    }
+    return kinds;
+  }
+
+  private static int kind(int c) {
+    if (c >= '0' && c <= '9') {
+      return DIGIT;
+    }
+    if (c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F') {
+      return HEX;
+    }
+    if (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80) {
+      return LETTER;
+    }
+    return switch (c) {
+      case '.' -> DOT;
+      case '/', '\\' -> SLASH;
+      case '@' -> AT;
+      case ':' -> COLON;
+      case '=', ',', ';', '(', ')', '[', ']', '{', '}', '"', '\'', '<', '>', '|', '!', '?' -> BREAK;
+      default -> c <= ' ' || c == 0x7F ? SPACE : JOINT;
+    };
+  }
+}
