@@ -121,6 +121,7 @@ public final class Mask {
     }
     int lines = 1;
     int firstLine = p;
+    boolean document = false;
     boolean pairs = false;
     boolean first = true;
     keyFrom = keyTo = p;
@@ -142,7 +143,8 @@ public final class Mask {
         }
       } else if ((kind & SPACE) != 0) {
         if (c == '\n') {
-          int next = nextLine(p, p - firstLine < 3);
+          document |= lines == 1 && p - firstLine < 3; // "{" or "[" alone
+          int next = nextLine(p, document);
           if (next >= end) {
             return false;
           }
@@ -356,7 +358,7 @@ public final class Mask {
       if ((flags & DOT) != 0 && isHost(from, to)) {
         cut = from;
       } else {
-        cut = cut(from, d, to);
+        cut = cut(from, d, to, flags);
       }
     }
     int kept = cut - from;
@@ -403,7 +405,7 @@ public final class Mask {
   }
 
   /** Where in {@code [from, d]} the value begins whose first digit is at {@code d}. */
-  private int cut(int from, int d, int to) {
+  private int cut(int from, int d, int to, int flags) {
     int s = d;
     int hex = HEX;
     while (s > from && (KINDS[in[s - 1] & 0xFF] & (LETTER | HEX)) != 0) {
@@ -423,7 +425,7 @@ public final class Mask {
         break;
       }
     }
-    return mixed && e - s > 4 || hex != 0 && e - s >= 6 ? s : d;
+    return mixed && e - s > 4 || hex != 0 && (e - s >= 6 || (flags & COLON) != 0) ? s : d;
   }
 
   private boolean isHost(int from, int to) {

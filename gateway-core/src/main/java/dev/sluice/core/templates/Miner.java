@@ -158,6 +158,7 @@ public final class Miner {
           forget(old);
           link(old, row);
         }
+        link(shape, row); // else nothing would tell that its word was seen
         unwritten.put(row.id(), row);
         if (service != null) {
           broughtBy.put(template, service);

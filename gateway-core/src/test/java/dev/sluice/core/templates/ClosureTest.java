@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeSet;
 import net.jqwik.api.Arbitraries;
 import net.jqwik.api.Arbitrary;
@@ -154,18 +155,17 @@ class ClosureTest {
     return text.list().ofMaxSize(40);
   }
 
-  private static TreeSet<String> closureOf(String... texts) {
+  private static Set<String> closureOf(String... texts) {
     return closureOf(List.of(texts));
   }
 
-  private static TreeSet<String> closureOf(List<String> texts) {
+  private static Set<String> closureOf(List<String> texts) {
     var closure = new Closure();
     texts.forEach(text -> closure.add(Shape.of(text)));
     return texts(closure);
   }
 
-  /** With the slots that are for values marked, which the text alone does not tell. */
-  static TreeSet<String> texts(Closure closure) {
+  static Set<String> texts(Closure closure) {
     var texts = new TreeSet<String>();
     closure.templates().forEach(template -> texts.add(template.text()));
     return texts;
