@@ -211,6 +211,15 @@ public final class Mask {
     int start = length;
     byte[] in = this.in;
     byte[] out = this.out;
+    if (in[from] >= '0' && in[from] <= '9') {
+      int stop = numberEnd(from);
+      if (stop > from) {
+        value(start);
+        keyFrom = from;
+        keyTo = stop;
+        return stop;
+      }
+    }
     int room = Math.min(end, from + MAX_OUTPUT - 4 - start);
     int p = from;
     int o = start;
@@ -240,6 +249,27 @@ public final class Mask {
     keyFrom = from;
     keyTo = p;
     return p;
+  }
+
+  /**
+   * Where a token ends that begins with a digit and has nothing in it that asks for a closer look;
+   * else {@code from}. Most values are of this kind.
+   */
+  private int numberEnd(int from) {
+    byte[] in = this.in;
+    int end = this.end;
+    int p = from + 1;
+    while (p < end) {
+      int kind = KINDS[in[p] & 0xFF];
+      if ((kind & (END | SLASH)) != 0) {
+        if ((kind & (COLON | SLASH)) != 0 || in[p - 1] == '.') {
+          return from;
+        }
+        return p;
+      }
+      p++;
+    }
+    return in[p - 1] == '.' ? from : p;
   }
 
   /** Whether a colon belongs to the token before it: within times, addresses, and after schemes. */
