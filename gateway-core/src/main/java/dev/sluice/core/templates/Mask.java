@@ -1,5 +1,8 @@
 package dev.sluice.core.templates;
 
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
@@ -51,6 +54,9 @@ public final class Mask {
   private static final int COLON = 256;
   private static final int SPACE = 512;
   private static final int END = BREAK | COLON | SPACE;
+
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
   private static final short[] KINDS = kinds();
 
@@ -222,7 +228,6 @@ public final class Mask {
     }
     int room = Math.min(end, from + MAX_OUTPUT - 4 - start);
     int p = from;
-    int o = start;
     int flags = 0;
     while (p < room) {
       byte c = in[p];
@@ -234,10 +239,15 @@ public final class Mask {
         flags |= p - from == 2 ? DIGIT : 0; // the first byte of a row of bytes in hex
       }
       flags |= kind;
-      out[o++] = c;
       p++;
     }
-    length = o;
+    int count = p - from;
+    if (count <= 8 && from + 8 <= in.length) {
+      LONG.set(out, start, (long) LONG.get(in, from)); // what is too much is written over
+    } else {
+      System.arraycopy(in, from, out, start, count);
+    }
+    length = start + count;
     if ((flags & (SLASH | AT)) != 0) {
       return slashed(from, p, start, flags);
     }

@@ -250,10 +250,8 @@ class MaskTest {
     var random = new Random(7);
     byte[][] bodies = new byte[64][];
     for (int i = 0; i < bodies.length; i++) {
-      bodies[i] =
-          ("user u%x=\"x y\" took %d ms at /a/b %s"
-                  .formatted(random.nextInt(), random.nextInt(), "w ".repeat(i)))
-              .getBytes(UTF_8);
+      String body = "user u%x=\"x y\" took %d ms at /a/b %s";
+      bodies[i] = body.formatted(random.nextInt(), random.nextInt(), "w ".repeat(i)).getBytes(UTF_8);
     }
     var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     maskAll(bodies);
