@@ -250,8 +250,9 @@ class MaskTest {
     var random = new Random(7);
     byte[][] bodies = new byte[64][];
     for (int i = 0; i < bodies.length; i++) {
-      String body = "user u%x=\"x y\" took %d ms at /a/b %s";
-      bodies[i] = body.formatted(random.nextInt(), random.nextInt(), "w ".repeat(i)).getBytes(UTF_8);
+      bodies[i] =
+          ("user u" + random.nextInt() + "=\"x y\" took " + i + " ms at /a/b " + "w ".repeat(i))
+              .getBytes(UTF_8);
     }
     var threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     maskAll(bodies);
