@@ -395,7 +395,8 @@ public final class Mask {
     if (d == to) {
       cut = from; // bytes in hex that happen to be letters
     } else if (d > from) {
-      if ((flags & DOT) != 0 && isHost(from, to)) {
+      boolean port = in[d - 1] == ':' && dots(from, d - 1) > 1;
+      if ((flags & DOT) != 0 && (port || isHost(from, to))) {
         cut = from;
       } else {
         cut = cut(from, d, to, flags);

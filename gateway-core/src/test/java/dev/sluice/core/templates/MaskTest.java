@@ -53,7 +53,7 @@ class MaskTest {
         "from 5c:50:15:4c:18:13 -> from <*>",
         "from aa:bb:cc:dd:ee:ff -> from <*>",
         "from adsl-70-242.dsl.ksc2mo.swbell.net -> from <*>",
-        "from proxy.example.edu:5070 -> from proxy.example.edu:<*>",
+        "from proxy.example.edu:5070 -> from <*>",
         "from shop.example.com -> from shop.example.com",
         "from bob@example.com -> from <*>",
         "at http://example.com:80/a?b=c,d -> at <*>",
