@@ -118,6 +118,7 @@ public final class SpoolReport {
 
   private double measured(String name, int senders, Drain drain)
       throws IOException, InterruptedException {
+    Workplace.awaitQuiet();
     var watched = gateway.watched();
     var before = watched.counters();
     var sent = sender.send(senders, seconds, 0);

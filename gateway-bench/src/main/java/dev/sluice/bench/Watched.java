@@ -8,7 +8,9 @@ import java.util.stream.Stream;
 
 /** What a process, without those it has started, has cost the machine, as Linux tells it. */
 final class Watched {
-  private static final double TICKS = 100;
+  /** Of a second, in all that Linux tells of times. */
+  static final double TICKS = 100;
+
   private static final int SECTOR = 512;
   private static final int PAGE = 4096;
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+(\\d+) kB");

@@ -13,6 +13,12 @@ import java.util.Comparator;
  */
 public final class Workplace {
   private static final Path TARGET = Path.of("gateway-bench", "target");
+  private static final double QUIET = 0.1;
+
+  /** Places in the first line of {@code /proc/stat}. */
+  private static final int IDLE = 4;
+
+  private static final int WAITING = 5;
 
   private Workplace() {}
 
@@ -27,6 +33,33 @@ public final class Workplace {
         Files.delete(file);
       }
     }
+  }
+
+  /**
+   * Returns once the machine has next to nothing to do, such as ClickHouse's merges of what was
+   * stored before, which would be paid by what is measured next; or after two minutes.
+   */
+  static void awaitQuiet() throws IOException, InterruptedException {
+    double quiet = QUIET * Runtime.getRuntime().availableProcessors();
+    double before = busySeconds();
+    for (int second = 0; second < 120; second++) {
+      Thread.sleep(1_000);
+      double now = busySeconds();
+      if (now - before < quiet) {
+        return;
+      }
+      before = now;
+    }
+  }
+
+  /** Of all cores since the machine started: whatever is not idle, and waits for no disk. */
+  private static double busySeconds() throws IOException {
+    var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +");
+    double ticks = 0;
+    for (int i = 1; i < times.length; i++) {
+      ticks += i == IDLE || i == WAITING ? 0 : Double.parseDouble(times[i]);
+    }
+    return ticks / Watched.TICKS;
   }
 
   /** On what the figures depend. */

@@ -18,15 +18,29 @@ import java.io.IOException;
  * entity references, is bytes as well.
  */
 final class StructureOracle {
-  private static final Descriptor REQUEST = lenient(ExportLogsServiceRequest.getDescriptor());
+  private static final Descriptor REQUEST = new StructureOracle(false).request();
+  private static final Descriptor WITH_ENTITIES = new StructureOracle(true).request();
 
-  private StructureOracle() {}
+  private final boolean entities;
+
+  private StructureOracle(boolean entities) {
+    this.entities = entities;
+  }
 
   static boolean parses(byte[] bytes) {
+    return parses(REQUEST, bytes);
+  }
+
+  /** With the entity references opened. */
+  static boolean parsesWithEntities(byte[] bytes) {
+    return parses(WITH_ENTITIES, bytes);
+  }
+
+  private static boolean parses(Descriptor request, byte[] bytes) {
     try {
       var in = CodedInputStream.newInstance(bytes);
       in.setRecursionLimit(10_000);
-      DynamicMessage.newBuilder(REQUEST).mergeFrom(in);
+      DynamicMessage.newBuilder(request).mergeFrom(in);
       in.checkLastTagWas(0);
       return true;
     } catch (IOException _) {
@@ -34,15 +48,17 @@ final class StructureOracle {
     }
   }
 
-  private static Descriptor lenient(Descriptor type) {
+  private Descriptor request() {
+    return lenient(ExportLogsServiceRequest.getDescriptor());
+  }
+
+  private Descriptor lenient(Descriptor type) {
     return lenient(type.getFile()).findMessageTypeByName(type.getName());
   }
 
-  private static FileDescriptor lenient(FileDescriptor file) {
+  private FileDescriptor lenient(FileDescriptor file) {
     var dependencies =
-        file.getDependencies().stream()
-            .map(StructureOracle::lenient)
-            .toArray(FileDescriptor[]::new);
+        file.getDependencies().stream().map(this::lenient).toArray(FileDescriptor[]::new);
     try {
       return FileDescriptor.buildFrom(lenient(file.toProto()), dependencies);
     } catch (DescriptorValidationException e) {
@@ -50,13 +66,13 @@ final class StructureOracle {
     }
   }
 
-  private static FileDescriptorProto lenient(FileDescriptorProto file) {
+  private FileDescriptorProto lenient(FileDescriptorProto file) {
     var lenient = file.toBuilder();
-    lenient.getMessageTypeBuilderList().forEach(StructureOracle::soften);
+    lenient.getMessageTypeBuilderList().forEach(this::soften);
     return lenient.build();
   }
 
-  private static void soften(DescriptorProto.Builder message) {
+  private void soften(DescriptorProto.Builder message) {
     for (var field : message.getFieldBuilderList()) {
       if (field.getType() == Type.TYPE_STRING || isEntities(field)) {
         field.setType(Type.TYPE_BYTES).clearTypeName();
@@ -64,7 +80,7 @@ final class StructureOracle {
     }
   }
 
-  private static boolean isEntities(FieldDescriptorProto.Builder field) {
-    return field.getTypeName().endsWith(".EntityRef");
+  private boolean isEntities(FieldDescriptorProto.Builder field) {
+    return !entities && field.getTypeName().endsWith(".EntityRef");
   }
 }
