@@ -7,7 +7,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** Says that all is written and keeps nothing, so that only what is before it is measured. */
-final class NullDictionary implements Dictionary {
+public final class NullDictionary implements Dictionary {
 
   @Override
   public Outcome write(List<Entry> entries) {

@@ -1,0 +1,123 @@
+package dev.sluice.core.templates;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.dictionary.NullDictionary;
+import dev.sluice.core.dictionary.Scope;
+import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.TextLookup;
+import dev.sluice.core.port.Dictionary.Kind;
+import java.io.ByteArrayOutputStream;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to tell the template of one message, once that is known, and what of it is the
+ * masking?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar TemplateKeyBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one message of about so many bytes, all different, of twelve shapes. {@code
+ * mask} makes the key, {@code known} looks it up too. Read the allocation column first: it must
+ * stay at 0.
+ */
+@Fork(3)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OperationsPerInvocation(TemplateKeyBenchmark.LOGS)
+@State(org.openjdk.jmh.annotations.Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class TemplateKeyBenchmark {
+  static final int LOGS = 100_000;
+  private static final String[] SHAPES = {
+    "GET /api/v2/orders/%d HTTP/1.1 200 in %d ms for client 10.12.%d.17",
+    "connection %d to postgres-primary:5432 reset by peer after %d ms, retry %d",
+    "order %d accepted: %d items, total %d.90 EUR, express delivery",
+    "kafka consumer lag %d on partition %d of topic payments, rebalance %d",
+    "user %d signed in from a new device, session %d, %d factors",
+    "Failed password for invalid user backup from 10.0.%d.%d port %d ssh2",
+    "level=info component=cache key=session-%d hits=%d evicted=%d",
+    "Received block blk_-%d of size %d from /10.250.%d.20",
+    "task attempt_%d_m_%d finished with status SUCCEEDED after %d tries",
+    "disk quota of volume data-%d is at %d percent, %d files",
+    "[worker-%d] heartbeat lost, last seen %d s ago, %d in queue",
+    "certificate of node-%d.eu.internal expires in %d days, serial %d"
+  };
+  private static final String MORE =
+      "; the request was handled by the pool of the frontend and its answer was written to the log";
+
+  @Param({"70", "150"})
+  private int length;
+
+  private final Mask mask = new Mask();
+  private final int[] starts = new int[LOGS + 1];
+  private byte[] bytes;
+  private TextLookup lookup;
+  private Scope scope;
+
+  @Setup(Level.Trial)
+  public void learn() throws InterruptedException {
+    var random = new SplittableRandom(42);
+    var out = new ByteArrayOutputStream();
+    var more = MORE.substring(0, Math.min(MORE.length(), length - 65));
+    for (int i = 0; i < LOGS; i++) {
+      var shape = SHAPES[random.nextInt(SHAPES.length)] + more;
+      out.writeBytes(
+          shape
+              .formatted(random.nextInt(1_000_000), random.nextInt(900), random.nextInt(250))
+              .getBytes(UTF_8));
+      starts[i + 1] = out.size();
+    }
+    bytes = out.toByteArray();
+    System.out.printf("%n# %.1f bytes a message%n", (double) bytes.length / LOGS);
+    lookup = new TextCache(TextCache.Settings.DEFAULT, new NullDictionary()).lookup();
+    lookup.at(1_800_000_000_000_000_000L);
+    var service = "checkout".getBytes(UTF_8);
+    scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    for (int i = 0; i < LOGS; i++) {
+      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      lookup.identify(scope, mask.bytes(), 0, mask.length());
+    }
+    lookup.write();
+    if (known() != LOGS) {
+      throw new IllegalStateException("some of them are not known");
+    }
+  }
+
+  @Benchmark
+  public int mask() {
+    int length = 0;
+    for (int i = 0; i < LOGS; i++) {
+      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      length += mask.length();
+    }
+    return length;
+  }
+
+  @Benchmark
+  public int known() {
+    int known = 0;
+    for (int i = 0; i < LOGS; i++) {
+      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      if (lookup.find(scope, mask.bytes(), 0, mask.length())) {
+        known++;
+      }
+    }
+    return known;
+  }
+}
