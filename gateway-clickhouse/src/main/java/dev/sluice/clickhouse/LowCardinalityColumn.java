@@ -23,7 +23,7 @@ final class LowCardinalityColumn implements Column {
 
   private static final int CHUNK = 1 << 13;
 
-  private final Dictionary dictionary = new Dictionary();
+  private final DistinctStrings dictionary = new DistinctStrings();
   private final ByteOutput scratch = new ByteOutput(4 * CHUNK);
   private int[] rows = new int[1 << 10];
   private int size;

@@ -15,7 +15,7 @@ import java.util.Arrays;
  * is keyed by a random number of this process: attribute keys are chosen by clients, who must not
  * be able to make them collide.
  */
-final class Dictionary {
+final class DistinctStrings {
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
   private static final long SECRET = new SecureRandom().nextLong() | 1;
@@ -30,7 +30,7 @@ final class Dictionary {
   private int[] lengths = new int[32];
   private int size;
 
-  Dictionary() {
+  DistinctStrings() {
     clear();
   }
 

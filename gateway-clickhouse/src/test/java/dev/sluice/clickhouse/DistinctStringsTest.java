@@ -7,12 +7,12 @@ import java.util.HashMap;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
-final class DictionaryTest {
-  private final Dictionary dictionary = new Dictionary();
+final class DistinctStringsTest {
+  private final DistinctStrings strings = new DistinctStrings();
 
   private int numberOf(String text) {
     var bytes = ("<" + text + ">").getBytes(UTF_8);
-    return dictionary.numberOf(bytes, 1, bytes.length - 2);
+    return strings.numberOf(bytes, 1, bytes.length - 2);
   }
 
   @Test
@@ -26,8 +26,8 @@ final class DictionaryTest {
 
         assertThat(numberOf(text)).isEqualTo(expected.computeIfAbsent(text, _ -> expected.size()));
       }
-      assertThat(dictionary.size()).isEqualTo(expected.size());
-      dictionary.clear();
+      assertThat(strings.size()).isEqualTo(expected.size());
+      strings.clear();
     }
   }
 
@@ -36,6 +36,6 @@ final class DictionaryTest {
     assertThat(numberOf("")).isZero();
     assertThat(numberOf("a")).isEqualTo(1);
     assertThat(numberOf("")).isZero();
-    assertThat(dictionary.encoded().toByteArray()).containsExactly(0, 1, 'a');
+    assertThat(strings.encoded().toByteArray()).containsExactly(0, 1, 'a');
   }
 }
