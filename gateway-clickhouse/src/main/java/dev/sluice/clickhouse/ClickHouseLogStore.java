@@ -369,6 +369,18 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
+  ClickHouseHttp http() {
+    return http;
+  }
+
+  Schema schema() {
+    return schema;
+  }
+
+  ClickHouseSettings settings() {
+    return settings;
+  }
+
   /** Ends the connections; what is under way fails. */
   @Override
   public void close() {

@@ -6,10 +6,10 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How to reach ClickHouse and what its table is like.
+ * How to reach ClickHouse and what its tables are like.
  *
  * @param url of the HTTP interface, for example {@code http://127.0.0.1:8123}
- * @param user who may create and alter tables in the database
+ * @param user who may create and alter tables and views in the database
  * @param password of that user; in no log and not in {@link #toString}
  * @param database where the tables are; it must exist
  * @param insertTimeout how long one insert may take, here and in ClickHouse

@@ -2,8 +2,11 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.clickhouse.ClickHouseDictionary.Written;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
@@ -17,9 +20,13 @@ import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.function.Consumer;
 
-/** Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} selects. */
+/**
+ * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} and {@link
+ * DictionaryTable} select.
+ */
 final class RowBinary {
   /** A page of large logs ends early: it is held as text, and once more as its JSON. */
   private static final long MAX_BYTES = 16 << 20;
@@ -85,6 +92,37 @@ final class RowBinary {
     return buckets;
   }
 
+  /** A single number. */
+  static long readInt64(InputStream in) throws IOException {
+    return new RowBinary(in).int64();
+  }
+
+  /** Appends the entries of the stream, which are of this tenant and kind. */
+  static void readEntries(InputStream in, String tenant, Kind kind, List<Entry> into)
+      throws IOException {
+    var rows = new RowBinary(in);
+    while (!rows.atEnd()) {
+      into.add(
+          new Entry(
+              tenant,
+              kind,
+              rows.uuid(),
+              rows.string(),
+              rows.int64(),
+              rows.int64(),
+              DictionaryTable.link(rows.uuid())));
+    }
+  }
+
+  static List<Written> readWritten(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var written = new ArrayList<Written>();
+    while (!rows.atEnd()) {
+      written.add(new Written(rows.int64(), rows.uuid()));
+    }
+    return written;
+  }
+
   private boolean atEnd() throws IOException {
     in.mark(1);
     boolean end = in.read() < 0;
@@ -121,6 +159,11 @@ final class RowBinary {
         string(),
         map(),
         string());
+  }
+
+  /** The upper half first, each half with its lowest byte first. */
+  private UUID uuid() throws IOException {
+    return new UUID(int64(), int64());
   }
 
   private long int64() throws IOException {

@@ -27,7 +27,11 @@ final class Schema {
 
   /** In the order they are run; a file never changes once it was released. */
   private static final List<String> VERSIONS =
-      List.of("V1__otel_logs.sql", "V2__missing_columns.sql", "V3__received_index.sql");
+      List.of(
+          "V1__otel_logs.sql",
+          "V2__missing_columns.sql",
+          "V3__received_index.sql",
+          "V4__dictionary.sql");
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;
@@ -82,11 +86,19 @@ final class Schema {
     retain();
   }
 
-  /** Whether the records of the bookkeeping can be believed: someone may have dropped a table. */
+  /**
+   * Whether the records of the bookkeeping can be believed: someone may have dropped a table. A
+   * database that never had the later ones is not whole either, and runs all versions once more.
+   */
   private boolean whole() {
     return number(
-            "SELECT countIf(name IN ('Id', 'EventName', 'ReceivedTimestamp')) = 3"
-                + " FROM system.columns WHERE database = currentDatabase() AND table = 'otel_logs'")
+            """
+            SELECT
+              countIf(table = 'otel_logs' AND name IN ('Id', 'EventName', 'ReceivedTimestamp')) = 3
+              AND uniqExact(table) = 5
+            FROM system.columns
+            WHERE database = currentDatabase() AND table IN ('otel_logs', 'log_templates',
+              'log_texts', 'log_template_counts', 'log_template_counts_view')""")
         == 1;
   }
 

@@ -112,6 +112,19 @@ final class ClickHouseFailureTest {
     assertThat(store.stored()).isEqualTo(100);
   }
 
+  /** The view over the logs has nowhere to write then. */
+  @Test
+  void store_countsDropped_isMisshapenAndTheyAreMadeAgain() throws Exception {
+    store.store("first", LogBatches.some(1, 10));
+    Database.execute("DROP TABLE log_template_counts SYNC");
+
+    assertThat(store.store(all("t", batches, false))).isInstanceOf(Misshapen.class);
+
+    assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.stored()).isEqualTo(110);
+    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
+  }
+
   @Test
   void store_columnOfOursDropped_isMisshapenNamingItAndAddedAgain() throws Exception {
     store.store("first", LogBatches.some(1, 10));

@@ -22,6 +22,10 @@ final class Database {
   }
 
   static void empty(ClickHouseHttp http) {
+    http.execute("DROP VIEW IF EXISTS log_template_counts_view SYNC");
+    http.execute("DROP TABLE IF EXISTS log_template_counts SYNC");
+    http.execute("DROP TABLE IF EXISTS log_templates SYNC");
+    http.execute("DROP TABLE IF EXISTS log_texts SYNC");
     http.execute("DROP TABLE IF EXISTS otel_logs SYNC");
     http.execute("DROP TABLE IF EXISTS sluice_migrations SYNC");
   }

@@ -1,0 +1,234 @@
+package dev.sluice.clickhouse;
+
+import dev.sluice.core.port.Dictionary;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The dictionary in ClickHouse's tables {@code log_templates} and {@code log_texts}.
+ *
+ * <p>Nothing is read before it is written: rows of one id become one when ClickHouse merges parts,
+ * and whoever asks before that merges them in the question. Writing again, by anybody, is one row
+ * more for a while.
+ *
+ * <p>The order of writing is that of ClickHouse's clock when an insert begins, which is not the
+ * order in which rows can be seen. So a place of {@link #since} that has caught up is not the last
+ * row but {@link #OVERLAP} before the moment of asking, and a write that took longer than that is
+ * not taken for written: it is tried again, and its rows get another place. What is asked for again
+ * shows the writes of the last two minutes once more. A clock of ClickHouse's that was set back by
+ * more than this hides the rows written until it has caught up; with replicas, so does one that is
+ * behind by more.
+ *
+ * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
+ * its own. Safe for use by many threads; all methods but the constructor block.
+ */
+public final class ClickHouseDictionary implements Dictionary {
+
+  /** Twice what an insert may take when nothing is configured. */
+  static final Duration OVERLAP = Duration.ofMinutes(2);
+
+  /** Of one answer, which is held as text here: what is more fails there. */
+  private static final long MOST_BYTES = 256L << 20;
+
+  /** As for queries of logs, and because ten thousand ids are a long question. */
+  private static final Map<String, String> QUERY_SETTINGS =
+      Map.of(
+          "max_memory_usage",
+          String.valueOf(2L << 30),
+          "max_threads",
+          "2",
+          "max_query_size",
+          String.valueOf(1 << 20),
+          "max_result_bytes",
+          String.valueOf(MOST_BYTES));
+
+  private static final UUID LEAST = new UUID(0, 0);
+
+  private final ClickHouseHttp http;
+  private final Schema schema;
+  private final Duration patience;
+  private final InstantSource clock;
+
+  /**
+   * @param store with whose connections it works
+   */
+  public ClickHouseDictionary(ClickHouseLogStore store) {
+    this(store, InstantSource.system());
+  }
+
+  /**
+   * @param clock tells how long a write took
+   */
+  ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
+    http = store.http();
+    schema = store.schema();
+    patience = store.settings().queryTimeout();
+    this.clock = clock;
+  }
+
+  /** An id, and when a row of it was last written: nanoseconds since 1970 by ClickHouse's clock. */
+  record Written(long atNanos, UUID id) {}
+
+  /**
+   * Where {@link #since} goes on.
+   *
+   * @param next where to begin again when there is nothing more, nanoseconds since 1970
+   * @param last what was shown last
+   */
+  private record Place(long next, Written last) {
+
+    /**
+     * The text of a place that is reached again and again, or within what is being gone through.
+     */
+    static Place of(String text, long next) {
+      var parts = text.split(":", -1);
+      return parts.length == 1
+          ? new Place(next, new Written(Long.parseLong(text), LEAST))
+          : new Place(
+              Long.parseLong(parts[0]),
+              new Written(Long.parseLong(parts[1]), UUID.fromString(parts[2])));
+    }
+
+    static String caughtUp(long next) {
+      return Long.toString(next);
+    }
+
+    static String within(long next, Written last) {
+      return "%d:%d:%s".formatted(next, last.atNanos(), last.id());
+    }
+  }
+
+  @Override
+  public Outcome write(List<Entry> entries) throws InterruptedException {
+    try {
+      schema.ensure();
+      for (var table : DictionaryTable.values()) {
+        var rows = entries.stream().filter(e -> DictionaryTable.of(e.kind()) == table).toList();
+        if (!rows.isEmpty()) {
+          insert(table.title, table.block(rows));
+        }
+      }
+      return new Outcome.Written();
+    } catch (ClickHouseFailed e) {
+      var failed = known(e);
+      var message = failed.getMessage();
+      return new Outcome.TryLater(message == null ? failed.toString() : message);
+    }
+  }
+
+  private void insert(String table, NativeBlock block) {
+    var begun = clock.instant();
+    // each write is one of its own: a token that comes again would be left out
+    var token = UUID.randomUUID().toString();
+    http.insert(table, block, token, "dictionary~" + token);
+    var taken = Duration.between(begun, clock.instant());
+    if (taken.compareTo(OVERLAP) > 0) {
+      throw ClickHouseFailed.inDoubt(
+          "a write took %d s; others may have gone on without it".formatted(taken.toSeconds()));
+    }
+  }
+
+  @Override
+  public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids)
+      throws InterruptedException {
+    if (ids.size() > MOST_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+    }
+    if (ids.isEmpty()) {
+      return List.of();
+    }
+    var table = DictionaryTable.of(kind);
+    var entries = new ArrayList<Entry>();
+    return ask(
+        table.find(ids),
+        table.scope(tenant, kind),
+        in -> {
+          RowBinary.readEntries(in, tenant, kind, entries);
+          return entries;
+        });
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>A page has no more than {@link #MOST_IDS} entries, and fails when their texts are of more
+   * than 256 MiB: who asks for many at once should know that they are short.
+   */
+  @Override
+  public Page since(String tenant, Kind kind, @Nullable String after, int limit)
+      throws InterruptedException {
+    if (limit < 1) {
+      throw new IllegalArgumentException("limit is " + limit + ", at least 1");
+    }
+    var place = Place.of(after == null ? "0" : after, now() - OVERLAP.toNanos());
+    int most = Math.min(limit, MOST_IDS);
+    // one more than asked for tells whether there is more
+    var written = written(tenant, kind, place.last(), most + 1);
+    boolean last = written.size() <= most;
+    var page = last ? written : written.subList(0, most);
+    return new Page(entries(tenant, kind, page), next(after, place, page, last), last);
+  }
+
+  private static @Nullable String next(
+      @Nullable String after, Place place, List<Written> page, boolean last) {
+    if (!last) {
+      return Place.within(place.next(), page.getLast());
+    }
+    boolean nothingEver = after == null && page.isEmpty();
+    return nothingEver ? null : Place.caughtUp(place.next());
+  }
+
+  private long now() throws InterruptedException {
+    return ask(
+        "SELECT toUnixTimestamp64Nano(now64(9)) FORMAT RowBinary", Map.of(), RowBinary::readInt64);
+  }
+
+  private List<Written> written(String tenant, Kind kind, Written last, int limit)
+      throws InterruptedException {
+    var table = DictionaryTable.of(kind);
+    var parameters = new HashMap<>(table.scope(tenant, kind));
+    parameters.put("at", String.valueOf(last.atNanos()));
+    parameters.put("after", last.id().toString());
+    parameters.put("limit", String.valueOf(limit));
+    return ask(table.written(), parameters, RowBinary::readWritten);
+  }
+
+  /** In the same order. */
+  private List<Entry> entries(String tenant, Kind kind, List<Written> page)
+      throws InterruptedException {
+    var entries = new HashMap<UUID, Entry>();
+    for (var entry : find(tenant, kind, page.stream().map(Written::id).toList())) {
+      entries.put(entry.id(), entry);
+    }
+    return page.stream().flatMap(one -> Stream.ofNullable(entries.get(one.id()))).toList();
+  }
+
+  private <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
+      throws InterruptedException {
+    try {
+      schema.ensure();
+      return http.query(sql, parameters, QUERY_SETTINGS, patience, body);
+    } catch (ClickHouseFailed e) {
+      throw known(e).withoutDetail();
+    }
+  }
+
+  /** What follows from it here. */
+  private ClickHouseFailed known(ClickHouseFailed e) throws InterruptedException {
+    if (Thread.interrupted()) {
+      throw new InterruptedException();
+    }
+    if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
+      schema.doubt();
+    }
+    return e;
+  }
+}

@@ -1,0 +1,141 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.clickhouse.Column.Plain;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where entries of the dictionary are: templates, which people look at and join with logs, in a
+ * table of their own, and all other kinds in another.
+ *
+ * <p>Until its parts are merged a table may have several rows for an id, so every question groups
+ * by it; and what is asked of some of the rows is only which ids they are of, since the entry is
+ * all of them together.
+ */
+enum DictionaryTable {
+  TEMPLATES("log_templates", "TemplateId"),
+  TEXTS("log_texts", "TextId");
+
+  /** Stands for no link in ClickHouse, where it is less than any other. */
+  private static final UUID NO_LINK = new UUID(0, 0);
+
+  /** Its name in the database. */
+  final String title;
+
+  private final String id;
+
+  DictionaryTable(String title, String id) {
+    this.title = title;
+    this.id = id;
+  }
+
+  static DictionaryTable of(Kind kind) {
+    return switch (kind) {
+      case TEMPLATE -> TEMPLATES;
+      case RESOURCE, TEXT -> TEXTS;
+    };
+  }
+
+  /** A link as it is in the table. */
+  static UUID stored(@Nullable UUID link) {
+    return link == null ? NO_LINK : link;
+  }
+
+  /** A link as the table has it. */
+  static @Nullable UUID link(UUID stored) {
+    return stored.equals(NO_LINK) ? null : stored;
+  }
+
+  /** The rows of these entries, which all belong here; ClickHouse adds when they were written. */
+  NativeBlock block(List<Entry> entries) {
+    var block = new NativeBlock();
+    var tenant = block.lowCardinality("Tenant");
+    var kind = this == TEXTS ? block.lowCardinality("Kind") : null;
+    var ids = block.plain(id, "UUID");
+    var text = block.plain("Text", "String");
+    var firstSeen = block.plain("FirstSeen", "DateTime64(9)");
+    var lastSeen = block.plain("LastSeen", "DateTime64(9)");
+    var mergedInto = block.plain("MergedInto", "UUID");
+    for (var entry : entries) {
+      add(tenant, entry.tenant());
+      if (kind != null) {
+        add(kind, entry.kind().name());
+      }
+      add(ids, entry.id());
+      var bytes = entry.text().getBytes(UTF_8);
+      text.writeString(bytes, 0, bytes.length);
+      firstSeen.values.writeLong(entry.firstSeenNanos());
+      lastSeen.values.writeLong(entry.lastSeenNanos());
+      add(mergedInto, stored(entry.mergedInto()));
+      block.endRow();
+    }
+    return block;
+  }
+
+  private static void add(LowCardinalityColumn column, String value) {
+    var bytes = value.getBytes(UTF_8);
+    column.add(column.numberOf(bytes, 0, bytes.length));
+  }
+
+  /** The upper half first, each half with its lowest byte first. */
+  private static void add(Plain column, UUID value) {
+    column.values.writeLong(value.getMostSignificantBits());
+    column.values.writeLong(value.getLeastSignificantBits());
+  }
+
+  /**
+   * The question for the entries of these ids, answered in RowBinary: id, text, first and last seen
+   * in nanoseconds, link. The ids are part of its text, which as UUIDs they can be, because ten
+   * thousand are too long for the address of a request, where parameters go.
+   */
+  String find(Collection<UUID> ids) {
+    return """
+        SELECT %1$s, any(Text), toUnixTimestamp64Nano(min(FirstSeen)),
+          toUnixTimestamp64Nano(max(LastSeen)), max(MergedInto)
+        FROM %2$s
+        WHERE %3$s AND %1$s IN (%4$s)
+        GROUP BY %1$s
+        FORMAT RowBinary"""
+        .formatted(
+            id,
+            title,
+            scope(),
+            ids.stream().map(one -> "'" + one + "'").collect(Collectors.joining(", ")));
+  }
+
+  /**
+   * The question which ids were last written at {@code at} or later, and if at that moment, then
+   * are greater than {@code after}; in the order of writing, the moments with them.
+   */
+  String written() {
+    return """
+        SELECT toUnixTimestamp64Nano(max(WrittenAt)) AS at, %1$s
+        FROM %2$s
+        WHERE %3$s AND WrittenAt >= fromUnixTimestamp64Nano({at:Int64})
+        GROUP BY %1$s
+        HAVING at > {at:Int64} OR %1$s > {after:UUID}
+        ORDER BY at, %1$s
+        LIMIT {limit:UInt32}
+        FORMAT RowBinary"""
+        .formatted(id, title, scope());
+  }
+
+  private String scope() {
+    return this == TEXTS
+        ? "Tenant = {tenant:String} AND Kind = {kind:String}"
+        : "Tenant = {tenant:String}";
+  }
+
+  /** What the questions call the tenant and the kind. */
+  Map<String, String> scope(String tenant, Kind kind) {
+    return this == TEXTS ? Map.of("tenant", tenant, "kind", kind.name()) : Map.of("tenant", tenant);
+  }
+}

@@ -1,0 +1,286 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.type;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.Outcome.TryLater;
+import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.testkit.DictionaryContract;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class ClickHouseDictionaryTest extends DictionaryContract {
+  private static final long AT = 1_800_000_000_123_456_789L;
+
+  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+
+  @BeforeEach
+  void empty() {
+    Database.empty();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  // ---- what is in the tables
+
+  /** Of RFC 1321: who looks into the table sees the MD5 as everybody writes it. */
+  @ParameterizedTest
+  @CsvSource({
+    "'', d41d8cd9-8f00-b204-e980-0998ecf8427e",
+    "message digest, f96b697d-7cb7-938d-525a-2f31aaf161d0",
+  })
+  void write_text_hasItsMd5AsItsIdInTheTable(String text, String id) throws Exception {
+    write(entry(Kind.TEMPLATE, text, AT, "abc"), entry(Kind.TEXT, text, AT, null));
+
+    assertThat(Database.ask("SELECT TemplateId, MergedInto FROM log_templates"))
+        .isEqualTo(id + "\t90015098-3cd2-4fb0-d696-3f7d28e17f72");
+    assertThat(Database.ask("SELECT Kind, TextId, MergedInto FROM log_texts"))
+        .isEqualTo("TEXT\t" + id + "\t00000000-0000-0000-0000-000000000000");
+  }
+
+  static List<String> texts() {
+    return List.of(
+        "it's `quoted` \"twice\" and \\'escaped\\', ?, {p:String}, %s",
+        "\0 in front, in \0 the middle, and at the end \0",
+        "one\ntwo\r\n\tthree\u2028four\\n",
+        "\uD83D\uDE00 \uD834\uDD1E \uD840\uDC0B grüße \uFEFF\uFFFD",
+        "0123456789abcdef".repeat(1 << 16));
+  }
+
+  @ParameterizedTest
+  @MethodSource("texts")
+  void find_anyText_isAsItWas(String text) throws Exception {
+    var entries = Stream.of(Kind.values()).map(kind -> entry(kind, text, AT, "other")).toList();
+    write(entries.toArray(Entry[]::new));
+
+    for (var entry : entries) {
+      assertThat(dictionary.find("t", entry.kind(), List.of(entry.id()))).containsExactly(entry);
+      assertThat(dictionary.since("t", entry.kind(), null, 1).entries()).containsExactly(entry);
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void find_beforeAndAfterPartsAreMerged_isTheSame(Kind kind) throws Exception {
+    var table = DictionaryTable.of(kind).title;
+    write(entry(kind, "a b", AT + 2, null));
+    Database.execute("SYSTEM STOP MERGES " + table);
+    write(entry(kind, "a b", AT + 1, "a <*>"));
+    write(entry(kind, "a b", AT + 3, null), entry(kind, "c", AT, null));
+    var id = TextId.of("a b");
+    var whole = new Entry("t", kind, id, "a b", AT + 1, AT + 3, TextId.of("a <*>"));
+
+    assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("4");
+    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
+    assertThat(dictionary.since("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+
+    Database.execute("SYSTEM START MERGES " + table);
+    Database.execute("OPTIMIZE TABLE " + table + " FINAL");
+
+    assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("2");
+    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
+    assertThat(dictionary.since("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+  }
+
+  // ---- several at once
+
+  @Test
+  void write_twoAtOnce_leaveOneEntryWithAllThatEitherKnew() throws Exception {
+    try (var away = new ClickHouseLogStore(Database.settings());
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var other = new ClickHouseDictionary(away);
+      var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
+      var linked = texts.stream().map(t -> entry(Kind.TEMPLATE, t, AT, "<*>")).toList();
+      var later = texts.stream().map(t -> entry(Kind.TEMPLATE, t, AT + 9, null)).toList();
+      var tasks = new ArrayList<Callable<Dictionary.Outcome>>();
+      for (int i = 0; i < 5; i++) {
+        tasks.add(() -> dictionary.write(linked));
+        tasks.add(() -> other.write(later));
+      }
+
+      for (var outcome : threads.invokeAll(tasks)) {
+        assertThat(outcome.get()).isEqualTo(new Written());
+      }
+
+      var ids = texts.stream().map(TextId::of).toList();
+      assertThat(other.find("t", Kind.TEMPLATE, ids))
+          .containsExactlyInAnyOrderElementsOf(
+              texts.stream()
+                  .map(
+                      t ->
+                          new Entry(
+                              "t", Kind.TEMPLATE, TextId.of(t), t, AT, AT + 9, TextId.of("<*>")))
+                  .toList());
+    }
+  }
+
+  /** Its time is that of its beginning, and others have gone on before its end. */
+  @Test
+  void since_insertThatTookAMinute_isShownToThoseWhoHaveCaughtUp() throws Exception {
+    write(entry(Kind.TEMPLATE, "a", AT, null));
+    var place = dictionary.since("t", Kind.TEMPLATE, null, 10).next();
+    write(entry(Kind.TEMPLATE, "b", AT, null));
+    place = dictionary.since("t", Kind.TEMPLATE, place, 10).next();
+
+    Database.execute(
+        """
+        INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
+        VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
+            .formatted(TextId.of("late")));
+
+    assertThat(dictionary.since("t", Kind.TEMPLATE, place, 10).entries())
+        .extracting(Entry::text)
+        .contains("late");
+  }
+
+  /** Their times are behind those of rows that the pages before have shown. */
+  @Test
+  void since_insertThatEndsBetweenPages_isShownAfterTheLastPage() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      write(entry(Kind.TEMPLATE, "text " + i, AT, null));
+    }
+    var page = dictionary.since("t", Kind.TEMPLATE, null, 2);
+    Database.execute(
+        """
+        INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
+        VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
+            .formatted(TextId.of("late")));
+
+    assertThat(page.last()).isFalse();
+    var rest = dictionary.since("t", Kind.TEMPLATE, page.next(), 2);
+    assertThat(rest.last()).isTrue();
+    assertThat(dictionary.since("t", Kind.TEMPLATE, rest.next(), 10).entries())
+        .extracting(Entry::text)
+        .contains("late");
+  }
+
+  @Test
+  void since_longAgo_isNotShownAgain() throws Exception {
+    write(entry(Kind.TEMPLATE, "a", AT, null));
+    Database.execute(
+        """
+        INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
+        VALUES ('t', '%s', 'old', now64(9) - INTERVAL 1 HOUR)"""
+            .formatted(TextId.of("old")));
+
+    var page = dictionary.since("t", Kind.TEMPLATE, null, 10);
+
+    assertThat(page.entries()).extracting(Entry::text).containsExactly("old", "a");
+    assertThat(dictionary.since("t", Kind.TEMPLATE, page.next(), 10).entries())
+        .extracting(Entry::text)
+        .containsExactly("a");
+  }
+
+  /** What is new of it is one row; what it is, is all of them. */
+  @Test
+  void since_linkedLongAgoAndWrittenAgain_isShownWithItsLink() throws Exception {
+    write(entry(Kind.TEMPLATE, "a", AT, null));
+    Database.execute(
+        """
+        INSERT INTO log_templates (Tenant, TemplateId, Text, MergedInto, WrittenAt)
+        VALUES ('t', '%s', 'a', '%s', now64(9) - INTERVAL 1 HOUR)"""
+            .formatted(TextId.of("a"), TextId.of("<*>")));
+    var place = dictionary.since("t", Kind.TEMPLATE, null, 10).next();
+
+    assertThat(dictionary.since("t", Kind.TEMPLATE, place, 10).entries())
+        .extracting(Entry::mergedInto)
+        .containsExactly(TextId.of("<*>"));
+  }
+
+  @Test
+  void write_tookLongerThanTheOverlap_isTriedLater() throws Exception {
+    var moments = new ArrayList<>(List.of(Instant.EPOCH, Instant.EPOCH.plusSeconds(121)));
+    var slow = new ClickHouseDictionary(store, InstantSource.system());
+    var late = new ClickHouseDictionary(store, moments::removeFirst);
+
+    assertThat(slow.write(List.of(entry(Kind.TEXT, "a", AT, null)))).isEqualTo(new Written());
+    assertThat(late.write(List.of(entry(Kind.TEXT, "a", AT, null))))
+        .asInstanceOf(type(TryLater.class))
+        .extracting(TryLater::reason)
+        .asString()
+        .contains("took 121 s");
+  }
+
+  // ---- when ClickHouse fails
+
+  @Test
+  void write_noClickHouse_isTriedLaterAndNobodyCanTell() throws Exception {
+    var nowhere = ClickHouseSettings.of("http://127.0.0.1:1", "sluice", "sluice");
+    try (var away = new ClickHouseLogStore(nowhere)) {
+      var other = new ClickHouseDictionary(away);
+
+      assertThat(other.write(List.of(entry(Kind.TEXT, "a", AT, null))))
+          .asInstanceOf(type(TryLater.class))
+          .extracting(TryLater::reason)
+          .asString()
+          .contains("out of reach");
+      assertThatThrownBy(() -> other.find("t", Kind.TEXT, List.of(TextId.of("a"))))
+          .hasMessageContaining("out of reach");
+      assertThatThrownBy(() -> other.since("t", Kind.TEXT, null, 1))
+          .hasMessageContaining("out of reach");
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Kind.class)
+  void write_tableDropped_isTriedLaterAndMadeAgain(Kind kind) throws Exception {
+    write(entry(kind, "a", AT, null));
+    Database.execute("DROP TABLE " + DictionaryTable.of(kind).title + " SYNC");
+
+    assertThat(dictionary.write(List.of(entry(kind, "b", AT, null))))
+        .asInstanceOf(type(TryLater.class))
+        .extracting(TryLater::reason)
+        .asString()
+        .contains("UNKNOWN_TABLE");
+
+    write(entry(kind, "b", AT, null));
+    assertThat(dictionary.since("t", kind, null, 10).entries())
+        .containsExactly(entry(kind, "b", AT, null));
+  }
+
+  @Test
+  void find_moreThanMayBeAskedFor_isRefused() {
+    var ids = IntStream.rangeClosed(0, Dictionary.MOST_IDS).mapToObj(i -> new UUID(1, i)).toList();
+
+    assertThatThrownBy(() -> dictionary.find("t", Kind.TEXT, ids))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  private void write(Entry... entries) throws InterruptedException {
+    assertThat(dictionary.write(List.of(entries))).isEqualTo(new Written());
+  }
+
+  private static Entry entry(Kind kind, String text, long seen, @Nullable String into) {
+    return new Entry(
+        "t", kind, TextId.of(text), text, seen, seen, into == null ? null : TextId.of(into));
+  }
+}

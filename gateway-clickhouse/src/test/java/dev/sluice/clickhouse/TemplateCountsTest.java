@@ -1,0 +1,117 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What the view over the logs counts. */
+@Timeout(60)
+final class TemplateCountsTest {
+  private static final String ONE = "d41d8cd9-8f00-b204-e980-0998ecf8427e";
+  private static final String OTHER = "f96b697d-7cb7-938d-525a-2f31aaf161d0";
+  private static final String NONE = "00000000-0000-0000-0000-000000000000";
+
+  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    Database.empty();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  @Test
+  void insert_logsWithTemplates_areCountedByTheMinute() {
+    insert(
+        "('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:59.999999999', 'a', 's', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:01:00', 'a', 's', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:30', 'a', 's', 17, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:30', 'a', 's', 9, '%s')".formatted(OTHER),
+        "('2026-01-15 08:00:30', 'a', 'other', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:30', 'b', 's', 9, '%s')".formatted(ONE));
+    insert("('2026-01-15 08:00:07', 'a', 's', 9, '%s')".formatted(ONE));
+
+    assertThat(counts("toString(Minute)"))
+        .isEqualTo(
+            """
+            a s %1$s 9 2026-01-15 08:00:00 3
+            a s %1$s 9 2026-01-15 08:01:00 1
+            a s %1$s 17 2026-01-15 08:00:00 1
+            a s %2$s 9 2026-01-15 08:00:00 1
+            a other %1$s 9 2026-01-15 08:00:00 1
+            b s %1$s 9 2026-01-15 08:00:00 1"""
+                .formatted(ONE, OTHER)
+                .lines()
+                .sorted()
+                .reduce((before, line) -> before + "\n" + line)
+                .orElseThrow());
+  }
+
+  @Test
+  void insert_logsWithoutTemplate_areNotCounted() {
+    insert("('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(NONE));
+
+    assertThat(counts("toString(Minute)")).isEmpty();
+  }
+
+  /** A {@code DateTime} would begin again in 1970. */
+  @Test
+  void insert_logOfTheFarFuture_isCountedThere() {
+    insert("('2200-02-03 04:05:06', 'a', 's', 9, '%s')".formatted(ONE));
+
+    assertThat(counts("toString(Minute)")).isEqualTo("a s " + ONE + " 9 2200-02-03 04:05:00 1");
+  }
+
+  @Test
+  void insert_sameTokenAgain_isCountedOnce() {
+    for (int i = 0; i < 2; i++) {
+      Database.execute(
+          """
+          INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId)
+          SETTINGS insert_deduplication_token = 'one',
+            deduplicate_blocks_in_dependent_materialized_views = 1
+          VALUES ('2026-01-15 08:00:00', 'a', 's', 9, '%s')"""
+              .formatted(ONE));
+    }
+
+    assertThat(counts("1")).isEqualTo("a s " + ONE + " 9 1 1");
+  }
+
+  @Test
+  void insert_afterTheLogsTableWasMadeAgain_isCounted() throws Exception {
+    Database.execute("DROP TABLE otel_logs SYNC");
+    try (var another = new ClickHouseLogStore(Database.settings())) {
+      another.migrate();
+    }
+
+    insert("('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(ONE));
+
+    assertThat(counts("1")).isEqualTo("a s " + ONE + " 9 1 1");
+  }
+
+  private static void insert(String... rows) {
+    Database.execute(
+        "INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId) VALUES "
+            + String.join(", ", rows));
+  }
+
+  /** A line for each, in the order of their text. */
+  private static String counts(String minute) {
+    return Database.ask(
+        """
+        SELECT concatWithSeparator(' ', Tenant, ServiceName, toString(TemplateId),
+          toString(SeverityNumber), toString(%s), toString(sum(Logs))) AS line
+        FROM log_template_counts
+        GROUP BY Tenant, ServiceName, TemplateId, SeverityNumber, Minute
+        ORDER BY line"""
+            .formatted(minute));
+  }
+}
