@@ -3,7 +3,6 @@ package dev.sluice.clickhouse;
 import dev.sluice.core.port.Dictionary;
 import java.time.Duration;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -21,21 +20,21 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The order of writing is that of ClickHouse's clock when an insert begins, which is not the
  * order in which rows can be seen. So a place of {@link #since} that has caught up is not the last
- * row but {@link #OVERLAP} before the moment of asking, and a write that took longer than that is
- * not taken for written: it is tried again, and its rows get another place. What is asked for again
- * shows the writes of the last two minutes once more. A clock of ClickHouse's that was set back by
- * more than this hides the rows written until it has caught up; with replicas, so does one that is
- * behind by more.
+ * row but two minutes before the moment of asking, and a write that took longer than that is not
+ * taken for written: it is tried again, and its rows get another place. Asking again shows the
+ * writes of the last two minutes once more. When ClickHouse's clock is set back by more than this,
+ * what is written until it has caught up is not shown; with replicas, nor is what comes to one that
+ * is behind by more.
  *
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseDictionary implements Dictionary {
 
-  /** Twice what an insert may take when nothing is configured. */
-  static final Duration OVERLAP = Duration.ofMinutes(2);
+  /** Twice what an insert may take when nothing is configured; the same for all instances. */
+  private static final Duration OVERLAP = Duration.ofMinutes(2);
 
-  /** Of one answer, which is held as text here: what is more fails there. */
+  /** Of the texts of one answer, which are held here. */
   private static final long MOST_BYTES = 256L << 20;
 
   /** As for queries of logs, and because ten thousand ids are a long question. */
@@ -46,9 +45,7 @@ public final class ClickHouseDictionary implements Dictionary {
           "max_threads",
           "2",
           "max_query_size",
-          String.valueOf(1 << 20),
-          "max_result_bytes",
-          String.valueOf(MOST_BYTES));
+          String.valueOf(1 << 20));
 
   private static final UUID LEAST = new UUID(0, 0);
 
@@ -136,6 +133,7 @@ public final class ClickHouseDictionary implements Dictionary {
     }
   }
 
+  /** {@inheritDoc} Fails when their texts are of more than 256 MiB. */
   @Override
   public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids)
       throws InterruptedException {
@@ -146,14 +144,10 @@ public final class ClickHouseDictionary implements Dictionary {
       return List.of();
     }
     var table = DictionaryTable.of(kind);
-    var entries = new ArrayList<Entry>();
     return ask(
         table.find(ids),
         table.scope(tenant, kind),
-        in -> {
-          RowBinary.readEntries(in, tenant, kind, entries);
-          return entries;
-        });
+        in -> RowBinary.readEntries(in, tenant, kind, MOST_BYTES));
   }
 
   /**

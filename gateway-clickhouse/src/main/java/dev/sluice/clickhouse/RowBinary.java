@@ -97,12 +97,18 @@ final class RowBinary {
     return new RowBinary(in).int64();
   }
 
-  /** Appends the entries of the stream, which are of this tenant and kind. */
-  static void readEntries(InputStream in, String tenant, Kind kind, List<Entry> into)
+  /**
+   * Entries of this tenant and kind.
+   *
+   * @param mostBytes of their texts
+   * @throws ClickHouseFailed when there are more, before all of them are read
+   */
+  static List<Entry> readEntries(InputStream in, String tenant, Kind kind, long mostBytes)
       throws IOException {
     var rows = new RowBinary(in);
+    var entries = new ArrayList<Entry>();
     while (!rows.atEnd()) {
-      into.add(
+      entries.add(
           new Entry(
               tenant,
               kind,
@@ -111,7 +117,11 @@ final class RowBinary {
               rows.int64(),
               rows.int64(),
               DictionaryTable.link(rows.uuid())));
+      if (rows.bytes > mostBytes) {
+        throw ClickHouseFailed.inDoubt("the texts are of more than %d bytes".formatted(mostBytes));
+      }
     }
+    return entries;
   }
 
   static List<Written> readWritten(InputStream in) throws IOException {
