@@ -45,7 +45,7 @@ enum DictionaryTable {
   }
 
   /** A link as it is in the table. */
-  static UUID stored(@Nullable UUID link) {
+  private static UUID stored(@Nullable UUID link) {
     return link == null ? NO_LINK : link;
   }
 
