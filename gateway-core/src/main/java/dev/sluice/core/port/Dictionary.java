@@ -115,7 +115,13 @@ public interface Dictionary {
       if (one == null || other == null) {
         return one == null ? other : one;
       }
-      return one.compareTo(other) > 0 ? one : other;
+      // as ClickHouse compares them: what is merged here and what is merged there agree
+      int order =
+          Long.compareUnsigned(one.getLeastSignificantBits(), other.getLeastSignificantBits());
+      if (order == 0) {
+        order = Long.compareUnsigned(one.getMostSignificantBits(), other.getMostSignificantBits());
+      }
+      return order > 0 ? one : other;
     }
   }
 
