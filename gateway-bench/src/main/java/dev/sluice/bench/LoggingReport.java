@@ -116,6 +116,9 @@ public final class LoggingReport {
       String name, double rate, Watched watched, Watched.Counters before, Path folder)
       throws IOException, InterruptedException {
     var after = watched.counters();
+    if (Watched.bytes(folder) == 0) {
+      throw new IOException(name + " has written nothing");
+    }
     double seconds = (after.nanos() - before.nanos()) / 1e9;
     System.out.printf(
         LINE,

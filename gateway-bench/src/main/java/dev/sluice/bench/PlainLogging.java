@@ -4,6 +4,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.LoggerContext;
 import ch.qos.logback.classic.encoder.PatternLayoutEncoder;
 import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.classic.util.LogbackMDCAdapter;
 import ch.qos.logback.core.FileAppender;
 import java.util.concurrent.locks.LockSupport;
 
@@ -18,6 +19,7 @@ public final class PlainLogging {
 
   public static void main(String[] arguments) {
     var context = new LoggerContext();
+    context.setMDCAdapter(new LogbackMDCAdapter()); // without one nothing is appended
     var encoder = new PatternLayoutEncoder();
     encoder.setContext(context);
     encoder.setPattern("%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %-5level %logger{0} - %msg%n");
