@@ -2,8 +2,10 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.port.Naming;
 import dev.sluice.core.query.LogFilter;
 import java.io.IOException;
 import java.io.InputStream;
@@ -91,10 +93,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   /**
    * Stores the records in one insert, or in several that each cover other days or not too many
    * bytes. The first attempt believes ClickHouse; a later one looks for itself, see {@link
-   * #complete}.
+   * #complete}. What the records refer to is written before them.
    */
   @Override
-  public Outcome store(Portion portion) throws InterruptedException {
+  public Outcome store(Portion portion, Naming naming) throws InterruptedException {
     var columns = spare.pollFirst();
     if (columns == null) {
       columns = new LogColumns();
@@ -102,9 +104,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     try {
       schema.ensure();
       if (portion.again()) {
-        complete(portion, columns);
+        complete(portion, naming, columns);
       } else {
-        insert(portion, null, "", columns);
+        insert(portion, naming, null, "", columns);
       }
       return new Outcome.Stored();
     } catch (LogColumns.Unstorable e) {
@@ -134,7 +136,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    *       table would be fed twice once the token is forgotten.
    * </ul>
    */
-  private void complete(Portion portion, LogColumns columns)
+  private void complete(Portion portion, Naming naming, LogColumns columns)
       throws InterruptedException, LogColumns.Unstorable {
     http.endInserts(attempts(portion));
     var missing = missing(new Identities(portion, Long.MIN_VALUE));
@@ -145,7 +147,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         throw ClickHouseFailed.inDoubt(
             "ClickHouse confirmed %d records that are not there".formatted(missing.cardinality()));
       }
-      insert(portion, missing, token == 0 ? "" : "#" + token, columns);
+      insert(portion, naming, missing, token == 0 ? "" : "#" + token, columns);
       missing = missing(lasting);
     }
   }
@@ -180,14 +182,16 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    *     their part in what goes into which insert, as when all were inserted
    * @param again added to the tokens
    */
-  private void insert(Portion portion, @Nullable BitSet only, String again, LogColumns columns)
+  private void insert(
+      Portion portion, Naming naming, @Nullable BitSet only, String again, LogColumns columns)
       throws InterruptedException, LogColumns.Unstorable {
     int inserts = 0;
     for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
-      columns.fill(portion, pass);
+      columns.fill(portion, pass, naming);
       if (only != null) {
-        restrict(portion, pass, only, columns);
+        restrict(portion, naming, pass, only, columns);
       }
+      write(naming);
       if (columns.block().rows() > 0) {
         var token = inserts == 0 ? portion.token() : portion.token() + "-" + inserts;
         insert(token + again, attempts(portion) + token + again, columns.block());
@@ -196,13 +200,21 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
-  private static void restrict(Portion portion, Pass pass, BitSet only, LogColumns columns)
-      throws LogColumns.Unstorable {
+  /** First: rows must not refer to what nobody can look up. */
+  private static void write(Naming naming) throws InterruptedException {
+    if (naming.write() instanceof Dictionary.Outcome.TryLater(var reason)) {
+      throw ClickHouseFailed.inDoubt("the dictionary is not written: " + reason);
+    }
+  }
+
+  private static void restrict(
+      Portion portion, Naming naming, Pass pass, BitSet only, LogColumns columns)
+      throws LogColumns.Unstorable, InterruptedException {
     var taken = pass.taken();
     int all = taken.cardinality();
     taken.and(only);
     if (taken.cardinality() < all) {
-      columns.fill(portion, Pass.only(taken));
+      columns.fill(portion, Pass.only(taken), naming);
     }
   }
 

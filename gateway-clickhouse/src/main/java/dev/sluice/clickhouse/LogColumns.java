@@ -15,6 +15,7 @@ import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.Naming;
 import java.util.Arrays;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -51,6 +52,7 @@ final class LogColumns implements OtlpSink {
   private final Plain eventName = block.plain("EventName", "String");
   private final Plain id = block.plain("Id", "FixedString(16)");
   private final LowCardinalityColumn tenant = block.lowCardinality("Tenant");
+  private final Plain templateId = block.plain("TemplateId", "UUID");
   private final Plain observedTimestamp = block.plain("ObservedTimestamp", "DateTime64(9)");
   private final Plain receivedTimestamp = block.plain("ReceivedTimestamp", "DateTime64(9)");
   private final Plain flags = block.plain("Flags", "UInt32");
@@ -71,6 +73,7 @@ final class LogColumns implements OtlpSink {
   // of the walk under way
   private @Nullable LogBatch batch;
   private @Nullable Pass pass;
+  private Naming naming = Naming.NONE;
   private int tenantNumber;
   private int accepted;
   private int base; // place in the portion of the batch's first record; negative before it
@@ -86,11 +89,13 @@ final class LogColumns implements OtlpSink {
    * Replaces the columns' contents by what the pass takes of the portion. Batches without any
    * record of the portion are not looked at.
    *
+   * @param names what the rows say of what they share, which is to be written before they are
    * @throws Unstorable when a batch is not what its envelope says
    */
-  void fill(Portion portion, Pass taking) throws Unstorable {
+  void fill(Portion portion, Pass taking, Naming names) throws Unstorable, InterruptedException {
     clear();
     pass = taking;
+    naming = names;
     base = -portion.from();
     end = portion.records();
     try {
@@ -103,6 +108,7 @@ final class LogColumns implements OtlpSink {
     } finally {
       batch = null; // this object outlives the delivery, which is large
       pass = null;
+      naming = Naming.NONE;
     }
   }
 
@@ -113,9 +119,10 @@ final class LogColumns implements OtlpSink {
     fault = null;
   }
 
-  private void walk(LogBatch next) throws Unstorable {
+  private void walk(LogBatch next) throws Unstorable, InterruptedException {
     batch = next;
     accepted = 0;
+    naming.batch(next);
     var name = next.tenant().getBytes(UTF_8);
     tenantNumber = tenant.numberOf(name, 0, name.length);
     try {
@@ -188,10 +195,22 @@ final class LogColumns implements OtlpSink {
     severityText.add(
         severityText.numberOf(bytes, log.severityTextOffset(), log.severityTextLength()));
     severityNumber.values.writeByte(log.severityNumber());
-    MapColumn.append(log.body(), bytes, body.values, scratch);
+    body(log.body(), bytes);
     logAttributes.add(log.attributes(), bytes);
     eventName.writeString(bytes, log.eventNameOffset(), log.eventNameLength());
     droppedAttributes.values.writeInt(log.droppedAttributes());
+  }
+
+  private void body(AnyValue value, byte[] bytes) {
+    MapColumn.append(value, bytes, body.values, scratch);
+    switch (value.kind()) {
+      case STRING -> naming.template(bytes, value.offset(), value.length());
+      case EMPTY -> naming.template(bytes, 0, 0);
+      case BOOL, INT, DOUBLE, ARRAY, MAP, BYTES ->
+          naming.template(scratch.array(), 0, scratch.size());
+    }
+    templateId.values.writeLong(naming.high());
+    templateId.values.writeLong(naming.low());
   }
 
   private void resource(OtlpRecord log) {
@@ -218,12 +237,14 @@ final class LogColumns implements OtlpSink {
         return service(attributes.value(i), bytes);
       }
     }
+    naming.service(bytes, 0, 0);
     return 0;
   }
 
   private int service(AnyValue value, byte[] bytes) {
     scratch.clear();
     AnyValueText.append(value, bytes, scratch);
+    naming.service(scratch.array(), 0, scratch.size());
     return serviceName.numberOf(scratch.array(), 0, scratch.size());
   }
 

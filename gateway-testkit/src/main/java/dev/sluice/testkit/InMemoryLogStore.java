@@ -16,6 +16,7 @@ import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.port.Naming;
 import dev.sluice.core.query.LogFilter;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -63,7 +64,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized Outcome store(Portion portion) {
+  public synchronized Outcome store(Portion portion, Naming naming) {
     if (answer != null) {
       return answer;
     }

@@ -6,10 +6,12 @@ import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.DeliveryMeter;
 import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.Naming;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,6 +31,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   private final Spools spools;
   private final ClickHouseLogStore store;
+  private final Supplier<Naming> namings;
   private final DeliveryMeter meter;
   private final InstantSource clock;
   private final DeliveryProperties settings;
@@ -36,15 +39,20 @@ final class DeliveryLifecycle implements SmartLifecycle {
   private volatile List<DeliveryWorker> workers = List.of();
   private volatile List<Deliveries> deliveries = List.of();
 
+  /**
+   * @param namings makes one for each worker
+   */
   DeliveryLifecycle(
       Spools spools,
       ClickHouseLogStore store,
+      Supplier<Naming> namings,
       DeliveryMeter meter,
       InstantSource clock,
       DeliveryProperties settings,
       ShutdownBudget budget) {
     this.spools = spools;
     this.store = store;
+    this.namings = namings;
     this.meter = meter;
     this.clock = clock;
     this.settings = settings;
@@ -73,6 +81,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
               source.getKey(),
               source.getValue(),
               store,
+              namings.get(),
               meter,
               new DeliveryWorker.Manner(backoff, Thread::sleep, clock, settings.maxRefused())));
     }

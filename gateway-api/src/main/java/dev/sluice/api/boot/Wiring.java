@@ -19,8 +19,10 @@ import dev.sluice.api.ops.LedgerGauges;
 import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.api.ops.SpoolHealth;
 import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
+import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.AllowList;
@@ -30,8 +32,11 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.Mirror;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Naming;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.templates.Templates;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
@@ -45,6 +50,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
@@ -308,15 +314,44 @@ class Wiring {
   }
 
   @Bean
+  Dictionary dictionary(ClickHouseLogStore store) {
+    return new ClickHouseDictionary(store);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TextCache textCache(DictionaryProperties properties, Dictionary dictionary) {
+    return new TextCache(properties.cache(), dictionary);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  Templates templates(TemplatesProperties properties, Dictionary dictionary) {
+    return new Templates(properties.miner(), dictionary);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TemplatesLifecycle templatesLifecycle(
+      Templates templates, TemplatesProperties properties, Timer timer) {
+    return new TemplatesLifecycle(templates, properties.keepUp(), timer);
+  }
+
+  @Bean
   @Conditional(DeliverRole.class)
   DeliveryLifecycle deliveryLifecycle(
       Spools spools,
       ClickHouseLogStore store,
+      TextCache texts,
+      Templates templates,
+      TemplatesProperties properties,
       MicrometerMeters meters,
       ShutdownBudget budget,
       DeliveryProperties delivery,
       InstantSource clock) {
-    return new DeliveryLifecycle(spools, store, meters, clock, delivery, budget);
+    Supplier<Naming> namings =
+        properties.enabled() ? () -> templates.lookup(texts.lookup()) : () -> Naming.NONE;
+    return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }
 
   @Bean

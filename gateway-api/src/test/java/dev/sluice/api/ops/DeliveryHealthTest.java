@@ -7,6 +7,7 @@ import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.Naming;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -27,6 +28,7 @@ class DeliveryHealthTest {
           "test",
           spool,
           store,
+          Naming.NONE,
           new MicrometerMeters(registry),
           new DeliveryWorker.Manner(
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),

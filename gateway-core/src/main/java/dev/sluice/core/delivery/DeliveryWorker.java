@@ -9,6 +9,7 @@ import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
 import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.Naming;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
@@ -56,6 +57,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private final Deliveries deliveries;
   private final LogStore store;
+  private final Naming naming;
   private final DeliveryMeter meter;
   private final Backoff backoff;
   private final Backoff.Sleeper sleeper;
@@ -73,9 +75,15 @@ public final class DeliveryWorker implements AutoCloseable {
   private @Nullable Bisection bisection;
 
   private DeliveryWorker(
-      String name, Deliveries deliveries, LogStore store, DeliveryMeter meter, Manner manner) {
+      String name,
+      Deliveries deliveries,
+      LogStore store,
+      Naming naming,
+      DeliveryMeter meter,
+      Manner manner) {
     this.deliveries = deliveries;
     this.store = store;
+    this.naming = naming;
     this.meter = meter;
     this.backoff = manner.backoff();
     this.sleeper = manner.sleeper();
@@ -84,10 +92,19 @@ public final class DeliveryWorker implements AutoCloseable {
     this.thread = Thread.ofVirtual().name("delivery-" + name).unstarted(this::run);
   }
 
-  /** A worker exists only while running: there is no half-built state to close by mistake. */
+  /**
+   * A worker exists only while running: there is no half-built state to close by mistake.
+   *
+   * @param naming of this worker alone
+   */
   public static DeliveryWorker start(
-      String name, Deliveries deliveries, LogStore store, DeliveryMeter meter, Manner manner) {
-    var worker = new DeliveryWorker(name, deliveries, store, meter, manner);
+      String name,
+      Deliveries deliveries,
+      LogStore store,
+      Naming naming,
+      DeliveryMeter meter,
+      Manner manner) {
+    var worker = new DeliveryWorker(name, deliveries, store, naming, meter, manner);
     worker.thread.start();
     return worker;
   }
@@ -186,7 +203,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private Outcome store(Portion portion) throws InterruptedException {
     try {
-      return store.store(portion);
+      return store.store(portion, naming);
     } catch (RuntimeException e) {
       return new Outcome.TryLater(e.toString());
     }

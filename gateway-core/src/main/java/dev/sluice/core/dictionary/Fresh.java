@@ -17,6 +17,10 @@ import java.util.UUID;
  */
 final class Fresh {
   private static final int WORDS = 5;
+
+  /** Above all days. */
+  private static final long FOR_NOW = 1L << 32;
+
   private static final int FEWEST = 64;
 
   /** Where a key becomes known. */
@@ -33,7 +37,10 @@ final class Fresh {
   private final Map<Identity, Entry> entries = new LinkedHashMap<>();
   private long bytes;
 
-  /** Day (0 in a free place), key, check, id; at least half of the places are free. */
+  /**
+   * Day (0 in a free place), key, check, id; at least half of the places are free. A key that is to
+   * be forgotten has {@link #FOR_NOW} in its day.
+   */
   private long[] words = new long[FEWEST * WORDS];
 
   private int keys;
@@ -48,7 +55,7 @@ final class Fresh {
 
   /** Of memory, roughly; a text that is not Latin-1 takes twice what it counts. */
   long bytes() {
-    return bytes;
+    return bytes + (long) words.length * Long.BYTES;
   }
 
   /** Where an entry is that is to be written for the day; -1 when there is none. */
@@ -57,7 +64,7 @@ final class Fresh {
       return -1;
     }
     int at = place(words, key, check);
-    return words[at] >= day ? at : -1; // no day is 0
+    return (int) words[at] >= day ? at : -1; // no day is 0
   }
 
   long high(int at) {
@@ -68,7 +75,10 @@ final class Fresh {
     return words[at + 4];
   }
 
-  void key(long key, long check, long high, long low, int day) {
+  /**
+   * @param lasting whether it will be known once the entries are written
+   */
+  void key(long key, long check, long high, long low, int day, boolean lasting) {
     if (2 * (keys + 1) > words.length / WORDS) {
       grow();
     }
@@ -76,7 +86,11 @@ final class Fresh {
     if (words[at] == 0) {
       keys++;
     }
-    set(words, at, key, check, high, low, day);
+    words[at] = lasting ? day : day | FOR_NOW;
+    words[at + 1] = key;
+    words[at + 2] = check;
+    words[at + 3] = high;
+    words[at + 4] = low;
   }
 
   void entry(Entry entry) {
@@ -87,10 +101,10 @@ final class Fresh {
     }
   }
 
-  /** They are written: tells all keys, and forgets everything. */
+  /** They are written: tells the keys that last, and forgets everything. */
   void settle(Knowing knowing) {
     for (int at = 0; at < words.length; at += WORDS) {
-      if (words[at] != 0) {
+      if (words[at] != 0 && words[at] < FOR_NOW) {
         knowing.put(words[at + 1], words[at + 2], words[at + 3], words[at + 4], (int) words[at]);
       }
     }
@@ -132,14 +146,5 @@ final class Fresh {
       }
     }
     return at;
-  }
-
-  private static void set(
-      long[] words, int at, long key, long check, long high, long low, int day) {
-    words[at] = day;
-    words[at + 1] = key;
-    words[at + 2] = check;
-    words[at + 3] = high;
-    words[at + 4] = low;
   }
 }

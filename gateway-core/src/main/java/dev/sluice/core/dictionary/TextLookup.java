@@ -131,24 +131,37 @@ public final class TextLookup {
    * @param text with {@code id} as its identity
    * @throws IllegalStateException when the last look-up was not one of {@code find} that failed
    */
-  public void learn(UUID id, String text, @Nullable UUID mergedInto) {
+  public void learn(UUID id, String text) {
+    learn(id, text, true);
+  }
+
+  /**
+   * As {@link #learn}, but only until the next write: then the bytes are unknown again, since they
+   * may lead somewhere else by that time.
+   */
+  public void learnForNow(UUID id, String text) {
+    learn(id, text, false);
+  }
+
+  private void learn(UUID id, String text, boolean lasting) {
     if (missed == null) {
       throw new IllegalStateException("nothing was missed");
     }
     var scope = missed;
     missed = null;
-    fresh.entry(
-        new Entry(scope.tenant(), scope.kind(), id, text, seenNanos, seenNanos, mergedInto));
+    fresh.entry(new Entry(scope.tenant(), scope.kind(), id, text, seenNanos, seenNanos, null));
     this.id[0] = id.getMostSignificantBits();
     this.id[1] = id.getLeastSignificantBits();
-    fresh.key(key, check, this.id[0], this.id[1], day);
+    if (!full()) { // else they are asked for once more, no worse
+      fresh.key(key, check, this.id[0], this.id[1], day, lasting);
+    }
   }
 
   /** Finds or learns a text that is its own identity: {@link #idHigh} and {@link #idLow} are it. */
   public void identify(Scope scope, byte[] bytes, int offset, int length) {
     if (!find(scope, bytes, offset, length)) {
       cache.digests.increment();
-      learn(TextId.of(bytes, offset, length), new String(bytes, offset, length, UTF_8), null);
+      learn(TextId.of(bytes, offset, length), new String(bytes, offset, length, UTF_8));
     }
   }
 
@@ -157,7 +170,7 @@ public final class TextLookup {
     fresh.entry(entry);
   }
 
-  /** Whether so much waits that it should be written before any more is asked for. */
+  /** Whether so much waits to be written that no more keys are remembered until it is. */
   public boolean full() {
     return fresh.bytes() >= MOST_BYTES;
   }
@@ -189,12 +202,6 @@ public final class TextLookup {
         fresh.clear();
       }
     }
-  }
-
-  /** For a delivery that is given up: what it has shown is as if it had never been there. */
-  public void forget() {
-    count();
-    fresh.clear();
   }
 
   private void know(long key, long check, long high, long low, int day) {

@@ -15,8 +15,16 @@ public interface LogStore {
    * Stores records, each once; blocks until the store has confirmed them or has not. Of a portion
    * that may have been tried before, only what is not there is stored, once whoever tried is known
    * to have ended.
+   *
+   * @param naming tells the identities that the records carry, of which all are written before any
+   *     record is
    */
-  Outcome store(Portion portion) throws InterruptedException;
+  Outcome store(Portion portion, Naming naming) throws InterruptedException;
+
+  /** Records that carry no identities but their own. */
+  default Outcome store(Portion portion) throws InterruptedException {
+    return store(portion, Naming.NONE);
+  }
 
   /** All records of the batches, which nobody has tried to store before. */
   default Outcome store(String token, List<LogBatch> batches) throws InterruptedException {

@@ -34,13 +34,14 @@ public final class Miner {
   /** Of messages for which there was no room. */
   public static final TemplateRow CATCH_ALL = TemplateRow.of(Shape.VALUE, null);
 
+  static final Mined CAUGHT = new Mined(CATCH_ALL.id(), CATCH_ALL.text(), true);
+
   private static final int BYTES_PER_TEMPLATE = 200; // objects, list and map entries
   private static final int BYTES_PER_WORD = 64;
 
   private final MinerSettings settings;
   private final Map<String, Tenant> tenants = new ConcurrentHashMap<>();
   private final LongAdder bytes = new LongAdder();
-  private final LongAdder caught = new LongAdder();
   private final LongAdder givenUp = new LongAdder();
   private volatile ExtraMasks masks;
 
@@ -56,11 +57,7 @@ public final class Miner {
    */
   public Mined mine(String tenant, String service, String masked) {
     Shape shape = Shape.of(masks.apply(service, masked));
-    var mined = tenant(tenant).mine(service, shape);
-    if (mined.caught()) {
-      caught.increment();
-    }
-    return mined;
+    return tenant(tenant).mine(service, shape);
   }
 
   /**
@@ -106,11 +103,6 @@ public final class Miner {
     return bytes.sum();
   }
 
-  /** How often the answer was the catch-all. */
-  public long caught() {
-    return caught.sum();
-  }
-
   /** How often an extra mask was given up. */
   public long givenUp() {
     return givenUp.sum();
@@ -141,7 +133,7 @@ public final class Miner {
             || unwritten.size() > 2 * settings.templatesPerService()
             || bytes.sum() + bytes(shape) > settings.bytes()) {
           add(null, Shape.of(CATCH_ALL.text()));
-          return new Mined(CATCH_ALL.id(), CATCH_ALL.text(), true);
+          return CAUGHT;
         }
         template = add(service, shape);
       }

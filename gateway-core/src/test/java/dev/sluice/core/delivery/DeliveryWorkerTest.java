@@ -12,6 +12,7 @@ import dev.sluice.core.port.DeliveryMeter;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.Naming;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -64,6 +65,7 @@ class DeliveryWorkerTest {
           "test",
           deliveries,
           store,
+          Naming.NONE,
           new NotingMeter(),
           new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3));
 
@@ -636,7 +638,7 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public Outcome store(Portion portion) throws InterruptedException {
+    public Outcome store(Portion portion, Naming naming) throws InterruptedException {
       note("store " + portion.token() + (portion.again() ? " again" : ""));
       if (held) {
         released.await();

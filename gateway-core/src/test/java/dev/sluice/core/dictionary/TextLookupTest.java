@@ -90,14 +90,15 @@ class TextLookupTest {
   }
 
   @Test
-  void forget_beforeTheWrite_leavesTheTextUnknown() throws Exception {
-    identify(lookup, "select 1");
-
-    lookup.forget();
-
+  void learnForNow_afterTheWrite_isUnknownAgain() throws Exception {
     assertThat(find(lookup, "select 1")).isFalse();
+    lookup.learnForNow(TextId.of("a statement"), "a statement");
+
+    assertThat(find(lookup, "select 1")).isTrue();
     assertThat(lookup.write()).isEqualTo(new Written());
-    assertThat(dictionary.writes()).isEmpty();
+
+    assertThat(dictionary.has("acme", TextId.of("a statement"))).isTrue();
+    assertThat(find(lookup, "select 1")).isFalse();
   }
 
   @Test
@@ -167,7 +168,7 @@ class TextLookupTest {
     var bytes = "user <*> is gone".getBytes(UTF_8);
     var here = scope(lookup, Kind.TEMPLATE, "acme", "shop");
     lookup.find(here, bytes, 0, bytes.length);
-    lookup.learn(TextId.of("user <*>"), "user <*>", null);
+    lookup.learn(TextId.of("user <*>"), "user <*>");
     lookup.write();
 
     for (var there :
@@ -188,7 +189,7 @@ class TextLookupTest {
     var template = TextId.of("user <*>");
     for (int i = 0; i < 10; i++) {
       assertThat(find(lookup, "shape " + i)).isFalse();
-      lookup.learn(template, "user <*>", null);
+      lookup.learn(template, "user <*>");
       assertThat(id(lookup)).isEqualTo(template);
     }
     lookup.write();
@@ -200,14 +201,14 @@ class TextLookupTest {
 
   @Test
   void learn_nothingMissed_isRefused() throws Exception {
-    assertThatThrownBy(() -> lookup.learn(TextId.of("a"), "a", null))
+    assertThatThrownBy(() -> lookup.learn(TextId.of("a"), "a"))
         .isInstanceOf(IllegalStateException.class);
 
     identify(lookup, "a");
     lookup.write();
     assertThat(find(lookup, "b")).isFalse();
     assertThat(find(lookup, "a")).isTrue();
-    assertThatThrownBy(() -> lookup.learn(TextId.of("b"), "b", null))
+    assertThatThrownBy(() -> lookup.learn(TextId.of("b"), "b"))
         .isInstanceOf(IllegalStateException.class);
   }
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.port.Naming;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.Instant;
@@ -292,7 +293,7 @@ class LedgerTest {
     }
 
     @Override
-    public Outcome store(Portion portion) {
+    public Outcome store(Portion portion, Naming naming) {
       throw new UnsupportedOperationException();
     }
 

@@ -235,18 +235,19 @@ class MinerTest {
   }
 
   @Test
-  void mine_floodOfUniqueMessages_isCaughtAndCounted() {
+  void mine_floodOfUniqueMessages_isCaught() {
     var bounded = new Miner(new MinerSettings(100, 1 << 20));
     bounded.mine(TENANT, SERVICE, "it is up");
 
+    int caught = 0;
     for (int i = 0; i < 10_000; i++) {
-      bounded.mine(TENANT, SERVICE, letters(i) + " at first");
+      caught += bounded.mine(TENANT, SERVICE, letters(i) + " at first").caught() ? 1 : 0;
       bounded.written(TENANT, bounded.unwritten(TENANT));
     }
 
     assertThat(bounded.templates(TENANT)).isLessThanOrEqualTo(101);
     assertThat(bounded.bytes()).isLessThan(1 << 20);
-    assertThat(bounded.caught()).isEqualTo(10_000 - 99);
+    assertThat(caught).isEqualTo(10_000 - 99);
     assertThat(bounded.mine(TENANT, SERVICE, "new one"))
         .isEqualTo(new Mined(TemplateRow.idOf("<*>"), "<*>", true));
     assertThat(bounded.mine(TENANT, SERVICE, "it is up").caught()).isFalse();
@@ -257,12 +258,13 @@ class MinerTest {
   void mine_pastTheBytesOfAll_isCaught() {
     var bounded = new Miner(new MinerSettings(100_000, 64 << 10));
 
+    boolean caught = false;
     for (int i = 0; i < 10_000; i++) {
-      bounded.mine("tenant" + i % 7, SERVICE, letters(i) + " x".repeat(100));
+      caught |= bounded.mine("tenant" + i % 7, SERVICE, letters(i) + " x".repeat(100)).caught();
     }
 
     assertThat(bounded.bytes()).isBetween(60L << 10, 68L << 10);
-    assertThat(bounded.caught()).isPositive();
+    assertThat(caught).isTrue();
   }
 
   @Test

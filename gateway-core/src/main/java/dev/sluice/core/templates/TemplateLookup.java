@@ -1,0 +1,162 @@
+package dev.sluice.core.templates;
+
+import dev.sluice.core.dictionary.Scope;
+import dev.sluice.core.dictionary.TextLookup;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.Outcome;
+import dev.sluice.core.port.Naming;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * Tells one delivery worker the templates of messages: masks each, looks the masked form up, and
+ * has those mined that are not known.
+ *
+ * <p>Confined to a thread. A message whose masked form is known allocates nothing.
+ */
+public final class TemplateLookup implements Naming {
+
+  /**
+   * Messages of a service that may be mined between two writes only to be caught; those after them
+   * are caught unseen. One takes some ten microseconds, which a flood must not cost for each of its
+   * messages.
+   */
+  private static final int CAUGHT_AT_ONCE = 1_000;
+
+  private static final UUID CATCH_ALL = Miner.CATCH_ALL.id();
+
+  private final Templates templates;
+  private final TextLookup texts;
+  private final Mask mask = new Mask();
+
+  /** Of the batch, and of the resource within it. */
+  private String tenant = "";
+
+  private long receivedNanos;
+
+  /** The service's name, and behind it which masks are in force: others make other templates. */
+  private byte[] service = new byte[64];
+
+  private int serviceLength;
+  private Scope scope;
+
+  /** Since the last write: tenants with templates that were not known, and whose were caught. */
+  private final Map<String, Long> learnt = new HashMap<>();
+
+  private final Map<String, Integer> caught = new HashMap<>();
+  private long caughtLogs;
+
+  TemplateLookup(Templates templates, TextLookup texts) {
+    this.templates = templates;
+    this.texts = texts;
+    this.scope = texts.scope(Kind.TEMPLATE, tenant, service, 0, 0);
+  }
+
+  @Override
+  public void batch(LogBatch batch) throws InterruptedException {
+    tenant = batch.tenant();
+    receivedNanos = batch.receivedNanos();
+    templates.know(tenant);
+    texts.at(receivedNanos);
+    service(service, 0, 0);
+  }
+
+  @Override
+  public void service(byte[] bytes, int offset, int length) {
+    if (service.length < length + Integer.BYTES) {
+      service = new byte[2 * length + Integer.BYTES];
+    }
+    System.arraycopy(bytes, offset, service, 0, length);
+    serviceLength = length;
+    ByteBuffer.wrap(service).putInt(length, templates.masksInForce());
+    scope = texts.scope(Kind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
+  }
+
+  @Override
+  public void template(byte[] bytes, int offset, int length) {
+    mask.apply(bytes, offset, length);
+    if (!texts.find(scope, mask.bytes(), 0, mask.length())) {
+      mine();
+    }
+    if (texts.idLow() == CATCH_ALL.getLeastSignificantBits()
+        && texts.idHigh() == CATCH_ALL.getMostSignificantBits()) {
+      caughtLogs++;
+    }
+  }
+
+  private void mine() {
+    var name = new String(service, 0, serviceLength, StandardCharsets.UTF_8);
+    var mined =
+        caught.getOrDefault(name, 0) >= CAUGHT_AT_ONCE
+            ? Miner.CAUGHT
+            : templates.miner().mine(tenant, name, mask.text());
+    learnt.put(tenant, receivedNanos);
+    if (mined.caught()) {
+      caught.merge(name, 1, Integer::sum);
+      texts.learnForNow(mined.id(), mined.text());
+    } else {
+      texts.learn(mined.id(), mined.text());
+    }
+  }
+
+  @Override
+  public long high() {
+    return texts.idHigh();
+  }
+
+  @Override
+  public long low() {
+    return texts.idLow();
+  }
+
+  /**
+   * {@inheritDoc} With them go the links of templates that they took the place of, and whatever
+   * else mining has to have written of these tenants: which worker has met it makes no difference.
+   */
+  @Override
+  public Outcome write() throws InterruptedException {
+    var rows = new HashMap<String, List<TemplateRow>>();
+    learnt.forEach((of, seen) -> rows.put(of, add(of, seen)));
+    try {
+      var outcome = texts.write();
+      if (outcome instanceof Outcome.Written) {
+        rows.forEach(templates.miner()::written);
+      }
+      return outcome;
+    } finally {
+      templates.caught(caughtLogs);
+      caughtLogs = 0;
+      caught.clear();
+      learnt.clear();
+    }
+  }
+
+  private List<TemplateRow> add(String of, long seenNanos) {
+    var rows = templates.miner().unwritten(of);
+    entries(of, rows, Map.of(), seenNanos).forEach(texts::add);
+    return rows;
+  }
+
+  /**
+   * @param seen when the template of a row was first seen, where that is known
+   * @param otherwiseNanos for the other rows
+   */
+  static List<Entry> entries(
+      String tenant, Collection<TemplateRow> rows, Map<UUID, Long> seen, long otherwiseNanos) {
+    return rows.stream()
+        .map(
+            row -> {
+              long at = seen.getOrDefault(row.id(), otherwiseNanos);
+              return new Entry(
+                  tenant, Kind.TEMPLATE, row.id(), row.text(), at, at, row.mergedInto());
+            })
+        .toList();
+  }
+}
