@@ -13,6 +13,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -29,6 +30,7 @@ import tools.jackson.databind.json.JsonMapper;
  * type, its body. Good and bad requests drawn from a seed; {@code make contract} is the long form.
  */
 class ContractIT {
+  private static final String TEMPLATE = "d41d8cd9-8f00-b204-e980-0998ecf8427e";
   private static final JsonMapper JSON = new JsonMapper();
 
   private final Gateway gateway = Gateway.shared();
@@ -97,6 +99,8 @@ class ContractIT {
               "attributes",
               List.of("", "k", "k=v", "k!=", "k^=v", "k in [\"a\",\"b\"]", "k in [", "=v")),
           Map.entry("resource", List.of("service.name=contract", "k", "")),
+          Map.entry(
+              "template_id", List.of(TEMPLATE, TEMPLATE.toUpperCase(Locale.ROOT), "", "1-1-1-1-1")),
           Map.entry("limit", List.of("", "1", "10000", "0", "10001", "many", "-1")),
           Map.entry("cursor", List.of("", "A".repeat(32), "nonsense", "=")),
           Map.entry("interval", List.of("", "1m", "365d", "0s", "1")),

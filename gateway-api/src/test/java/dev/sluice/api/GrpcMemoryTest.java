@@ -386,7 +386,8 @@ class GrpcMemoryTest {
         "",
         "",
         Map.of(),
-        "");
+        "",
+        null);
   }
 
   /** Answers every question with the same page. */

@@ -211,7 +211,8 @@ class LeavingReaderTest {
             "",
             "",
             Map.of(),
-            "");
+            "",
+            null);
 
     private final AtomicInteger pages = new AtomicInteger();
     private volatile CountDownLatch asked = new CountDownLatch(1);

@@ -476,6 +476,10 @@ class NativeGrpcIT {
     assertThat(field(q -> q.setCursor("none"))).isEqualTo("cursor");
     assertThat(field(q -> q.getFilterBuilder().setMinSeverityNumber(25)))
         .isEqualTo("filter.min_severity_number");
+    assertThat(field(q -> q.getFilterBuilder().addTemplateIds(ByteString.copyFromUtf8("short"))))
+        .isEqualTo("filter.template_ids[0]");
+    assertThat(field(q -> q.getFilterBuilder().addTemplateIds(ByteString.copyFrom(new byte[16]))))
+        .isEqualTo("filter");
     assertThat(field(q -> q.getFilterBuilder().addSeverityNumbers(-1)))
         .isEqualTo("filter.severity_numbers");
     assertThat(field(q -> q.getFilterBuilder().setTraceId(ByteString.copyFromUtf8("x"))))

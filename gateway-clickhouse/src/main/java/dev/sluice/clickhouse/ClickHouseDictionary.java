@@ -38,7 +38,7 @@ public final class ClickHouseDictionary implements Dictionary {
   private static final long MOST_BYTES = 256L << 20;
 
   /** As for queries of logs, and because ten thousand ids are a long question. */
-  private static final Map<String, String> QUERY_SETTINGS =
+  static final Map<String, String> QUERY_SETTINGS =
       Map.of(
           "max_memory_usage",
           String.valueOf(2L << 30),

@@ -312,9 +312,18 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   private <T> T ask(LogQuery query, ClickHouseHttp.Body<T> body) throws InterruptedException {
+    return ask(query.sql(), query.parameters(), QUERY_SETTINGS, body);
+  }
+
+  /** A question of a person, for whom it matters why it has no answer. */
+  <T> T ask(
+      String sql,
+      Map<String, String> parameters,
+      Map<String, String> querySettings,
+      ClickHouseHttp.Body<T> body)
+      throws InterruptedException {
     try {
-      return http.query(
-          query.sql(), query.parameters(), QUERY_SETTINGS, settings.queryTimeout(), body);
+      return http.query(sql, parameters, querySettings, settings.queryTimeout(), body);
     } catch (ClickHouseFailed e) {
       if (Thread.interrupted()) {
         throw new InterruptedException();

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.stream.Collectors;
 
 /** Conditions on rows of {@code otel_logs}, with the parameters that hold their values. */
@@ -56,7 +57,14 @@ final class Conditions {
     filter
         .resource()
         .forEach(condition -> where.add(where.attribute("ResourceAttributes", condition)));
+    if (!filter.templates().isEmpty()) {
+      where.add("TemplateId IN " + where.parameter("Array(UUID)", quoted(filter.templates())));
+    }
     return where;
+  }
+
+  private static List<String> quoted(List<UUID> ids) {
+    return ids.stream().map(id -> "'" + id + "'").toList();
   }
 
   void add(String condition) {

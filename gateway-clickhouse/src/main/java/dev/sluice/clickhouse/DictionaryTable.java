@@ -24,8 +24,8 @@ enum DictionaryTable {
   TEMPLATES("log_templates", "TemplateId"),
   TEXTS("log_texts", "TextId");
 
-  /** Stands for no link in ClickHouse, where it is less than any other. */
-  private static final UUID NO_LINK = new UUID(0, 0);
+  /** Stands for none in ClickHouse, where it is less than any other. */
+  private static final UUID NONE = new UUID(0, 0);
 
   /** Its name in the database. */
   final String title;
@@ -46,12 +46,12 @@ enum DictionaryTable {
 
   /** A link as it is in the table. */
   private static UUID stored(@Nullable UUID link) {
-    return link == null ? NO_LINK : link;
+    return link == null ? NONE : link;
   }
 
-  /** A link as the table has it. */
-  static @Nullable UUID link(UUID stored) {
-    return stored.equals(NO_LINK) ? null : stored;
+  /** An id as tables have it that need not be there: a link, or the template of a log. */
+  static @Nullable UUID present(UUID stored) {
+    return stored.equals(NONE) ? null : stored;
   }
 
   /** The rows of these entries, which all belong here; ClickHouse adds when they were written. */
@@ -104,11 +104,12 @@ enum DictionaryTable {
         WHERE %3$s AND %1$s IN (%4$s)
         GROUP BY %1$s
         FORMAT RowBinary"""
-        .formatted(
-            id,
-            title,
-            scope(),
-            ids.stream().map(one -> "'" + one + "'").collect(Collectors.joining(", ")));
+        .formatted(id, title, scope(), list(ids));
+  }
+
+  /** For {@code IN}. */
+  static String list(Collection<UUID> ids) {
+    return ids.stream().map(one -> "'" + one + "'").collect(Collectors.joining(", "));
   }
 
   /**

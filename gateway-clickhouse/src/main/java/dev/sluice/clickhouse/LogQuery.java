@@ -30,7 +30,7 @@ final class LogQuery {
         toUnixTimestamp64Nano(ReceivedTimestamp), SeverityNumber, toString(SeverityText),
         toString(ServiceName), Body, TraceId, SpanId, Flags, EventName, LogAttributes,
         DroppedAttributesCount, ResourceAttributes, toString(ResourceSchemaUrl), ScopeName,
-        toString(ScopeVersion), ScopeAttributes, toString(ScopeSchemaUrl)
+        toString(ScopeVersion), ScopeAttributes, toString(ScopeSchemaUrl), TemplateId
       """;
 
   private final Conditions where;

@@ -10,6 +10,7 @@ import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.TemplateReader.Link;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -24,8 +25,8 @@ import java.util.UUID;
 import java.util.function.Consumer;
 
 /**
- * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery} and {@link
- * DictionaryTable} select.
+ * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery}, {@link
+ * DictionaryTable} and {@link ClickHouseTemplateReader} select.
  */
 final class RowBinary {
   /** A page of large logs ends early: it is held as text, and once more as its JSON. */
@@ -116,7 +117,7 @@ final class RowBinary {
               rows.string(),
               rows.int64(),
               rows.int64(),
-              DictionaryTable.link(rows.uuid())));
+              DictionaryTable.present(rows.uuid())));
       if (rows.bytes > mostBytes) {
         throw ClickHouseFailed.inDoubt("the texts are of more than %d bytes".formatted(mostBytes));
       }
@@ -131,6 +132,15 @@ final class RowBinary {
       written.add(new Written(rows.int64(), rows.uuid()));
     }
     return written;
+  }
+
+  static List<Link> readLinks(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var links = new ArrayList<Link>();
+    while (!rows.atEnd()) {
+      links.add(new Link(rows.uuid(), DictionaryTable.present(rows.uuid())));
+    }
+    return links;
   }
 
   private boolean atEnd() throws IOException {
@@ -168,7 +178,8 @@ final class RowBinary {
         string(),
         string(),
         map(),
-        string());
+        string(),
+        DictionaryTable.present(uuid()));
   }
 
   /** The upper half first, each half with its lowest byte first. */

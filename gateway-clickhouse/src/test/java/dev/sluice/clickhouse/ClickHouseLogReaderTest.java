@@ -1,8 +1,10 @@
 package dev.sluice.clickhouse;
 
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.testkit.LogReaderContract;
+import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 
@@ -35,5 +37,16 @@ class ClickHouseLogReaderTest extends LogReaderContract {
   @Override
   protected LogReader reader() {
     return store;
+  }
+
+  @Override
+  protected void template(LogId log, UUID template) {
+    try (var http = new ClickHouseHttp(settings)) {
+      http.execute(
+          """
+          ALTER TABLE otel_logs UPDATE TemplateId = '%s' WHERE Id = unhex('%s')
+          SETTINGS mutations_sync = 2"""
+              .formatted(template, log.toHex()));
+    }
   }
 }

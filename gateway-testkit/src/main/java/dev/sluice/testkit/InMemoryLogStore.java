@@ -31,6 +31,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -61,6 +62,15 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   /** Everything stored, in the order of storing. */
   public synchronized List<StoredLog> logs() {
     return rows.stream().map(Row::log).toList();
+  }
+
+  /** From now on the log is of this template. */
+  public synchronized void template(LogId log, UUID template) {
+    rows.replaceAll(
+        row ->
+            row.log().id().equals(log)
+                ? new Row(row.tenant(), row.log().ofTemplate(template))
+                : row);
   }
 
   @Override
@@ -219,7 +229,8 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           text(bytes, scope.nameOffset(), scope.nameLength()),
           text(bytes, scope.versionOffset(), scope.versionLength()),
           attributes(scope.attributes(), bytes),
-          text(bytes, scope.schemaUrlOffset(), scope.schemaUrlLength()));
+          text(bytes, scope.schemaUrlOffset(), scope.schemaUrlLength()),
+          null);
     }
 
     private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {

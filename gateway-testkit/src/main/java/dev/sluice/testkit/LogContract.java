@@ -28,6 +28,7 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
@@ -102,6 +103,7 @@ abstract class LogContract {
     private @Nullable String span;
     private final List<AttributeCondition> attributes = new ArrayList<>();
     private final List<AttributeCondition> resource = new ArrayList<>();
+    private final List<UUID> templates = new ArrayList<>();
     private int limit = 1000;
     private @Nullable Position after;
 
@@ -165,6 +167,11 @@ abstract class LogContract {
       return this;
     }
 
+    Asking template(UUID id) {
+      templates.add(id);
+      return this;
+    }
+
     Asking limit(int logs) {
       limit = logs;
       return this;
@@ -188,6 +195,7 @@ abstract class LogContract {
               .text(text == null ? null : TextQuery.parse(text));
       attributes.forEach(filter::attribute);
       resource.forEach(filter::resource);
+      templates.forEach(filter::template);
       return new Query(filter.build(), limit, after);
     }
   }

@@ -10,6 +10,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /** What a {@link LogFilter} means, said a second time and without a database. */
 final class LogFilters {
@@ -26,7 +28,12 @@ final class LogFilters {
         && (filter.spanId() == null || filter.spanId().equals(log.spanId()))
         && (filter.text() == null || says(log.body(), filter.text()))
         && all(filter.attributes(), log.attributes())
-        && all(filter.resource(), log.resource());
+        && all(filter.resource(), log.resource())
+        && (filter.templates().isEmpty() || isOneOf(filter.templates(), log.templateId()));
+  }
+
+  private static boolean isOneOf(List<UUID> templates, @Nullable UUID template) {
+    return template != null && templates.contains(template);
   }
 
   private static boolean all(List<AttributeCondition> conditions, Map<String, String> attributes) {

@@ -2,7 +2,9 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Bucket;
@@ -10,6 +12,7 @@ import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.query.AttributeCondition.Operator;
+import dev.sluice.core.query.LogFilter;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.SeverityNumber;
 import io.opentelemetry.proto.resource.v1.Resource;
@@ -17,6 +20,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
@@ -24,6 +28,11 @@ import org.junit.jupiter.api.Test;
 
 /** What every {@link LogReader} keeps to. Each test begins with an empty store. */
 public abstract class LogReaderContract extends LogContract {
+  private static final UUID ONE = TextId.of("one");
+  private static final UUID OTHER = TextId.of("other");
+
+  /** Has a log that is stored be of a template. */
+  protected abstract void template(LogId log, UUID template);
 
   @Test
   void read_anotherTenant_isEmpty() throws Exception {
@@ -277,6 +286,47 @@ public abstract class LogReaderContract extends LogContract {
     store(of(log(0).toBuilder().setSpanId(bytes("0123456789abcdef")).build(), log(1)));
 
     assertThat(offsets(query().span("0123456789abcdef"))).containsExactly(0);
+  }
+
+  @Test
+  void read_logOfATemplate_saysWhich() throws Exception {
+    var batch = of(log(0), log(1));
+    store(batch);
+    template(batch.firstId(), ONE);
+
+    assertThat(read(query())).extracting(StoredLog::templateId).containsExactly(ONE, null);
+  }
+
+  @Test
+  void read_byTemplates_findsTheLogsOfAnyOfThem() throws Exception {
+    var batch = of(log(0), log(1), log(2), log(3));
+    store(batch);
+    template(batch.firstId(), ONE);
+    template(batch.firstId().plus(1), OTHER);
+    template(batch.firstId().plus(2), ONE);
+
+    assertThat(offsets(query().template(ONE))).containsExactly(0, 2);
+    assertThat(offsets(query().template(ONE).template(OTHER))).containsExactly(0, 1, 2);
+    assertThat(offsets(query().template(ONE).from(NOON - 1))).containsExactly(0);
+    assertThat(offsets(query().template(TextId.of("none")))).isEmpty();
+    assertThat(reader().span(query().template(ONE).build().filter()))
+        .isEqualTo(new Span(2, NOON - 2, NOON));
+    assertThat(reader().histogram(query().template(OTHER).build().filter(), 0, NOON))
+        .extracting(Bucket::count)
+        .containsExactly(1L);
+  }
+
+  @Test
+  void read_byAsManyTemplatesAsMayBe_findsTheirLogs() throws Exception {
+    var batch = of(log(0), log(1));
+    store(batch);
+    template(batch.firstId().plus(1), TextId.of("999"));
+    var asking = query();
+    for (int i = 0; i < LogFilter.MAX_TEMPLATES; i++) {
+      asking.template(TextId.of(String.valueOf(i)));
+    }
+
+    assertThat(offsets(asking)).containsExactly(1);
   }
 
   @Test

@@ -101,7 +101,8 @@ public abstract class LogStoreContract extends LogContract {
                 "com.example.Cart",
                 "1.2.3",
                 Map.of("scope.key", "scope value"),
-                "https://example.com/scope/2"));
+                "https://example.com/scope/2",
+                null));
   }
 
   @Test
@@ -133,7 +134,8 @@ public abstract class LogStoreContract extends LogContract {
                 "",
                 "",
                 Map.of(),
-                ""));
+                "",
+                null));
   }
 
   @Test

@@ -200,7 +200,8 @@ final class RandomLogs {
         scope.getScope().getName(),
         scope.getScope().getVersion(),
         texts(scope.getScope().getAttributesList()),
-        scope.getSchemaUrl());
+        scope.getSchemaUrl(),
+        null);
   }
 
   private static Map<String, String> texts(List<KeyValue> pairs) {

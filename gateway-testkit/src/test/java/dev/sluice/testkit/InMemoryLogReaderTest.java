@@ -1,7 +1,9 @@
 package dev.sluice.testkit;
 
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import java.util.UUID;
 
 final class InMemoryLogReaderTest extends LogReaderContract {
   private final InMemoryLogStore store = new InMemoryLogStore();
@@ -14,5 +16,10 @@ final class InMemoryLogReaderTest extends LogReaderContract {
   @Override
   protected LogReader reader() {
     return store;
+  }
+
+  @Override
+  protected void template(LogId log, UUID template) {
+    store.template(log, template);
   }
 }

@@ -22,6 +22,7 @@ import dev.sluice.api.ops.StoreHealth;
 import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
+import dev.sluice.clickhouse.ClickHouseTemplateReader;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;
@@ -36,6 +37,7 @@ import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Naming;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ResolvingReader;
 import dev.sluice.core.templates.Templates;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
@@ -104,7 +106,10 @@ class Wiring {
 
   @Bean
   BoundedReader reader(ClickHouseLogStore store, ClickHouseProperties properties) {
-    return new BoundedReader(store, properties.maxQueries(), QUERY_PATIENCE);
+    return new BoundedReader(
+        new ResolvingReader(store, new ClickHouseTemplateReader(store)),
+        properties.maxQueries(),
+        QUERY_PATIENCE);
   }
 
   @Bean

@@ -20,6 +20,7 @@ import java.io.Serial;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /** {@code Query}: stored logs, newest first, page by page. */
@@ -93,6 +94,9 @@ final class NativeQueries {
     for (int i = 0; i < filter.getResourceCount(); i++) {
       wanted.resource(condition("filter.resource[" + i + "]", filter.getResource(i)));
     }
+    for (int i = 0; i < filter.getTemplateIdsCount(); i++) {
+      wanted.template(uuid("filter.template_ids[" + i + "]", filter.getTemplateIds(i)));
+    }
     try {
       return wanted.build();
     } catch (IllegalArgumentException e) {
@@ -123,6 +127,14 @@ final class NativeQueries {
           field, "has " + id.size() + " bytes, must have " + length + " or none");
     }
     return HEX.formatHex(id.toByteArray());
+  }
+
+  private static UUID uuid(String field, ByteString id) throws Unanswerable {
+    if (id.size() != 2 * Long.BYTES) {
+      throw new Unanswerable(field, "has " + id.size() + " bytes, must have 16");
+    }
+    var halves = id.asReadOnlyByteBuffer();
+    return new UUID(halves.getLong(), halves.getLong());
   }
 
   private static @Nullable TextQuery text(String text) throws Unanswerable {
@@ -184,9 +196,9 @@ final class NativeQueries {
   }
 
   private static StoredLog log(LogReader.StoredLog log) {
-    var id = ByteBuffer.allocate(16).putLong(log.id().high()).putLong(log.id().low()).flip();
+    var template = log.templateId();
     return StoredLog.newBuilder()
-        .setId(ByteString.copyFrom(id))
+        .setId(bytes(log.id().high(), log.id().low()))
         .setTimeUnixNano(log.timeNanos())
         .setObservedTimeUnixNano(log.observedNanos())
         .setReceivedTimeUnixNano(log.receivedNanos())
@@ -206,7 +218,16 @@ final class NativeQueries {
         .setScopeVersion(log.scopeVersion())
         .putAllScopeAttributes(log.scope())
         .setScopeSchemaUrl(log.scopeSchemaUrl())
+        .setTemplateId(
+            template == null
+                ? ByteString.EMPTY
+                : bytes(template.getMostSignificantBits(), template.getLeastSignificantBits()))
         .build();
+  }
+
+  private static ByteString bytes(long high, long low) {
+    return ByteString.copyFrom(
+        ByteBuffer.allocate(2 * Long.BYTES).putLong(high).putLong(low).flip());
   }
 
   /** Rows that others wrote may have anything where an id should be. */

@@ -33,6 +33,9 @@ final class LogJson {
     map("attributes", log.scope(), json);
     json.writeStringProperty("schema_url", log.scopeSchemaUrl());
     json.writeEndObject();
+    if (log.templateId() != null) {
+      json.writeStringProperty("template_id", log.templateId().toString());
+    }
     json.writeEndObject();
   }
 

@@ -14,9 +14,11 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
-import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.MultiValueMap;
 
@@ -37,7 +39,11 @@ final class QueryParameters {
           "span_id",
           "text",
           "attributes",
-          "resource");
+          "resource",
+          "template_id");
+
+  private static final Pattern UUID_TEXT =
+      Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
   /** A key, which has none of the operators in it, then one of them and the rest. */
   private static final Pattern CONDITION =
@@ -49,9 +55,17 @@ final class QueryParameters {
    * @param others parameters that are known besides those of the filter
    */
   QueryParameters(MultiValueMap<String, String> parameters, String... others) {
+    this(parameters, Stream.concat(FILTERS.stream(), Arrays.stream(others)));
+  }
+
+  /** Of a question that takes no filter of logs. */
+  static QueryParameters only(MultiValueMap<String, String> parameters, String... known) {
+    return new QueryParameters(parameters, Arrays.stream(known));
+  }
+
+  private QueryParameters(MultiValueMap<String, String> parameters, Stream<String> names) {
     this.parameters = parameters;
-    Set<String> known = new TreeSet<>(FILTERS);
-    known.addAll(Arrays.asList(others));
+    var known = names.collect(Collectors.toCollection(TreeSet::new));
     for (var name : parameters.keySet()) {
       if (!known.contains(name)) {
         throw RequestRefused.malformed("unknown parameter; known are " + String.join(", ", known));
@@ -60,12 +74,11 @@ final class QueryParameters {
   }
 
   LogFilter filter() {
-    var minSeverity = first("min_severity");
     var filter =
         LogFilter.of(IngestLogs.DEFAULT_TENANT)
             .service(first("service"))
-            .severities(severities(all("severity")))
-            .minSeverity(minSeverity == null ? 0 : severity("min_severity", minSeverity))
+            .severities(severities())
+            .minSeverity(minSeverity())
             .from(time("from"))
             .to(time("to"))
             .traceId(hex("trace_id", 32))
@@ -73,6 +86,7 @@ final class QueryParameters {
             .text(text());
     all("attributes").forEach(text -> filter.attribute(condition("attributes", text)));
     all("resource").forEach(text -> filter.resource(condition("resource", text)));
+    all("template_id").forEach(text -> filter.template(template("template_id", text)));
     try {
       return filter.build();
     } catch (IllegalArgumentException e) {
@@ -143,10 +157,19 @@ final class QueryParameters {
                     parameter + " is not one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"));
   }
 
-  /** A level stands for its four numbers, {@code INFO2} and the like for one. */
-  private static List<Integer> severities(List<String> values) {
+  /** The lowest severity number that is asked for; 0 for all. */
+  int minSeverity() {
+    var name = first("min_severity");
+    return name == null ? 0 : severity("min_severity", name);
+  }
+
+  /**
+   * The severity numbers that are asked for; none for all. A level stands for its four numbers,
+   * {@code INFO2} and the like for one.
+   */
+  List<Integer> severities() {
     var numbers = new ArrayList<Integer>();
-    for (var value : values) {
+    for (var value : all("severity")) {
       for (var name : value.split(",", -1)) {
         int lowest = severity("severity", name);
         boolean level =
@@ -160,7 +183,8 @@ final class QueryParameters {
     return numbers;
   }
 
-  private @Nullable Long time(String name) {
+  /** Nanoseconds since 1970; null when it is not given. */
+  @Nullable Long time(String name) {
     var value = first(name);
     if (value == null) {
       return null;
@@ -181,6 +205,15 @@ final class QueryParameters {
       throw RequestRefused.malformed(name + " is not " + digits + " hexadecimal digits");
     }
     return value.toLowerCase(Locale.ROOT);
+  }
+
+  /** The id of a template as it is written everywhere; the zero UUID stands for none. */
+  static UUID template(String parameter, String text) {
+    if (!UUID_TEXT.matcher(text).matches() || text.matches("[0-]+")) {
+      throw RequestRefused.malformed(
+          parameter + " is not the id of a template, such as d41d8cd9-8f00-b204-e980-0998ecf8427e");
+    }
+    return UUID.fromString(text);
   }
 
   /**

@@ -527,7 +527,8 @@ class AppLogsTest {
         "",
         "",
         Map.of(),
-        "");
+        "",
+        null);
   }
 
   @Test

@@ -242,7 +242,8 @@ class AppLogsServiceTest {
         "",
         "",
         Map.of(),
-        "");
+        "",
+        null);
   }
 
   @Test

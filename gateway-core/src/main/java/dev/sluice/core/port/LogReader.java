@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,13 @@ public interface LogReader {
      */
     public TooCostly(String what, Throwable cause) {
       super(what, cause);
+    }
+
+    /**
+     * @param what the limit that was met
+     */
+    public TooCostly(String what) {
+      super(what);
     }
   }
 
@@ -103,7 +111,11 @@ public interface LogReader {
    */
   record Page(List<StoredLog> logs, @Nullable Position next) {}
 
-  /** A log as it was stored; times are nanoseconds since 1970, ids lower-case hexadecimal. */
+  /**
+   * A log as it was stored; times are nanoseconds since 1970, ids lower-case hexadecimal.
+   *
+   * @param templateId what its body is one of; null where nobody has told
+   */
   record StoredLog(
       LogId id,
       long timeNanos,
@@ -124,5 +136,33 @@ public interface LogReader {
       String scopeName,
       String scopeVersion,
       Map<String, String> scope,
-      String scopeSchemaUrl) {}
+      String scopeSchemaUrl,
+      @Nullable UUID templateId) {
+
+    /** The same of another template. */
+    public StoredLog ofTemplate(@Nullable UUID id) {
+      return new StoredLog(
+          this.id,
+          timeNanos,
+          observedNanos,
+          receivedNanos,
+          severityNumber,
+          severityText,
+          service,
+          body,
+          traceId,
+          spanId,
+          flags,
+          eventName,
+          attributes,
+          droppedAttributes,
+          resource,
+          resourceSchemaUrl,
+          scopeName,
+          scopeVersion,
+          scope,
+          scopeSchemaUrl,
+          id);
+    }
+  }
 }

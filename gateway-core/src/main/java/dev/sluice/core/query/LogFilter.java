@@ -2,6 +2,7 @@ package dev.sluice.core.query;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param text what the body must say
  * @param attributes of the record
  * @param resource attributes of the resource
+ * @param templates ids of templates, any of them; empty for all
  */
 public record LogFilter(
     String tenant,
@@ -30,13 +32,20 @@ public record LogFilter(
     @Nullable String spanId,
     @Nullable TextQuery text,
     List<AttributeCondition> attributes,
-    List<AttributeCondition> resource) {
+    List<AttributeCondition> resource,
+    List<UUID> templates) {
 
   /** Conditions on attributes in one filter. */
   public static final int MAX_CONDITIONS = 64;
 
   /** Characters of all texts in it together: stores take a question in one piece. */
   public static final int MAX_LENGTH = 32 * 1024;
+
+  /** Templates in one filter; of these, too, because stores take a question in one piece. */
+  public static final int MAX_TEMPLATES = 1_000;
+
+  /** In the store it stands for no template. */
+  private static final UUID NONE = new UUID(0, 0);
 
   /**
    * @throws IllegalArgumentException when there are too many conditions or they are too long
@@ -53,9 +62,16 @@ public record LogFilter(
       @Nullable String spanId,
       @Nullable TextQuery text,
       List<AttributeCondition> attributes,
-      List<AttributeCondition> resource) {
+      List<AttributeCondition> resource,
+      List<UUID> templates) {
     if (attributes.size() + resource.size() > MAX_CONDITIONS) {
       throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
+    }
+    if (templates.size() > MAX_TEMPLATES) {
+      throw new IllegalArgumentException("more than " + MAX_TEMPLATES + " templates");
+    }
+    if (templates.contains(NONE)) {
+      throw new IllegalArgumentException("the template " + NONE + ", which is none");
     }
     int length = (text == null ? 0 : text.length()) + (service == null ? 0 : service.length());
     for (var condition : attributes) {
@@ -79,6 +95,7 @@ public record LogFilter(
     this.text = text;
     this.attributes = List.copyOf(attributes);
     this.resource = List.copyOf(resource);
+    this.templates = templates.stream().distinct().toList();
   }
 
   /** All logs of a tenant, to begin with. */
@@ -99,7 +116,25 @@ public record LogFilter(
         spanId,
         text,
         attributes,
-        resource);
+        resource,
+        templates);
+  }
+
+  /** The same, but of these templates. */
+  public LogFilter ofTemplates(List<UUID> templates) {
+    return new LogFilter(
+        tenant,
+        service,
+        severities,
+        minSeverity,
+        fromNanos,
+        toNanos,
+        traceId,
+        spanId,
+        text,
+        attributes,
+        resource,
+        templates);
   }
 
   /** Adds one condition after the other; for one thread. */
@@ -115,6 +150,7 @@ public record LogFilter(
     private @Nullable TextQuery text;
     private final List<AttributeCondition> attributes = new ArrayList<>();
     private final List<AttributeCondition> resource = new ArrayList<>();
+    private final List<UUID> templates = new ArrayList<>();
 
     private Builder(String tenant) {
       this.tenant = tenant;
@@ -170,6 +206,11 @@ public record LogFilter(
       return this;
     }
 
+    public Builder template(UUID id) {
+      templates.add(id);
+      return this;
+    }
+
     /**
      * @throws IllegalArgumentException when there are too many conditions or they are too long
      */
@@ -185,7 +226,8 @@ public record LogFilter(
           spanId,
           text,
           attributes,
-          resource);
+          resource,
+          templates);
     }
   }
 }

@@ -1,0 +1,19 @@
+package dev.sluice.testkit;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateReader;
+
+final class InMemoryTemplatesTest extends TemplateReaderContract {
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
+
+  @Override
+  protected TemplateReader templates() {
+    return templates;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+}

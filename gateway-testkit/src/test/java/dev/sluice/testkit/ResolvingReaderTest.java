@@ -1,0 +1,219 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.LogReader.TooCostly;
+import dev.sluice.core.port.LogStore.Outcome.Stored;
+import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.ResolvingReader;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class ResolvingReaderTest {
+  private final InMemoryLogStore store = new InMemoryLogStore();
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
+  private final LogReader reader = new ResolvingReader(store, templates);
+
+  /** A row of the dictionary. */
+  private void template(String text, @Nullable String into) {
+    dictionary.write(
+        List.of(
+            new Entry(
+                "default",
+                Kind.TEMPLATE,
+                TextId.of(text),
+                text,
+                1,
+                1,
+                into == null ? null : TextId.of(into))));
+  }
+
+  /** A log for each template, in this order; null for one without. */
+  private void store(@Nullable String... texts) throws InterruptedException {
+    var batch = LogBatches.of(texts.length);
+    var logs = inOrder(batch, texts.length);
+    for (int i = 0; i < texts.length; i++) {
+      if (texts[i] != null) {
+        store.template(logs.get(i).id(), TextId.of(texts[i]));
+      }
+    }
+  }
+
+  private List<StoredLog> inOrder(LogBatch batch, int logs) throws InterruptedException {
+    assertThat(store.store("token", List.of(batch))).isEqualTo(new Stored());
+    assertThat(store.logs()).hasSize(logs);
+    return store.logs();
+  }
+
+  /** What is shown for each log, by identity. */
+  private List<@Nullable UUID> shown(String... wanted) throws InterruptedException {
+    return reader.read(new Query(filter(wanted), 100, null)).logs().stream()
+        .sorted((one, other) -> one.id().compareTo(other.id()))
+        .<@Nullable UUID>map(StoredLog::templateId)
+        .toList();
+  }
+
+  private static LogFilter filter(String... wanted) {
+    var filter = LogFilter.of("default");
+    Stream.of(wanted).map(TextId::of).forEach(filter::template);
+    return filter.build();
+  }
+
+  @Test
+  void read_linkedTemplates_areShownAsTheEndOfTheirLinks() throws Exception {
+    template("a b", "a <*>");
+    template("a <*>", "<*> <*>");
+    template("<*> <*>", null);
+    template("c", null);
+    store("a b", "a <*>", "<*> <*>", "c", null, "nobody wrote it");
+
+    assertThat(shown())
+        .containsExactly(
+            TextId.of("<*> <*>"),
+            TextId.of("<*> <*>"),
+            TextId.of("<*> <*>"),
+            TextId.of("c"),
+            null,
+            TextId.of("nobody wrote it"));
+  }
+
+  @Test
+  void read_byTemplate_findsAllThatBecameIt() throws Exception {
+    template("a b", "a <*>");
+    template("a c", "a <*>");
+    template("a <*>", "<*> <*>");
+    template("<*> <*>", null);
+    template("d", null);
+    store("a b", "a c", "a <*>", "<*> <*>", "d", null);
+
+    for (var anyOfThem : List.of("a b", "a <*>", "<*> <*>")) {
+      assertThat(shown(anyOfThem)).hasSize(4).containsOnly(TextId.of("<*> <*>"));
+      assertThat(reader.span(filter(anyOfThem)).count()).isEqualTo(4);
+      assertThat(reader.histogram(filter(anyOfThem), 0, Long.MAX_VALUE).getFirst().count())
+          .isEqualTo(4);
+    }
+    assertThat(shown("d")).containsExactly(TextId.of("d"));
+    assertThat(shown("d", "a b")).hasSize(5);
+    assertThat(shown("nobody wrote it")).isEmpty();
+  }
+
+  @Test
+  void read_linkToATemplateThatIsNotThere_isAsNone() throws Exception {
+    template("a b", "lost");
+    store("a b");
+
+    assertThat(shown()).containsExactly(TextId.of("a b"));
+    assertThat(shown("a b")).hasSize(1);
+  }
+
+  @Test
+  void read_circleOfLinks_hasOneEndForAllThatLeadThere() throws Exception {
+    template("before", "a");
+    template("a", "b");
+    template("b", "c");
+    template("c", "a");
+    template("other", "c");
+    store("before", "a", "b", "c", "other");
+
+    assertThat(shown()).hasSize(5).containsOnly(shown().getFirst());
+    assertThat(shown().getFirst()).isIn(TextId.of("a"), TextId.of("b"), TextId.of("c"));
+    for (var anyOfThem : List.of("before", "a", "b", "c", "other")) {
+      assertThat(shown(anyOfThem)).hasSize(5);
+    }
+  }
+
+  @Test
+  void read_longestChain_endsAfterSomeSteps() throws Exception {
+    for (int i = 0; i < 1_000; i++) {
+      template("t" + i, "t" + (i + 1));
+    }
+    store("t0");
+
+    assertThat(shown()).hasSize(1).doesNotContain(TextId.of("t0"));
+  }
+
+  @Test
+  void read_anotherTenant_hasLinksOfItsOwn() throws Exception {
+    dictionary.write(
+        List.of(
+            new Entry(
+                "acme", Kind.TEMPLATE, TextId.of("a"), "a", 1, 1, TextId.of("nobody wrote it"))));
+    store("a");
+
+    assertThat(shown()).containsExactly(TextId.of("a"));
+    assertThat(shown("a")).hasSize(1);
+  }
+
+  @Test
+  void read_byTemplateOfTooMany_isTooCostly() {
+    for (int i = 0; i < LogFilter.MAX_TEMPLATES; i++) {
+      template("t" + i, "<*>");
+    }
+    template("<*>", null);
+
+    assertThatThrownBy(() -> shown("t7"))
+        .isInstanceOf(TooCostly.class)
+        .hasMessage("the templates, with those that became them, are more than 1000");
+  }
+
+  @Test
+  void read_page_asksForEachStepOnceWhateverItsSize() throws Exception {
+    template("a b", "a <*>");
+    template("a c", "a <*>");
+    template("a <*>", null);
+    template("d", null);
+    store("a b", "a c", "d", "a b", "a b", null);
+    var questions = new AtomicInteger();
+    var counted = new ResolvingReader(store, new CountedTemplates(templates, questions));
+
+    var page = counted.read(new Query(filter(), 100, null));
+
+    assertThat(page.logs()).hasSize(6);
+    assertThat(questions).hasValue(2);
+  }
+
+  @Test
+  void read_logsWithoutTemplates_asksNothing() throws Exception {
+    store(null, null);
+    var questions = new AtomicInteger();
+
+    var page =
+        new ResolvingReader(store, new CountedTemplates(templates, questions))
+            .read(new Query(filter(), 100, null));
+
+    assertThat(page.logs()).hasSize(2);
+    assertThat(questions).hasValue(0);
+  }
+
+  private record CountedTemplates(TemplateReader templates, AtomicInteger questions)
+      implements TemplateReader {
+
+    @Override
+    public List<Link> links(String tenant, Collection<UUID> ids) throws InterruptedException {
+      questions.incrementAndGet();
+      return templates.links(tenant, ids);
+    }
+
+    @Override
+    public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) {
+      throw new AssertionError("nobody asked for templates");
+    }
+  }
+}
