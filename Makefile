@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo contract clients faults bench bench-spool bench-logging package clean
+.PHONY: help run test demo contract clients faults bench bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -45,6 +45,9 @@ bench-spool: package ## what a gateway takes in with Redis, and once Redis is go
 
 bench-logging: package ## what events cost in the write-ahead log, against plain logging; EVENTS=20000 SECONDS_EACH=30
 	@$(BENCH) dev.sluice.bench.LoggingReport
+
+bench-mining: package ## what a gateway stores with templates, against without; SECONDS_EACH=20 ROUNDS=2
+	@$(BENCH) dev.sluice.bench.MiningReport
 
 package:
 	@bin/requirements

@@ -53,7 +53,7 @@ public final class Workplace {
   }
 
   /** Of all cores since the machine started: whatever is not idle, and waits for no disk. */
-  private static double busySeconds() throws IOException {
+  static double busySeconds() throws IOException {
     var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +");
     double ticks = 0;
     for (int i = 1; i < times.length; i++) {
