@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo contract clients faults bench bench-spool bench-logging bench-mining package clean
+.PHONY: help run test demo eval contract clients faults bench bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -23,6 +23,9 @@ test: ## everything that must hold, on real engines
 
 demo: ## send real lines to a running gateway and read them back; LOGS=file for lines of yours
 	@bin/demo
+
+eval: ## what templates a gateway finds in LOGS=dir/*.ndjson, written to OUT=dir for scoring; URL=http://127.0.0.1:8080
+	@JAVA_OPTS="$(JAVA_OPTS)" bin/eval
 
 contract: ## try a running gateway against its own OpenAPI document; SECONDS_LONG=120
 	@bin/contract

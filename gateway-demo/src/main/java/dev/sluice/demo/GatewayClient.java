@@ -3,22 +3,35 @@ package dev.sluice.demo;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
 /** The gateway as its HTTP API shows it. */
 final class GatewayClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration PATIENCE = Duration.ofMinutes(2);
+  private static final Duration PAUSE = Duration.ofSeconds(1);
   private static final int CHUNK = 1000;
+
+  /** Answers after which the same request may be taken: under way, and not now. */
+  private static final Set<Integer> AGAIN = Set.of(409, 503);
+
+  private static final String NOTHING_ACCEPTED = "/api/problems/nothing-accepted";
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final ObjectMapper json = new ObjectMapper();
@@ -65,6 +78,81 @@ final class GatewayClient {
         throw new IOException(response.statusCode() + ": " + response.body());
       }
     }
+  }
+
+  /**
+   * Sends logs, one a line, until the gateway has taken what it can take of them; under the key it
+   * does so once, however often they had to be sent.
+   *
+   * @param key visible ASCII, of these logs alone
+   * @return the answer, in which those that are not taken are told
+   * @throws IOException when it is another answer, or the gateway turns them away for too long
+   */
+  JsonNode post(byte[] lines, String key) throws IOException, InterruptedException {
+    var request =
+        HttpRequest.newBuilder(address.resolve("/api/v1/logs"))
+            .timeout(TIMEOUT)
+            .header("Content-Type", "application/x-ndjson")
+            .header("Idempotency-Key", key)
+            .POST(HttpRequest.BodyPublishers.ofByteArray(lines))
+            .build();
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (true) {
+      var response = http.send(request, BodyHandlers.ofString());
+      if (response.statusCode() == 202) {
+        return json.readTree(response.body());
+      }
+      if (response.statusCode() == 400 && response.body().contains(NOTHING_ACCEPTED)) {
+        return json.readTree(response.body());
+      }
+      if (!AGAIN.contains(response.statusCode()) || System.nanoTime() > deadline) {
+        throw new IOException(response.statusCode() + ": " + response.body());
+      }
+      Thread.sleep(pause(response));
+    }
+  }
+
+  private static Duration pause(HttpResponse<?> response) {
+    return response
+        .headers()
+        .firstValue("Retry-After")
+        .map(seconds -> Duration.ofSeconds(Long.parseLong(seconds)))
+        .orElse(PAUSE);
+  }
+
+  /** How many logs have all of these attributes. */
+  long count(Map<String, String> attributes) throws IOException, InterruptedException {
+    return json.readTree(get("/api/v1/logs/histogram?" + filter(attributes))).get("total").asLong();
+  }
+
+  /**
+   * Reads all logs that have these attributes, one after the other.
+   *
+   * @throws IOException when they end before the last one
+   */
+  void export(Map<String, String> attributes, Consumer<JsonNode> each)
+      throws IOException, InterruptedException {
+    var request =
+        HttpRequest.newBuilder(address.resolve("/api/v1/logs?" + filter(attributes)))
+            .timeout(TIMEOUT)
+            .header("Accept", "application/x-ndjson")
+            .build();
+    var response = http.send(request, BodyHandlers.ofLines());
+    try (var lines = response.body()) {
+      if (response.statusCode() != 200) {
+        throw new IOException(
+            response.statusCode() + ": " + lines.collect(Collectors.joining("\n")));
+      }
+      lines.map(json::readTree).forEach(each);
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
+    }
+  }
+
+  private static String filter(Map<String, String> attributes) {
+    return attributes.entrySet().stream()
+        .map(one -> "attributes=" + URLEncoder.encode(one.getKey() + "=" + one.getValue(), UTF_8))
+        .collect(Collectors.joining("&"));
   }
 
   /** Counts of the run's logs by service and severity, joined by a tab; read page by page. */

@@ -1,0 +1,304 @@
+package dev.sluice.demo;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.UUID;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.NullNode;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * {@code make eval}: loads files of logs through a gateway as any client would, and writes for each
+ * line what template the gateway found, beside the true one that the file tells.
+ *
+ * <p>The true one, the field {@code template_id}, is not sent. A log is found again by attributes
+ * that are added to its own: {@code eval.run}, {@code eval.file} and {@code eval.line}. Nothing is
+ * read before all files are stored, since what comes later may join what came before.
+ */
+public final class Eval {
+  private static final String TRUTH = "template_id";
+  private static final String RUN = "eval.run";
+  private static final String FILE = "eval.file";
+  private static final String LINE = "eval.line";
+
+  private static final int REQUEST_LINES = 500;
+
+  /** A request has the lines that came before this was reached. */
+  private static final int REQUEST_BYTES = 8 << 20;
+
+  /** For another log to be stored. */
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private static final Duration POLL = Duration.ofMillis(250);
+  private static final int TRIES = 3;
+  private static final int MOST_REASONS = 20;
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private final String run = UUID.randomUUID().toString();
+  private final GatewayClient gateway;
+  private final PrintStream out;
+  private final PrintStream err;
+  private int requests;
+  private int reasons;
+
+  private Eval(GatewayClient gateway, PrintStream out, PrintStream err) {
+    this.gateway = gateway;
+    this.out = out;
+    this.err = err;
+  }
+
+  /**
+   * Ends the process with the status that {@link #run} has.
+   *
+   * @param arguments as there
+   */
+  public static void main(String[] arguments) throws InterruptedException {
+    System.exit(run(List.of(arguments), System.out, System.err));
+  }
+
+  /**
+   * Does all of it.
+   *
+   * @param arguments the folder of the logs, the one for the results, and the gateway's address; or
+   *     instead of an address the command that starts a gateway, which is ended with this
+   * @param out what was done
+   * @param err what went wrong
+   * @return 0 when every line was stored and came back with a template, 1 when not, 2 when the
+   *     arguments or the files cannot be used; then nothing was sent
+   */
+  public static int run(List<String> arguments, PrintStream out, PrintStream err)
+      throws InterruptedException {
+    try {
+      if (arguments.size() < 3) {
+        throw new Unusable("LOGS, OUT and a gateway are needed: make eval LOGS=dir OUT=dir");
+      }
+      var files = LogFile.in(Path.of(arguments.get(0)));
+      var results = Files.createDirectories(Path.of(arguments.get(1)));
+      if (Files.isSameFile(results, Path.of(arguments.get(0)))) {
+        throw new Unusable("OUT is LOGS; the results would replace the logs");
+      }
+      for (var file : files) {
+        file.forEach((line, log) -> event("", file, line, log));
+      }
+      return arguments.size() == 3
+          ? new Eval(new GatewayClient(address(arguments.get(2))), out, err).eval(files, results)
+          : withOwnGateway(arguments.subList(2, arguments.size()), files, results, out, err);
+    } catch (Unusable e) {
+      err.println(e.getMessage());
+      return 2;
+    } catch (IOException | JacksonException e) {
+      err.println(e.getMessage() == null ? e.toString() : e.getMessage());
+      return 1;
+    }
+  }
+
+  private static URI address(String text) throws Unusable {
+    try {
+      var address = URI.create(text);
+      if (address.getHost() != null && address.getScheme().matches("https?")) {
+        return address;
+      }
+    } catch (IllegalArgumentException _) {
+      // falls through to the message
+    }
+    throw new Unusable("URL is " + text + "; it must be like http://127.0.0.1:8080");
+  }
+
+  private static int withOwnGateway(
+      List<String> command, List<LogFile> files, Path results, PrintStream out, PrintStream err)
+      throws IOException, InterruptedException, Unusable {
+    try (var own = OwnGateway.start(command)) {
+      out.printf("a gateway of its own is at %s, with %s%n", own.address(), own.folder());
+      return new Eval(new GatewayClient(own.address()), out, err).eval(files, results);
+    }
+  }
+
+  private int eval(List<LogFile> files, Path results)
+      throws IOException, InterruptedException, Unusable {
+    out.printf("the logs have the attribute %s=%s at %s%n", RUN, run, gateway.address());
+    var loads = new ArrayList<Loaded>();
+    for (var file : files) {
+      loads.add(new Load(file).all());
+    }
+    long accepted = loads.stream().mapToLong(Loaded::accepted).sum();
+    long stored = awaitStored(accepted);
+    if (stored < accepted) {
+      err.printf("%d of %d logs were not stored in time%n", accepted - stored, accepted);
+    }
+    out.printf("%n%-30s %9s %9s %9s %9s%n", "file", "lines", "read", "templated", "templates");
+    boolean all = true;
+    for (var load : loads) {
+      var file = load.file();
+      if (load.accepted() < load.lines()) {
+        err.printf("%s: %d lines were not taken%n", file.path(), load.lines() - load.accepted());
+      }
+      var predictions = read(load);
+      write(file, predictions, results);
+      out.printf(
+          "%-30s %9d %9d %9d %9d%n",
+          file.name(),
+          load.lines(),
+          predictions.read(),
+          predictions.templated(),
+          predictions.templates());
+      all &= predictions.templated() == load.lines();
+    }
+    if (!all) {
+      err.println("not every line was stored and came back with a template");
+    }
+    return all ? 0 : 1;
+  }
+
+  /** What is sent for a line; the log is changed. */
+  private static ObjectNode event(String run, LogFile file, int line, ObjectNode log)
+      throws Unusable {
+    log.remove(TRUTH);
+    var attributes = log.path("attributes");
+    if (attributes.isMissingNode() || attributes.isNull()) {
+      attributes = log.putObject("attributes");
+    }
+    if (!(attributes instanceof ObjectNode own)) {
+      throw file.unusable(line, "attributes is no object");
+    }
+    own.put(RUN, run).put(FILE, file.name()).put(LINE, Integer.toString(line));
+    return log;
+  }
+
+  /**
+   * A file that was sent.
+   *
+   * @param lines with a log
+   * @param lastLine number of the last of them, 0 when there is none
+   * @param accepted how many the gateway took
+   */
+  private record Loaded(LogFile file, int lines, int lastLine, long accepted) {}
+
+  /** Sends a file, in requests of some lines. */
+  private final class Load implements LogFile.Visitor {
+    private final LogFile file;
+    private final ByteArrayOutputStream request = new ByteArrayOutputStream();
+    private final List<Integer> requestLines = new ArrayList<>();
+    private int lines;
+    private int lastLine;
+    private long accepted;
+
+    Load(LogFile file) {
+      this.file = file;
+    }
+
+    Loaded all() throws IOException, InterruptedException, Unusable {
+      file.forEach(this);
+      if (!requestLines.isEmpty()) {
+        send();
+      }
+      return new Loaded(file, lines, lastLine, accepted);
+    }
+
+    @Override
+    public void visit(int line, ObjectNode log) throws IOException, InterruptedException, Unusable {
+      request.writeBytes(JSON.writeValueAsBytes(event(run, file, line, log)));
+      request.write('\n');
+      requestLines.add(line);
+      lines++;
+      lastLine = line;
+      if (requestLines.size() == REQUEST_LINES || request.size() >= REQUEST_BYTES) {
+        send();
+      }
+    }
+
+    private void send() throws IOException, InterruptedException {
+      var answer = gateway.post(request.toByteArray(), run + "-" + requests++);
+      accepted += answer.path("accepted").asInt(0);
+      int filtered = answer.path("filtered").asInt(0);
+      if (filtered > 0) {
+        err.printf("%s: %d lines are not on the gateway's allow list%n", file.path(), filtered);
+      }
+      answer.path("rejected").forEach(this::tell);
+      request.reset();
+      requestLines.clear();
+    }
+
+    private void tell(JsonNode rejected) {
+      if (reasons++ < MOST_REASONS) {
+        err.printf(
+            "%s:%d: rejected: %s %s%n",
+            file.path(),
+            requestLines.get(rejected.path("index").asInt()),
+            rejected.path("field").asString(),
+            rejected.path("reason").asString());
+      }
+    }
+  }
+
+  /** As many as are stored when nothing is missing, or for long nothing has come any more. */
+  private long awaitStored(long accepted) throws IOException, InterruptedException {
+    long stored = 0;
+    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    while (true) {
+      try {
+        long now = gateway.count(Map.of(RUN, run));
+        if (now > stored) {
+          stored = now;
+          deadline = System.nanoTime() + PATIENCE.toNanos();
+        }
+      } catch (IOException e) {
+        if (System.nanoTime() > deadline) {
+          throw e;
+        }
+      }
+      if (stored >= accepted || System.nanoTime() > deadline) {
+        return stored;
+      }
+      Thread.sleep(POLL);
+    }
+  }
+
+  /** All of a file again when it breaks off. */
+  private Predictions read(Loaded load) throws IOException, InterruptedException {
+    for (int i = 1; ; i++) {
+      var predictions = new Predictions(load.lastLine());
+      try {
+        gateway.export(
+            Map.of(RUN, run, FILE, load.file().name()),
+            log ->
+                predictions.put(
+                    Integer.parseInt(log.path("attributes").path(LINE).asString()),
+                    log.path("template_id").asStringOpt().orElse(null)));
+        return predictions;
+      } catch (IOException e) {
+        if (i == TRIES) {
+          throw e;
+        }
+        Thread.sleep(POLL);
+      }
+    }
+  }
+
+  /** A line for each line, in their order. */
+  private static void write(LogFile file, Predictions predictions, Path results)
+      throws IOException, InterruptedException, Unusable {
+    try (var out = new BufferedOutputStream(Files.newOutputStream(results.resolve(file.name())))) {
+      file.forEach(
+          (line, log) -> {
+            var result = JSON.createObjectNode();
+            result.set(TRUTH, Objects.requireNonNullElse(log.get(TRUTH), NullNode.getInstance()));
+            result.put("predicted", predictions.of(line));
+            out.write((result + "\n").getBytes(UTF_8));
+          });
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.sluice.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+
+import org.junit.jupiter.api.Test;
+
+class PredictionsTest {
+
+  @Test
+  void put_lines_areCountedOnceEach() {
+    var predictions = new Predictions(5);
+
+    predictions.put(5, "a");
+    predictions.put(1, "b");
+    predictions.put(1, "b"); // it was stored twice
+    predictions.put(2, null);
+    predictions.put(4, "a");
+
+    assertThat(predictions.read()).isEqualTo(4);
+    assertThat(predictions.templated()).isEqualTo(3);
+    assertThat(predictions.templates()).isEqualTo(2);
+    assertThat(predictions.of(5)).isEqualTo("a");
+    assertThat(predictions.of(2)).isNull();
+    assertThat(predictions.of(3)).isNull();
+  }
+
+  @Test
+  void put_manyLinesOfATemplate_keepsItsIdentityOnce() {
+    var predictions = new Predictions(2);
+
+    predictions.put(1, new String("a"));
+    predictions.put(2, new String("a"));
+
+    assertThat(predictions.of(1)).isSameAs(predictions.of(2));
+  }
+
+  @Test
+  void put_noSuchLine_isRefused() {
+    var predictions = new Predictions(1);
+
+    assertThatIllegalArgumentException().isThrownBy(() -> predictions.put(2, "a"));
+    assertThatIllegalArgumentException().isThrownBy(() -> predictions.put(0, "a"));
+  }
+}

@@ -1,0 +1,114 @@
+package dev.sluice.demo;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URLDecoder;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * A server that answers to logs from a script, then takes them. Of what it took it stores half of
+ * the rest each time it is asked to count; what is stored it gives back, the last first, with the
+ * body's first word as the template.
+ */
+final class ScriptedGateway implements AutoCloseable {
+  private static final JsonMapper JSON = new JsonMapper();
+
+  final List<String> posts = new ArrayList<>();
+  final List<String> keys = new ArrayList<>();
+  final Deque<Answer> script = new ArrayDeque<>();
+
+  private final Deque<JsonNode> taken = new ArrayDeque<>();
+  private final List<JsonNode> stored = new ArrayList<>();
+
+  private final HttpServer server;
+
+  /** What becomes of one request; it takes none of the logs. */
+  record Answer(int status, String body) {}
+
+  ScriptedGateway() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/api/v1/logs", this::logs);
+    server.createContext("/api/v1/logs/histogram", this::histogram);
+    server.start();
+  }
+
+  String address() {
+    return "http://127.0.0.1:" + server.getAddress().getPort();
+  }
+
+  private void logs(HttpExchange exchange) throws IOException {
+    if (exchange.getRequestMethod().equals("POST")) {
+      post(exchange);
+      return;
+    }
+    var text = new StringBuilder();
+    for (var log : asked(exchange).reversed()) {
+      text.append(log).append('\n');
+    }
+    answer(exchange, new Answer(200, text.toString()));
+  }
+
+  private void post(HttpExchange exchange) throws IOException {
+    var body = new String(exchange.getRequestBody().readAllBytes(), UTF_8);
+    posts.add(body);
+    keys.add(exchange.getRequestHeaders().getFirst("Idempotency-Key"));
+    var scripted = script.poll();
+    if (scripted != null) {
+      exchange.getResponseHeaders().set("Retry-After", "0");
+      answer(exchange, scripted);
+      return;
+    }
+    var logs = body.lines().map(JSON::readTree).toList();
+    for (var log : logs) {
+      var row = JSON.createObjectNode();
+      row.set("attributes", log.get("attributes"));
+      row.put("template_id", log.get("body").asString().split(" ", 2)[0]);
+      taken.add(row);
+    }
+    answer(exchange, new Answer(202, "{\"accepted\":%d,\"rejected\":[]}".formatted(logs.size())));
+  }
+
+  private void histogram(HttpExchange exchange) throws IOException {
+    for (int i = (taken.size() + 1) / 2; i > 0; i--) {
+      stored.add(taken.remove());
+    }
+    answer(exchange, new Answer(200, "{\"total\":" + asked(exchange).size() + "}"));
+  }
+
+  private List<JsonNode> asked(HttpExchange exchange) {
+    var conditions =
+        Arrays.stream(exchange.getRequestURI().getRawQuery().split("&", -1))
+            .map(one -> URLDecoder.decode(one, UTF_8).split("=", 3))
+            .toList();
+    return stored.stream()
+        .filter(
+            log ->
+                conditions.stream()
+                    .allMatch(
+                        one -> log.get("attributes").path(one[1]).asString("").equals(one[2])))
+        .toList();
+  }
+
+  private static void answer(HttpExchange exchange, Answer answer) throws IOException {
+    var body = answer.body().getBytes(UTF_8);
+    exchange.sendResponseHeaders(answer.status(), body.length == 0 ? -1 : body.length);
+    exchange.getResponseBody().write(body);
+    exchange.close();
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+  }
+}
