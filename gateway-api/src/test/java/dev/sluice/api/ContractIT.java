@@ -31,6 +31,7 @@ import tools.jackson.databind.json.JsonMapper;
  */
 class ContractIT {
   private static final String TEMPLATE = "d41d8cd9-8f00-b204-e980-0998ecf8427e";
+  private static final List<String> IDS = List.of(TEMPLATE, TEMPLATE.replace('d', 'e'), "any");
   private static final JsonMapper JSON = new JsonMapper();
 
   private final Gateway gateway = Gateway.shared();
@@ -101,6 +102,7 @@ class ContractIT {
           Map.entry("resource", List.of("service.name=contract", "k", "")),
           Map.entry(
               "template_id", List.of(TEMPLATE, TEMPLATE.toUpperCase(Locale.ROOT), "", "1-1-1-1-1")),
+          Map.entry("view", List.of("new", "changed", "", "vanished", "best")),
           Map.entry("limit", List.of("", "1", "10000", "0", "10001", "many", "-1")),
           Map.entry("cursor", List.of("", "A".repeat(32), "nonsense", "=")),
           Map.entry("interval", List.of("", "1m", "365d", "0s", "1")),
@@ -131,14 +133,32 @@ class ContractIT {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/api/v1/logs", "/api/v1/logs/histogram", "/api/logs/{app_id}"})
+  @ValueSource(
+      strings = {
+        "/api/v1/logs",
+        "/api/v1/logs/histogram",
+        "/api/v1/templates",
+        "/api/v1/templates/{id}",
+        "/api/v1/templates/{id}/logs",
+        "/api/logs/{app_id}"
+      })
   void get_anyQuery_isAnsweredAsDocumented(String path) {
     var random = new Random(20_261_121);
     var operation = document.get("paths").get(path).get("get");
+    var _ =
+        gateway.rows(
+            "INSERT INTO log_templates (Tenant, TemplateId) VALUES ('default', '"
+                + TEMPLATE
+                + "')");
     for (int i = 0; i < 150; i++) {
-      var uri = gateway.http(path.replace("{app_id}", "contract") + query(random, operation));
+      var id = IDS.get(random.nextInt(IDS.size()) * random.nextInt(2));
+      var there = path.replace("{app_id}", "contract").replace("{id}", id);
+      var uri = gateway.http(there + query(random, operation));
 
       assertDocumented("get", path, gateway.get(uri));
+    }
+    if (path.contains("{id}")) {
+      assertThat(seen.get("get " + path)).contains(404);
     }
     assertThat(seen.get("get " + path)).contains(200, 400);
   }

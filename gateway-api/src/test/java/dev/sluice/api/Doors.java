@@ -1,6 +1,7 @@
 package dev.sluice.api;
 
 import dev.sluice.api.grpc.GrpcIntake;
+import dev.sluice.api.http.LogsRoutes.WayBack;
 import dev.sluice.api.http.LogsRoutes.WayIn;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -9,9 +10,14 @@ import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryTemplates;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
@@ -52,6 +58,15 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
 
   public WayIn http(Duration bodyWithin, Duration answerWithin) {
     return new WayIn(ingest, budget, admission, bodyWithin, answerWithin);
+  }
+
+  /** The way back to these logs, of which nobody has told a template. */
+  public static WayBack back(LogReader logs) {
+    var dictionary = new InMemoryDictionary();
+    var report =
+        new TemplateReport(
+            new InMemoryTemplates(dictionary), dictionary, new BoundedReader(logs, 1));
+    return new WayBack(logs, report, InstantSource.system());
   }
 
   public GrpcIntake grpc(Duration answerWithin) {

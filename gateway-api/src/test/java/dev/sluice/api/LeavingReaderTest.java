@@ -41,7 +41,8 @@ class LeavingReaderTest {
           .port(0)
           .handle(
               new ReactorHttpHandlerAdapter(
-                  RouterFunctions.toHttpHandler(LogsRoutes.of(null, store, Limits.DEFAULT))))
+                  RouterFunctions.toHttpHandler(
+                      LogsRoutes.of(null, Doors.back(store), Limits.DEFAULT))))
           .bindNow();
 
   @AfterEach

@@ -69,7 +69,9 @@ class SlowSpoolTest {
   private void serve(Duration bodyWithin) {
     var routes =
         LogsRoutes.of(
-            doors.http(bodyWithin, ANSWER_WITHIN), new InMemoryLogStore(), Limits.DEFAULT);
+            doors.http(bodyWithin, ANSWER_WITHIN),
+            Doors.back(new InMemoryLogStore()),
+            Limits.DEFAULT);
     http =
         HttpServer.create()
             .host("127.0.0.1")

@@ -14,6 +14,8 @@ import java.net.URLEncoder;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
@@ -23,6 +25,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 
@@ -114,6 +117,197 @@ class TemplatesIT {
             .header("Accept", "application/x-ndjson")
             .build();
     return Gateway.send(request, BodyHandlers.ofString());
+  }
+
+  // ---- by themselves
+
+  private static final String NINE = "from=2019-05-06T09:00:00Z&to=2019-05-06T10:00:00Z";
+
+  /** The templates of this test, by their texts. */
+  private List<String> texts(String query) {
+    return list(ask("/api/v1/templates?limit=1000&" + query).get("templates")).stream()
+        .map(template -> template.get("template").asString())
+        .toList();
+  }
+
+  @Test
+  void templates_top_haveEverythingThatIsCounted() {
+    var answer = ask("/api/v1/templates?" + NINE);
+
+    assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T09:00:00.000000000Z");
+    assertThat(answer.get("to").asString()).isEqualTo("2019-05-06T10:00:00.000000000Z");
+    assertThat(answer.get("total").asInt()).isEqualTo(2);
+    assertThat(answer.get("templates"))
+        .hasToString(
+            """
+            [{"template_id":"%s","template":"%s","count":2,"count_before":2,"rate_change":0.0,\
+            "first_seen":"2019-05-06T08:10:00.000000000Z","last_seen":"2019-05-06T09:10:00.000000000Z",\
+            "services":{"%s":1,"%s":1},"severities":{"INFO":2,"ERROR":0}},\
+            {"template_id":"%s","template":"%s","count":1,"count_before":0,\
+            "first_seen":"2019-05-06T09:20:00.000000000Z","last_seen":"2019-05-06T09:20:00.000000000Z",\
+            "services":{"%s":1},"severities":{"INFO":1}}]"""
+                .formatted(
+                    users, text("user <*>"), service, other, started, text("started"), service));
+  }
+
+  @Test
+  void templates_otherViews_tellWhatIsDifferent() {
+    assertThat(texts("view=top&" + NINE)).containsExactly(text("user <*>"), text("started"));
+    assertThat(texts("view=new&" + NINE)).containsExactly(text("started"));
+    assertThat(texts("view=vanished&" + NINE)).containsExactly(text("stopped"));
+    assertThat(texts("view=changed&" + NINE))
+        .containsExactlyInAnyOrder(text("started"), text("stopped"));
+    assertThat(texts("view=new&from=2019-05-06T08:00:00Z&to=2019-05-06T09:00:00Z"))
+        .containsExactlyInAnyOrder(text("user <*>"), text("stopped"));
+  }
+
+  @Test
+  void templates_ofAServiceOrLevel_areCountedThereAlone() {
+    assertThat(texts("service=" + other + "&" + NINE)).containsExactly(text("user <*>"));
+    assertThat(texts("view=new&service=" + other + "&" + NINE)).containsExactly(text("user <*>"));
+    assertThat(texts("severity=ERROR&" + NINE)).isEmpty();
+    assertThat(texts("view=vanished&severity=ERROR&" + NINE)).containsExactly(text("user <*>"));
+    assertThat(texts("view=vanished&min_severity=WARN&" + NINE)).containsExactly(text("user <*>"));
+    assertThat(texts("service=nowhere&" + NINE)).isEmpty();
+  }
+
+  @Test
+  void templates_timesWithinMinutes_countTheseMinutesAsAWhole() {
+    var answer = ask("/api/v1/templates?from=2019-05-06T08:20:59Z&to=2019-05-06T09:00:00.5Z");
+
+    assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T08:20:00.000000000Z");
+    assertThat(answer.get("to").asString()).isEqualTo("2019-05-06T09:01:00.000000000Z");
+    assertThat(list(answer.get("templates")))
+        .extracting(template -> template.get("count").asInt())
+        .containsExactly(2, 1);
+  }
+
+  @Test
+  void templates_timesLeftOpen_areTheHourBefore() {
+    var day = ask("/api/v1/templates?to=2019-05-06T09:10:30Z");
+
+    assertThat(day.get("from").asString()).isEqualTo("2019-05-06T08:10:00.000000000Z");
+    assertThat(ask("/api/v1/templates?to=30").get("from").asString())
+        .startsWith("1970-01-01T00:00");
+    var now = ask("/api/v1/templates?service=nowhere");
+    assertThat(
+            Duration.between(
+                Instant.parse(now.get("from").asString()), Instant.parse(now.get("to").asString())))
+        .isEqualTo(Duration.ofHours(1));
+    assertThat(Instant.parse(now.get("to").asString())).isAfter(Instant.now());
+  }
+
+  /** From the message to its template, nothing put there by hand. */
+  @Test
+  void templates_logsThatCameTheUsualWay_areThere() {
+    var own = Gateway.service("templates-own");
+    gateway.postLogs(
+        """
+        [{"service":"%1$s","severity":"WARN","timestamp":"2018-03-04T05:06:07Z","body":"order 17 of %1$s took 250 ms"},
+         {"service":"%1$s","severity":"WARN","timestamp":"2018-03-04T05:06:08Z","body":"order 18 of %1$s took 3 ms"}]"""
+            .formatted(own));
+    gateway.awaitStored(own, 2);
+
+    var templates =
+        list(
+            ask("/api/v1/templates?from=2018-03-04T05:06:00Z&to=2018-03-04T05:07:00Z&service="
+                    + own)
+                .get("templates"));
+
+    assertThat(templates).hasSize(1);
+    var template = templates.getFirst();
+    assertThat(template.get("template").asString()).startsWith("order <*> of").contains("took <*>");
+    assertThat(template.get("count").asInt()).isEqualTo(2);
+    assertThat(template.get("severities")).hasToString("{\"WARN\":2}");
+    var id = template.get("template_id").asString();
+    assertThat(list(ask("/api/v1/logs?service=" + own).get("logs")))
+        .extracting(log -> log.get("template_id").asString())
+        .containsOnly(id);
+    assertThat(bodies(ask("/api/v1/templates/" + id + "/logs")))
+        .containsExactly(
+            "order 18 of " + own + " took 3 ms", "order 17 of " + own + " took 250 ms");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "view=best, view is not one of top new vanished changed",
+    "limit=0, limit",
+    "limit=1001, limit",
+    "from=yesterday, from",
+    "from=2019-01-02&to=2019-01-02, from is not before to",
+    "from=2260-01-01, from is not before to",
+    "severity=LOUD, severity",
+    "min_severity=7, min_severity",
+    "service=a&service=b, service",
+    "text=a, unknown parameter",
+    "cursor=, unknown parameter",
+  })
+  void templates_badParameter_is400NamingIt(String query, String detail) {
+    var response = gateway.get(gateway.http("/api/v1/templates?" + query));
+
+    assertThat(response.statusCode()).isEqualTo(400);
+    assertThat(Gateway.json(response).get("detail").asString().replace(",", "")).contains(detail);
+  }
+
+  // ---- one of them
+
+  @Test
+  void template_anyOfItsGroup_isWhatBecameOfIt() {
+    for (var id : List.of(ann, bob, users)) {
+      var found = ask("/api/v1/templates/" + id + "?" + NINE);
+
+      assertThat(found.get("template_id").asString()).isEqualTo(users.toString());
+      assertThat(found.get("template").asString()).isEqualTo(text("user <*>"));
+      assertThat(found.get("count").asInt()).isEqualTo(2);
+      assertThat(found.get("count_before").asInt()).isEqualTo(2);
+      assertThat(found.get("first_seen").asString()).startsWith("2019-05-06T08:10:00");
+      assertThat(list(found.get("merged")))
+          .extracting(JsonNode::asString)
+          .containsExactlyInAnyOrder(ann.toString(), bob.toString());
+    }
+    var there = ask("/api/v1/templates/" + users + "?service=" + other + "&" + NINE);
+    assertThat(there.get("first_seen").asString()).startsWith("2019-05-06T09:10:00");
+    assertThat(there.get("count").asInt()).isEqualTo(1);
+    var never = ask("/api/v1/templates/" + users + "?service=nowhere");
+    assertThat(never.get("count").asInt()).isZero();
+    assertThat(never.has("first_seen")).isFalse();
+  }
+
+  @Test
+  void template_logs_areThoseOfItsGroupPageByPage() {
+    var path = "/api/v1/templates/" + ann + "/logs";
+    var first = ask(path + "?limit=3");
+    var second = ask(path + "?limit=3&cursor=" + first.get("next_cursor").asString());
+
+    assertThat(bodies(first)).containsExactly("user carl", "user ann", "user bob");
+    assertThat(bodies(second)).containsExactly("user ann");
+    assertThat(second.has("next_cursor")).isFalse();
+    assertThat(bodies(ask(path + "?from=2019-05-06T08:20:30Z&to=2019-05-06T09:00:00Z")))
+        .containsExactly("user bob");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "/logs"})
+  void template_unknownOrNone_is404Or400(String below) {
+    var unknown = gateway.get(gateway.http("/api/v1/templates/" + id("never written") + below));
+    var none = gateway.get(gateway.http("/api/v1/templates/1-1-1-1-1" + below));
+    var filtered = gateway.get(gateway.http("/api/v1/templates/" + users + below + "?text=a"));
+
+    assertThat(unknown.statusCode()).isEqualTo(404);
+    assertThat(Gateway.json(unknown).get("type").asString()).isEqualTo("/api/problems/not-found");
+    assertThat(Gateway.json(unknown).get("detail").asString()).isEqualTo("no template has this id");
+    assertThat(none.statusCode()).isEqualTo(400);
+    assertThat(Gateway.json(none).get("detail").asString()).startsWith("id is not the id");
+    assertThat(filtered.statusCode()).isEqualTo(400);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "/d41d8cd9-8f00-b204-e980-0998ecf8427e", "/any/logs"})
+  void templates_anotherMethod_is405(String below) {
+    var response = gateway.delete(gateway.http("/api/v1/templates" + below));
+
+    assertThat(response.statusCode()).isEqualTo(405);
+    assertThat(response.headers().firstValue("Allow")).hasValue("GET");
   }
 
   // ---- of logs

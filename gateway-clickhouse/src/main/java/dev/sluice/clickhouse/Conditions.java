@@ -1,16 +1,22 @@
 package dev.sluice.clickhouse;
 
+import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** Conditions on rows of {@code otel_logs}, with the parameters that hold their values. */
+/**
+ * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, with the parameters that
+ * hold their values.
+ */
 final class Conditions {
   /** What parts words, for RE2: every ASCII character that is neither letter nor digit. */
   private static final String BETWEEN_WORDS = "[^a-zA-Z0-9\\x{80}-\\x{10FFFF}]";
@@ -29,19 +35,8 @@ final class Conditions {
 
   /** Everything the filter says, but for time. */
   static Conditions of(LogFilter filter) {
-    var where = new Conditions();
-    where.add("Tenant = " + where.parameter("String", filter.tenant()));
-    if (filter.service() != null) {
-      where.add("ServiceName = " + where.parameter("String", filter.service()));
-    }
-    if (!filter.severities().isEmpty()) {
-      where.add(
-          "has(%s, SeverityNumber)"
-              .formatted(where.parameter("Array(UInt8)", filter.severities())));
-    }
-    if (filter.minSeverity() > 0) {
-      where.add("SeverityNumber >= " + where.parameter("UInt8", filter.minSeverity()));
-    }
+    var where = of(filter.tenant(), filter.service());
+    where.severities(filter.severities(), filter.minSeverity());
     if (filter.traceId() != null) {
       where.add("TraceId = " + where.parameter("String", filter.traceId()));
     }
@@ -61,6 +56,42 @@ final class Conditions {
       where.add("TemplateId IN " + where.parameter("Array(UUID)", quoted(filter.templates())));
     }
     return where;
+  }
+
+  /** Everything the question says; of as many minutes before those asked for, too. */
+  static Conditions of(Question question) {
+    var where = of(question.tenant(), question.service());
+    where.severities(question.severities(), question.minSeverity());
+    where.add("Minute >= " + where.minute(question.minutes().before()));
+    where.add("Minute < " + where.minute(question.minutes().to()));
+    if (!question.ids().isEmpty()) {
+      where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
+    }
+    return where;
+  }
+
+  /** All of a tenant, or of one of its services. */
+  static Conditions of(String tenant, @Nullable String service) {
+    var where = new Conditions();
+    where.add("Tenant = " + where.parameter("String", tenant));
+    if (service != null) {
+      where.add("ServiceName = " + where.parameter("String", service));
+    }
+    return where;
+  }
+
+  private void severities(Collection<Integer> numbers, int lowest) {
+    if (!numbers.isEmpty()) {
+      add("has(%s, SeverityNumber)".formatted(parameter("Array(UInt8)", List.copyOf(numbers))));
+    }
+    if (lowest > 0) {
+      add("SeverityNumber >= " + parameter("UInt8", lowest));
+    }
+  }
+
+  /** Takes the number of a minute since 1970 and returns what stands for it in the SQL. */
+  String minute(long number) {
+    return "toDateTime64(%s, 0)".formatted(parameter("Int64", number * 60));
   }
 
   private static List<String> quoted(List<UUID> ids) {

@@ -10,7 +10,9 @@ import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Link;
+import dev.sluice.core.port.TemplateReader.Seen;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -18,6 +20,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -141,6 +144,38 @@ final class RowBinary {
       links.add(new Link(rows.uuid(), DictionaryTable.present(rows.uuid())));
     }
     return links;
+  }
+
+  /**
+   * Appends the counts of the stream; whether it stopped before the end, for their number or for
+   * the bytes of their names.
+   */
+  static boolean readCounts(InputStream in, int most, long mostBytes, List<Count> into)
+      throws IOException {
+    var rows = new RowBinary(in);
+    var services = new HashMap<String, String>(); // the same ones come again and again
+    while (!rows.atEnd()) {
+      if (into.size() == most || rows.bytes > mostBytes) {
+        return true;
+      }
+      into.add(
+          new Count(
+              rows.uuid(),
+              services.computeIfAbsent(rows.string(), name -> name),
+              rows.in.readUnsignedByte(),
+              rows.int64(),
+              rows.int64()));
+    }
+    return false;
+  }
+
+  static List<Seen> readSeen(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var seen = new ArrayList<Seen>();
+    while (!rows.atEnd()) {
+      seen.add(new Seen(rows.uuid(), rows.int64(), rows.int64()));
+    }
+    return seen;
   }
 
   private boolean atEnd() throws IOException {

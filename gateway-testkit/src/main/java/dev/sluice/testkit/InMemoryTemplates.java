@@ -2,32 +2,57 @@ package dev.sluice.testkit;
 
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
-/** Reads templates from a dictionary in memory. As safe for use by many threads as that is. */
+/**
+ * Reads the templates of a dictionary in memory, and counts what it is told of.
+ *
+ * <p>Safe for use by many threads; its counts are guarded by this object.
+ */
 public final class InMemoryTemplates implements TemplateReader {
+  private record Row(String tenant, String service, UUID template, int severity, long minute) {}
+
+  private record Group(UUID template, String service, int severity) {}
+
   private final InMemoryDictionary dictionary;
+  private final Map<Row, Long> counts = new HashMap<>();
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
   }
 
+  /** A log was stored. */
+  public synchronized void count(
+      String tenant, String service, UUID template, int severity, long timeNanos) {
+    counts.merge(
+        new Row(tenant, service, template, severity, Minutes.of(timeNanos)), 1L, Long::sum);
+  }
+
   @Override
   public List<Link> links(String tenant, Collection<UUID> ids) {
+    var wanted = Set.copyOf(ids);
     return templates(tenant)
-        .filter(entry -> ids.contains(entry.id()))
+        .filter(entry -> wanted.contains(entry.id()))
         .map(entry -> new Link(entry.id(), entry.mergedInto()))
         .toList();
   }
 
   @Override
   public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) {
+    var wanted = Set.copyOf(ids);
     return templates(tenant)
-        .filter(entry -> entry.mergedInto() != null && ids.contains(entry.mergedInto()))
+        .filter(entry -> entry.mergedInto() != null && wanted.contains(entry.mergedInto()))
         .map(entry -> new Link(entry.id(), entry.mergedInto()))
         .limit(limit)
         .toList();
@@ -36,5 +61,53 @@ public final class InMemoryTemplates implements TemplateReader {
   private Stream<Entry> templates(String tenant) {
     return dictionary.entries().stream()
         .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant));
+  }
+
+  @Override
+  public synchronized List<Count> counts(Question question) {
+    var groups = new HashMap<Group, long[]>();
+    counts.forEach(
+        (row, logs) -> {
+          if (isAskedFor(row, question)) {
+            var sums =
+                groups.computeIfAbsent(
+                    new Group(row.template(), row.service(), row.severity()), _ -> new long[2]);
+            sums[row.minute() < question.minutes().from() ? 1 : 0] += logs;
+          }
+        });
+    if (groups.size() > MOST_COUNTS) {
+      throw new TooCostly("more than %d counts".formatted(MOST_COUNTS));
+    }
+    var found = new ArrayList<Count>();
+    groups.forEach(
+        (group, sums) ->
+            found.add(
+                new Count(group.template(), group.service(), group.severity(), sums[0], sums[1])));
+    return found;
+  }
+
+  private static boolean isAskedFor(Row row, Question question) {
+    var minutes = question.minutes();
+    return row.tenant().equals(question.tenant())
+        && (question.service() == null || question.service().equals(row.service()))
+        && (question.severities().isEmpty() || question.severities().contains(row.severity()))
+        && row.severity() >= question.minSeverity()
+        && row.minute() >= minutes.before()
+        && row.minute() < minutes.to()
+        && (question.ids().isEmpty() || question.ids().contains(row.template()));
+  }
+
+  @Override
+  public synchronized List<Seen> seen(
+      String tenant, @Nullable String service, Collection<UUID> ids) {
+    var wanted = Set.copyOf(ids);
+    var minutes =
+        counts.keySet().stream()
+            .filter(row -> row.tenant().equals(tenant) && wanted.contains(row.template()))
+            .filter(row -> service == null || service.equals(row.service()))
+            .collect(Collectors.groupingBy(Row::template, Collectors.summarizingLong(Row::minute)));
+    return minutes.entrySet().stream()
+        .map(one -> new Seen(one.getKey(), one.getValue().getMin(), one.getValue().getMax()))
+        .toList();
   }
 }

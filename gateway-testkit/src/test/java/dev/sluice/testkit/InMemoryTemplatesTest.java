@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.TemplateReader;
+import java.util.List;
 
 final class InMemoryTemplatesTest extends TemplateReaderContract {
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
@@ -15,5 +16,12 @@ final class InMemoryTemplatesTest extends TemplateReaderContract {
   @Override
   protected Dictionary dictionary() {
     return dictionary;
+  }
+
+  @Override
+  protected void store(List<Log> logs) {
+    for (var log : logs) {
+      templates.count(log.tenant(), log.service(), log.template(), log.severity(), log.nanos());
+    }
   }
 }

@@ -140,6 +140,18 @@ class ResolvingReaderTest {
   }
 
   @Test
+  void read_chainOfLinks_isFollowedToItsEnd() throws Exception {
+    for (int i = 0; i < 10; i++) {
+      template("t" + i, "t" + (i + 1));
+    }
+    template("t10", null);
+    store("t0", "t9", "t10");
+
+    assertThat(shown()).hasSize(3).containsOnly(TextId.of("t10"));
+    assertThat(shown("t5")).hasSize(3);
+  }
+
+  @Test
   void read_longestChain_endsAfterSomeSteps() throws Exception {
     for (int i = 0; i < 1_000; i++) {
       template("t" + i, "t" + (i + 1));
@@ -190,6 +202,22 @@ class ResolvingReaderTest {
   }
 
   @Test
+  void read_circleOfLinks_isGoneRoundOnce() throws Exception {
+    template("a", "b");
+    template("b", "c");
+    template("c", "a");
+    store("a");
+    var questions = new AtomicInteger();
+
+    var page =
+        new ResolvingReader(store, new CountedTemplates(templates, questions))
+            .read(new Query(filter(), 100, null));
+
+    assertThat(page.logs()).hasSize(1);
+    assertThat(questions).hasValue(3);
+  }
+
+  @Test
   void read_logsWithoutTemplates_asksNothing() throws Exception {
     store(null, null);
     var questions = new AtomicInteger();
@@ -214,6 +242,16 @@ class ResolvingReaderTest {
     @Override
     public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) {
       throw new AssertionError("nobody asked for templates");
+    }
+
+    @Override
+    public List<Count> counts(Question question) {
+      throw new AssertionError("nobody asked for counts");
+    }
+
+    @Override
+    public List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids) {
+      throw new AssertionError("nobody asked for counts");
     }
   }
 }

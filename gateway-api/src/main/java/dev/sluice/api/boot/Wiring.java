@@ -9,6 +9,7 @@ import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.grpc.Unpacking;
 import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.http.LogsRoutes.WayBack;
 import dev.sluice.api.http.LogsRoutes.WayIn;
 import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
@@ -35,9 +36,11 @@ import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.ResolvingReader;
+import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.templates.Templates;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
@@ -105,11 +108,15 @@ class Wiring {
   }
 
   @Bean
-  BoundedReader reader(ClickHouseLogStore store, ClickHouseProperties properties) {
+  TemplateReader templateReader(ClickHouseLogStore store) {
+    return new ClickHouseTemplateReader(store);
+  }
+
+  @Bean
+  BoundedReader reader(
+      ClickHouseLogStore store, TemplateReader templates, ClickHouseProperties properties) {
     return new BoundedReader(
-        new ResolvingReader(store, new ClickHouseTemplateReader(store)),
-        properties.maxQueries(),
-        QUERY_PATIENCE);
+        new ResolvingReader(store, templates), properties.maxQueries(), QUERY_PATIENCE);
   }
 
   @Bean
@@ -228,9 +235,15 @@ class Wiring {
   }
 
   @Bean
+  WayBack wayBack(
+      BoundedReader reader, TemplateReader templates, Dictionary dictionary, InstantSource clock) {
+    return new WayBack(reader, new TemplateReport(templates, dictionary, reader), clock);
+  }
+
+  @Bean
   RouterFunction<ServerResponse> routes(
-      ObjectProvider<WayIn> wayIn, BoundedReader reader, Limits limits) {
-    return LogsRoutes.of(wayIn.getIfAvailable(), reader, limits);
+      ObjectProvider<WayIn> wayIn, WayBack wayBack, Limits limits) {
+    return LogsRoutes.of(wayIn.getIfAvailable(), wayBack, limits);
   }
 
   @Bean

@@ -7,7 +7,9 @@ import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
+import dev.sluice.core.read.TemplateReport;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -45,15 +47,23 @@ public final class LogsRoutes {
   }
 
   /**
+   * What gives them back.
+   *
+   * @param clock tells which hour is the last one
+   */
+  public record WayBack(LogReader reader, TemplateReport templates, InstantSource clock) {}
+
+  /**
    * @param wayIn null when this process does not take logs
-   * @param reader the way back
    */
   public static RouterFunction<ServerResponse> of(
-      @Nullable WayIn wayIn, LogReader reader, Limits limits) {
+      @Nullable WayIn wayIn, WayBack wayBack, Limits limits) {
     var routes = RouterFunctions.route();
+    var reader = wayBack.reader();
     var reads = new Reads();
     var queries = new QueryHandler(reader, reads);
     var histograms = new HistogramHandler(reader, reads);
+    var templates = new TemplatesHandler(wayBack, reads);
     if (wayIn != null) {
       var intake = wayIn.intake(limits);
       var natively = new NativeLogsHandler(intake, limits);
@@ -72,6 +82,12 @@ public final class LogsRoutes {
         .route(path("/api/v1/logs"), only(HttpMethod.GET, HttpMethod.POST))
         .GET("/api/v1/logs/histogram", histograms::get)
         .route(path("/api/v1/logs/histogram"), only(HttpMethod.GET))
+        .GET("/api/v1/templates", templates::list)
+        .route(path("/api/v1/templates"), only(HttpMethod.GET))
+        .GET("/api/v1/templates/{id}", templates::get)
+        .route(path("/api/v1/templates/{id}"), only(HttpMethod.GET))
+        .GET("/api/v1/templates/{id}/logs", templates::logs)
+        .route(path("/api/v1/templates/{id}/logs"), only(HttpMethod.GET))
         .add(Problem.pages())
         .GET("/api/logs/{app_id}", new AppQueryHandler(reader, reads)::get)
         .route(path("/api/logs/{app_id}"), only(HttpMethod.GET))

@@ -20,7 +20,10 @@ enum ProblemType {
       "There was no log in the request, or none of them can ever be stored; `rejected` has the"
           + " verdicts.",
       "all 1 logs were rejected"),
-  NOT_FOUND(HttpStatus.NOT_FOUND, "There is nothing at this path.", "nothing is here"),
+  NOT_FOUND(
+      HttpStatus.NOT_FOUND,
+      "There is nothing at this path, or no template has this id.",
+      "nothing is here"),
   METHOD_NOT_ALLOWED(
       HttpStatus.METHOD_NOT_ALLOWED,
       "The path is right, the method is not; the header `Allow` names those that are.",

@@ -18,8 +18,8 @@ import tools.jackson.core.JsonGenerator;
  * stream of lines when the client accepts {@code application/x-ndjson}.
  */
 final class QueryHandler {
-  private static final int DEFAULT_LIMIT = 100;
-  private static final int MAX_LIMIT = 10_000;
+  static final int DEFAULT_LIMIT = 100;
+  static final int MAX_LIMIT = 10_000;
 
   /** For caches: the answer depends on these. */
   private static final String[] VARIES = {HttpHeaders.ACCEPT, HttpHeaders.ACCEPT_ENCODING};
@@ -59,7 +59,7 @@ final class QueryHandler {
         .flatMap(
             page ->
                 reads.json(
-                    ServerResponse.ok().varyBy(VARIES), Json.write(json -> page(page, json))));
+                    ServerResponse.ok().varyBy(VARIES), Json.write(json -> write(page, json))));
   }
 
   private static boolean wantsLines(ServerRequest request) {
@@ -71,7 +71,7 @@ final class QueryHandler {
     }
   }
 
-  private static void page(Page page, JsonGenerator json) {
+  static void write(Page page, JsonGenerator json) {
     json.writeStartObject();
     json.writeArrayPropertyStart("logs");
     page.logs().forEach(log -> LogJson.write(log, json));

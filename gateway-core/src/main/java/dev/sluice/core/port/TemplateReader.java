@@ -2,12 +2,14 @@ package dev.sluice.core.port;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
  * What is known of templates beside their texts, which the {@link Dictionary} has: which stand for
- * which.
+ * which, and how often they came. Counts are of minutes of the logs' own time, and of the template
+ * that a log was stored with, whatever became of it.
  *
  * <p>Safe for use by many threads; all methods block, and interrupting the thread ends the search
  * in the store too. What takes more time or memory than a query may is {@link LogReader.TooCostly};
@@ -17,6 +19,9 @@ public interface TemplateReader {
 
   /** Ids in one question. */
   int MOST_IDS = Dictionary.MOST_IDS;
+
+  /** Counts in one answer: they are held in memory, some 100 bytes each. */
+  int MOST_COUNTS = 100_000;
 
   /**
    * Where these are linked to. An id without an entry in the dictionary is left out.
@@ -34,8 +39,127 @@ public interface TemplateReader {
   List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) throws InterruptedException;
 
   /**
+   * How often templates came in the minutes asked for and in as many before them, in no particular
+   * order. What came in neither is left out.
+   *
+   * @throws LogReader.TooCostly when these are more than {@link #MOST_COUNTS} or have too long
+   *     names
+   */
+  List<Count> counts(Question question) throws InterruptedException;
+
+  /**
+   * When these came for the first and for the last time of all. One that never did is left out.
+   *
+   * @param service in whose logs; null for those of all the tenant's services
+   * @param ids at most {@link #MOST_IDS}
+   */
+  List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids)
+      throws InterruptedException;
+
+  /**
    * @param mergedInto the more general template that stands for this one too, and may itself be
    *     linked; null while it stands for itself
    */
   record Link(UUID id, @Nullable UUID mergedInto) {}
+
+  /**
+   * Which logs to count.
+   *
+   * @param service exact name; null for all
+   * @param severities severity numbers, any of them; empty for all
+   * @param minSeverity lowest severity number; 0 for all
+   * @param ids templates that logs were stored with, at most {@link #MOST_IDS}; empty for all
+   */
+  record Question(
+      String tenant,
+      @Nullable String service,
+      Set<Integer> severities,
+      int minSeverity,
+      Minutes minutes,
+      Set<UUID> ids) {
+
+    /**
+     * @throws IllegalArgumentException when there are too many ids
+     */
+    // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+    public Question(
+        String tenant,
+        @Nullable String service,
+        Set<Integer> severities,
+        int minSeverity,
+        Minutes minutes,
+        Set<UUID> ids) {
+      if (ids.size() > MOST_IDS) {
+        throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+      }
+      this.tenant = tenant;
+      this.service = service;
+      this.severities = Set.copyOf(severities);
+      this.minSeverity = minSeverity;
+      this.minutes = minutes;
+      this.ids = Set.copyOf(ids);
+    }
+
+    /** The same, but only of logs that were stored with these. */
+    public Question of(Set<UUID> ids) {
+      return new Question(tenant, service, severities, minSeverity, minutes, ids);
+    }
+  }
+
+  /**
+   * Whole minutes, by their number since 1970 (UTC).
+   *
+   * @param from the first, at least 0
+   * @param to the one after the last, greater than {@code from}
+   */
+  record Minutes(long from, long to) {
+    private static final long NANOS = 60_000_000_000L;
+
+    /**
+     * @throws IllegalArgumentException when there is no minute between them
+     */
+    public Minutes {
+      if (from < 0 || from >= to) {
+        throw new IllegalArgumentException("from minute %d to minute %d".formatted(from, to));
+      }
+    }
+
+    /**
+     * All minutes that have one of these instants, nanoseconds since 1970: counts are not finer.
+     *
+     * @param toNanos the instant after the last
+     */
+    public static Minutes covering(long fromNanos, long toNanos) {
+      return new Minutes(of(fromNanos), of(toNanos - 1) + 1);
+    }
+
+    /** The minute of an instant. */
+    public static long of(long nanos) {
+      return Math.floorDiv(nanos, NANOS);
+    }
+
+    /** The first instant of a minute; the last there is when that would be later. */
+    public static long nanos(long minute) {
+      return minute > Long.MAX_VALUE / NANOS ? Long.MAX_VALUE : minute * NANOS;
+    }
+
+    /** The first of as many minutes before these; of fewer where they would be before 1970. */
+    public long before() {
+      return Math.max(0, from - (to - from));
+    }
+  }
+
+  /**
+   * @param id with which the logs were stored
+   * @param severityNumber 0 where they have none
+   * @param count logs in the minutes asked for
+   * @param before logs in as many minutes before
+   */
+  record Count(UUID id, String service, int severityNumber, long count, long before) {}
+
+  /**
+   * @param first minute of the first log, by its number since 1970 (UTC)
+   * @param last minute of the last one
+   */
+  record Seen(UUID id, long first, long last) {}
 }

@@ -73,11 +73,12 @@ public final class BoundedReader implements LogReader {
     return bounded(() -> reader.histogram(filter, originNanos, widthNanos));
   }
 
-  private interface Question<T> {
+  interface Question<T> {
     T ask() throws InterruptedException;
   }
 
-  private <T> T bounded(Question<T> question) throws InterruptedException {
+  /** Whatever else is asked of the store. */
+  <T> T bounded(Question<T> question) throws InterruptedException {
     if (!permits.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS)) {
       throw new Busy();
     }

@@ -27,12 +27,7 @@ public final class ResolvingReader implements LogReader {
   public Page read(Query query) throws InterruptedException {
     var filter = resolved(query.filter());
     var page = reader.read(new Query(filter, query.limit(), query.after()));
-    var ids =
-        page.logs().stream()
-            .map(StoredLog::templateId)
-            .filter(Objects::nonNull)
-            .distinct()
-            .toList();
+    var ids = page.logs().stream().map(StoredLog::templateId).filter(Objects::nonNull).toList();
     if (ids.isEmpty()) {
       return page;
     }

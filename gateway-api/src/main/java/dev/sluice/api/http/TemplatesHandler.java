@@ -1,0 +1,242 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.api.http.LogsRoutes.WayBack;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.TemplateReport.Found;
+import dev.sluice.core.read.TemplateReport.Listing;
+import dev.sluice.core.read.TemplateReport.Template;
+import dev.sluice.core.read.TemplateReport.View;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JsonGenerator;
+
+/** {@code GET /api/v1/templates}, and what is below it: what logs say, how often, since when. */
+final class TemplatesHandler {
+  private static final int DEFAULT_LIMIT = 50;
+  private static final int MAX_LIMIT = 1000;
+  private static final long DEFAULT_MINUTES = Duration.ofHours(1).toMinutes();
+
+  private final WayBack wayBack;
+  private final Reads reads;
+
+  TemplatesHandler(WayBack wayBack, Reads reads) {
+    this.wayBack = wayBack;
+    this.reads = reads;
+  }
+
+  Mono<ServerResponse> list(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              var parameters =
+                  QueryParameters.only(
+                      request.queryParams(),
+                      "view",
+                      "from",
+                      "to",
+                      "service",
+                      "severity",
+                      "min_severity",
+                      "limit");
+              var question = question(parameters);
+              var view = view(parameters);
+              int limit = parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT);
+              return reads
+                  .ask(() -> wayBack.templates().list(question, view, limit))
+                  .flatMap(listing -> json(question.minutes(), listing));
+            })
+        .onErrorResume(Reads::problem);
+  }
+
+  Mono<ServerResponse> get(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              var id = id(request);
+              var question =
+                  question(
+                      QueryParameters.only(
+                          request.queryParams(),
+                          "from",
+                          "to",
+                          "service",
+                          "severity",
+                          "min_severity"));
+              return reads
+                  .ask(() -> wayBack.templates().find(question, id))
+                  .flatMap(
+                      found ->
+                          found.isEmpty()
+                              ? unknown()
+                              : json(question.minutes(), found.orElseThrow()));
+            })
+        .onErrorResume(Reads::problem);
+  }
+
+  /** Samples of what a template stands for. */
+  Mono<ServerResponse> logs(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              var id = id(request);
+              var parameters =
+                  QueryParameters.only(request.queryParams(), "from", "to", "limit", "cursor");
+              var query =
+                  new Query(
+                      LogFilter.of(IngestLogs.DEFAULT_TENANT)
+                          .template(id)
+                          .from(parameters.time("from"))
+                          .to(parameters.time("to"))
+                          .build(),
+                      parameters.number(
+                          "limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT),
+                      parameters.cursor());
+              return reads
+                  .ask(() -> wayBack.templates().isKnown(IngestLogs.DEFAULT_TENANT, id))
+                  .flatMap(known -> known ? page(query) : unknown());
+            })
+        .onErrorResume(Reads::problem);
+  }
+
+  private Mono<ServerResponse> page(Query query) {
+    return reads
+        .ask(() -> wayBack.reader().read(query))
+        .flatMap(
+            page ->
+                reads.json(
+                    ServerResponse.ok(), Json.write(json -> QueryHandler.write(page, json))));
+  }
+
+  private static Mono<ServerResponse> unknown() {
+    return Problem.of(ProblemType.NOT_FOUND, "no template has this id");
+  }
+
+  private static UUID id(ServerRequest request) {
+    return QueryParameters.template("id", request.pathVariable("id"));
+  }
+
+  private static View view(QueryParameters parameters) {
+    var name = parameters.first("view");
+    return name == null
+        ? View.TOP
+        : Arrays.stream(View.values())
+            .filter(view -> name(view).equals(name))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    RequestRefused.malformed(
+                        Arrays.stream(View.values())
+                            .map(TemplatesHandler::name)
+                            .collect(Collectors.joining(", ", "view is not one of ", ""))));
+  }
+
+  private static String name(View view) {
+    return view.name().toLowerCase(Locale.ROOT);
+  }
+
+  private Question question(QueryParameters parameters) {
+    return new Question(
+        IngestLogs.DEFAULT_TENANT,
+        parameters.first("service"),
+        new TreeSet<>(parameters.severities()),
+        parameters.minSeverity(),
+        minutes(parameters.time("from"), parameters.time("to")),
+        Set.of());
+  }
+
+  /** Where the question leaves them open: until now, and for an hour. */
+  private Minutes minutes(@Nullable Long from, @Nullable Long to) {
+    if (from == null && to == null) {
+      long end = Minutes.of(now()) + 1;
+      return new Minutes(end - DEFAULT_MINUTES, end);
+    }
+    long end = to == null ? now() + 1 : to;
+    long begin = from == null ? Math.max(0, end - Minutes.nanos(DEFAULT_MINUTES)) : from;
+    if (begin >= end) {
+      throw RequestRefused.malformed("from is not before to, which is now when it is not given");
+    }
+    return Minutes.covering(begin, end);
+  }
+
+  private long now() {
+    var now = wayBack.clock().instant();
+    return now.getEpochSecond() * 1_000_000_000L + now.getNano();
+  }
+
+  private Mono<ServerResponse> json(Minutes minutes, Listing listing) {
+    return reads.json(
+        ServerResponse.ok(),
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              write(minutes, json);
+              json.writeNumberProperty("total", listing.total());
+              json.writeArrayPropertyStart("templates");
+              for (var template : listing.templates()) {
+                json.writeStartObject();
+                write(template, json);
+                json.writeEndObject();
+              }
+              json.writeEndArray();
+              json.writeEndObject();
+            }));
+  }
+
+  private Mono<ServerResponse> json(Minutes minutes, Found found) {
+    return reads.json(
+        ServerResponse.ok(),
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              write(minutes, json);
+              write(found.became(), json);
+              json.writeArrayPropertyStart("merged");
+              new TreeSet<>(found.merged()).forEach(id -> json.writeString(id.toString()));
+              json.writeEndArray();
+              json.writeEndObject();
+            }));
+  }
+
+  private static void write(Minutes minutes, JsonGenerator json) {
+    json.writeStringProperty("from", Timestamps.format(Minutes.nanos(minutes.from())));
+    json.writeStringProperty("to", Timestamps.format(Minutes.nanos(minutes.to())));
+  }
+
+  private static void write(Template template, JsonGenerator json) {
+    json.writeStringProperty("template_id", template.id().toString());
+    if (template.text() != null) {
+      json.writeStringProperty("template", template.text());
+    }
+    json.writeNumberProperty("count", template.count());
+    json.writeNumberProperty("count_before", template.before());
+    template.rateChange().ifPresent(change -> json.writeNumberProperty("rate_change", change));
+    minute("first_seen", template.firstMinute(), json);
+    minute("last_seen", template.lastMinute(), json);
+    json.writeObjectPropertyStart("services");
+    template.services().forEach(json::writeNumberProperty);
+    json.writeEndObject();
+    json.writeObjectPropertyStart("severities");
+    template
+        .severities()
+        .forEach((severity, count) -> json.writeNumberProperty(severity.name(), count));
+    json.writeEndObject();
+  }
+
+  private static void minute(String name, @Nullable Long minute, JsonGenerator json) {
+    if (minute != null) {
+      json.writeStringProperty(name, Timestamps.format(Minutes.nanos(minute)));
+    }
+  }
+}
