@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
@@ -12,6 +13,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import java.util.stream.Stream;
 
 /**
  * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, with the parameters that
@@ -48,10 +50,16 @@ final class Conditions {
     }
     filter
         .attributes()
-        .forEach(condition -> where.add(where.attribute("LogAttributes", condition)));
+        .forEach(
+            condition ->
+                where.add(
+                    where.attribute("LogAttributes", condition, where.log(filter, condition))));
     filter
         .resource()
-        .forEach(condition -> where.add(where.attribute("ResourceAttributes", condition)));
+        .forEach(
+            condition ->
+                where.add(
+                    where.attribute("ResourceAttributes", condition, where.value(condition))));
     if (!filter.templates().isEmpty()) {
       where.add("TemplateId IN " + where.parameter("Array(UUID)", quoted(filter.templates())));
     }
@@ -109,32 +117,82 @@ final class Conditions {
     return "{" + name + ":" + type + "}";
   }
 
-  private String attribute(String map, AttributeCondition condition) {
+  /**
+   * @param holds what must also hold of the value, for which {@code %s} stands
+   */
+  private String attribute(String map, AttributeCondition condition, String holds) {
     var key = parameter("String", condition.key());
-    var holds = value(condition);
     boolean not = condition.operator() == AttributeCondition.Operator.NOT_EQUAL;
     // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
     // '' in a map of LowCardinality keys, though it may be there
     var found =
         condition.key().isEmpty()
-            ? "mapExists((k, v) -> k = %s%s, %s)".formatted(key, holds.formatted("v"), map)
+            ? "mapExists((k, v) -> k = %s%s, %s)".formatted(key, holds.replace("%s", "v"), map)
             : "mapContains(%s, %s)%s"
-                .formatted(map, key, holds.formatted("%s[%s]".formatted(map, key)));
+                .formatted(map, key, holds.replace("%s", "%s[%s]".formatted(map, key)));
     return not ? "NOT (" + found + ")" : found;
   }
 
-  /** What must also hold of the value, for which {@code %s} stands. */
+  /** Of a value that is stored as it is. */
   private String value(AttributeCondition condition) {
-    var values = condition.values();
     return switch (condition.operator()) {
-      case EQUAL, NOT_EQUAL -> " AND %s = " + parameter("String", values.getFirst());
-      case PREFIX -> " AND startsWith(%s, " + parameter("String", values.getFirst()) + ")";
+      case EQUAL, NOT_EQUAL, IN -> isOneOf(condition.values());
+      case PREFIX ->
+          " AND startsWith(%s, " + parameter("String", condition.values().getFirst()) + ")";
       case EXISTS -> "";
-      case IN ->
-          values.stream()
-              .map(value -> parameter("String", value))
-              .collect(Collectors.joining(", ", " AND %s IN (", ")"));
     };
+  }
+
+  private String isOneOf(List<String> values) {
+    return values.size() == 1
+        ? " AND %s = " + parameter("String", values.getFirst())
+        : values.stream()
+            .map(value -> parameter("String", value))
+            .collect(Collectors.joining(", ", " AND %s IN (", ")"));
+  }
+
+  /** Of a value for which a {@link TextReference} may stand. */
+  private String log(LogFilter filter, AttributeCondition condition) {
+    return switch (condition.operator()) {
+      case EQUAL, NOT_EQUAL, IN ->
+          isOneOf(
+              condition.values().stream()
+                  .flatMap(
+                      value ->
+                          Stream.concat(
+                              Stream.of(TextReference.inline(value)),
+                              Stream.ofNullable(TextReference.of(value))))
+                  .toList());
+      case PREFIX -> startsWith(filter.tenant(), condition.values().getFirst());
+      case EXISTS -> "";
+    };
+  }
+
+  /**
+   * A prefix that is within the beginning of any reference says it all. With a longer one the texts
+   * themselves are asked, which reads those of the tenant.
+   */
+  private String startsWith(String tenant, String prefix) {
+    var wanted = parameter("String", prefix);
+    var starts = "startsWith(%s, " + wanted + ")";
+    if (!TextReference.inline(prefix).equals(prefix)) {
+      starts += " AND %s != " + wanted; // or the bracket more would be part of what is compared
+    }
+    var begin = TextReference.beginOf(prefix);
+    if (begin.equals(prefix)) {
+      return " AND " + starts;
+    }
+    return " AND startsWith(%s, "
+        + parameter("String", begin)
+        + ") AND if(match(%s, "
+        + parameter("String", TextReference.PATTERN)
+        + "), toUUIDOrZero(substring(%s, -37, 36)) IN (SELECT TextId FROM log_texts WHERE Tenant = "
+        + parameter("String", tenant)
+        + " AND Kind = 'TEXT' AND startsWith(Text, "
+        + wanted
+        + ")), "
+        + starts
+        + ")";
   }
 
   private String text(TextQuery query) {

@@ -196,7 +196,7 @@ final class LogColumns implements OtlpSink {
         severityText.numberOf(bytes, log.severityTextOffset(), log.severityTextLength()));
     severityNumber.values.writeByte(log.severityNumber());
     body(log.body(), bytes);
-    logAttributes.add(log.attributes(), bytes);
+    logAttributes.add(log.attributes(), bytes, naming);
     eventName.writeString(bytes, log.eventNameOffset(), log.eventNameLength());
     droppedAttributes.values.writeInt(log.droppedAttributes());
   }

@@ -1,9 +1,11 @@
 package dev.sluice.clickhouse;
 
+import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.otlp.AnyValue;
 import dev.sluice.core.otlp.AnyValueText;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.port.Naming;
 import java.io.IOException;
 import java.io.OutputStream;
 
@@ -15,6 +17,7 @@ final class MapColumn implements Column {
   private final LowCardinalityColumn keys = new LowCardinalityColumn();
   private final ByteOutput values = new ByteOutput(1 << 12);
   private final ByteOutput scratch = new ByteOutput(1 << 8);
+  private final byte[] reference = new byte[TextReference.MAX_BYTES];
 
   /** Attributes that many rows have in common, encoded once. */
   static final class Shared {
@@ -23,13 +26,37 @@ final class MapColumn implements Column {
     private int size;
   }
 
-  /** Appends a row. */
-  void add(Attributes attributes, byte[] bytes) {
+  /**
+   * Appends a row, in which texts that have a name stand as a {@link TextReference}.
+   *
+   * @param names of long texts
+   */
+  void add(Attributes attributes, byte[] bytes, Naming names) {
     for (int i = 0; i < attributes.size(); i++) {
       keys.add(key(attributes, i, bytes));
-      append(attributes.value(i), bytes, values, scratch);
+      var value = attributes.value(i);
+      if (value.kind() == AnyValue.Kind.STRING) {
+        text(bytes, value.offset(), value.length(), names);
+      } else {
+        append(value, bytes, values, scratch);
+      }
     }
     ends.writeLong(keys.size());
+  }
+
+  private void text(byte[] bytes, int offset, int length, Naming names) {
+    if (names.text(bytes, offset, length)) {
+      int size = TextReference.write(bytes, offset, length, names.high(), names.low(), reference);
+      values.writeVarint(size);
+      values.write(reference, 0, size);
+    } else if (TextReference.isLike(bytes, offset, length)) {
+      values.writeVarint(length + 1);
+      values.write(bytes, offset, length);
+      values.writeByte(']');
+    } else {
+      values.writeVarint(length);
+      values.write(bytes, offset, length);
+    }
   }
 
   /** Encodes attributes for {@link #add(Shared)}; valid until {@link #clear}. */

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,6 +25,9 @@ import org.slf4j.LoggerFactory;
 final class Schema {
   private static final Logger LOG = LoggerFactory.getLogger(Schema.class);
   private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  /** One day since LastSeen is exact to the day of receipt, and one to spare. */
+  private static final Duration TEXTS_LONGER = Duration.ofDays(2);
 
   /** In the order they are run; a file never changes once it was released. */
   private static final List<String> VERSIONS =
@@ -102,26 +106,34 @@ final class Schema {
         == 1;
   }
 
-  /** The TTL follows the setting, and one that is not ours stays when nothing is set. */
+  /**
+   * Texts outlive the logs that refer to them; templates stay, since one may stand for another that
+   * is still in use.
+   */
   private void retain() {
+    var retention = settings.retention();
+    retain("otel_logs", "ReceivedTimestamp", retention);
+    retain("log_texts", "LastSeen", retention == null ? null : retention.plus(TEXTS_LONGER));
+  }
+
+  /** The TTL follows the setting, and one that is not ours stays when nothing is set. */
+  private void retain(String table, String time, @Nullable Duration retention) {
     var engine =
         text(
             "SELECT engine_full FROM system.tables"
-                + " WHERE database = currentDatabase() AND name = 'otel_logs'");
-    var retention = settings.retention();
-    boolean ours = engine.contains("TTL toDateTime(ReceivedTimestamp)");
+                + " WHERE database = currentDatabase() AND name = '%s'".formatted(table));
+    var from = "TTL toDateTime(%s)".formatted(time);
     if (retention == null) {
-      if (ours) {
-        http.execute("ALTER TABLE otel_logs REMOVE TTL");
-        LOG.info("logs are kept for ever from now on");
+      if (engine.contains(from)) {
+        http.execute("ALTER TABLE %s REMOVE TTL".formatted(table));
+        LOG.info("{} is kept for ever from now on", table);
       }
       return;
     }
-    var wanted =
-        "TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(%d)".formatted(retention.toSeconds());
+    var wanted = "%s + toIntervalSecond(%d)".formatted(from, retention.toSeconds());
     if (!engine.contains(wanted)) {
-      http.execute("ALTER TABLE otel_logs MODIFY " + wanted);
-      LOG.info("logs are kept for {} from now on", retention);
+      http.execute("ALTER TABLE %s MODIFY %s".formatted(table, wanted));
+      LOG.info("{} is kept for {} from now on", table, retention);
     }
   }
 

@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -14,6 +15,7 @@ import dev.sluice.core.otlp.MalformedOtlp;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
+import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.Naming;
@@ -47,7 +49,10 @@ public final class InMemoryLogStore implements LogStore, LogReader {
 
   private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
-  private record Row(String tenant, StoredLog log) {}
+  /**
+   * @param sent with its long texts
+   */
+  private record Row(String tenant, StoredLog log, StoredLog sent) {}
 
   private final List<Row> rows = new ArrayList<>();
   private final Set<LogId> ids = new HashSet<>();
@@ -69,12 +74,13 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     rows.replaceAll(
         row ->
             row.log().id().equals(log)
-                ? new Row(row.tenant(), row.log().ofTemplate(template))
+                ? new Row(
+                    row.tenant(), row.log().ofTemplate(template), row.sent().ofTemplate(template))
                 : row);
   }
 
   @Override
-  public synchronized Outcome store(Portion portion, Naming naming) {
+  public synchronized Outcome store(Portion portion, Naming naming) throws InterruptedException {
     if (answer != null) {
       return answer;
     }
@@ -85,12 +91,15 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       int end = Math.min(batch.records(), portion.to() - base);
       if (first < end) {
         try {
-          wanted.addAll(rows(batch).subList(first, end));
+          wanted.addAll(rows(batch, naming).subList(first, end));
         } catch (MalformedOtlp | IllegalArgumentException e) {
           return new Outcome.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
         }
       }
       base += batch.records();
+    }
+    if (naming.write() instanceof Dictionary.Outcome.TryLater(var reason)) {
+      return new Outcome.TryLater(reason);
     }
     boolean known = !tokens.add(portion.token());
     for (var row : wanted) {
@@ -102,10 +111,12 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     return new Outcome.Stored();
   }
 
-  private static List<Row> rows(LogBatch batch) throws MalformedOtlp {
+  private static List<Row> rows(LogBatch batch, Naming naming)
+      throws MalformedOtlp, InterruptedException {
     var rows = new ArrayList<Row>();
+    naming.batch(batch);
     new OtlpWalker(Limits.ALREADY_JUDGED)
-        .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, rows));
+        .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, naming, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
           "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));
@@ -130,7 +141,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized Page read(Query query) {
     var logs =
         rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.log(), query.filter()))
+            .filter(row -> LogFilters.matches(row.tenant(), row.sent(), query.filter()))
             .map(Row::log)
             .filter(log -> isAfter(log, query.after()))
             .sorted(NEWEST_FIRST)
@@ -153,7 +164,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized Span span(LogFilter filter) {
     var times =
         rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.log(), filter))
+            .filter(row -> LogFilters.matches(row.tenant(), row.sent(), filter))
             .mapToLong(row -> row.log().timeNanos())
             .summaryStatistics();
     return times.getCount() == 0
@@ -165,7 +176,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
     var buckets = new TreeMap<Long, List<StoredLog>>();
     for (var row : rows) {
-      if (LogFilters.matches(row.tenant(), row.log(), filter)) {
+      if (LogFilters.matches(row.tenant(), row.sent(), filter)) {
         long bucket = (row.log().timeNanos() - originNanos) / widthNanos;
         buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(row.log());
       }
@@ -184,9 +195,10 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   /** Makes a row of each record. */
-  private record Rows(LogBatch batch, List<Row> into, int[] next) implements OtlpSink {
-    Rows(LogBatch batch, List<Row> into) {
-      this(batch, into, new int[1]);
+  private record Rows(LogBatch batch, Naming naming, List<Row> into, int[] next)
+      implements OtlpSink {
+    Rows(LogBatch batch, Naming naming, List<Row> into) {
+      this(batch, naming, into, new int[1]);
     }
 
     @Override
@@ -199,7 +211,9 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     @Override
     public void accepted(OtlpRecord log) {
       if (!batch.refused().get(log.ordinal())) {
-        into.add(new Row(batch.tenant(), row(log, batch.firstId().plus(next[0]++))));
+        var sent = row(log, batch.firstId().plus(next[0]++));
+        var stored = sent.withAttributes(stored(log.attributes(), log.bytes(), sent.attributes()));
+        into.add(new Row(batch.tenant(), stored, sent));
       }
     }
 
@@ -241,6 +255,25 @@ public final class InMemoryLogStore implements LogStore, LogReader {
             text(attributes.value(i), bytes));
       }
       return map;
+    }
+
+    /** As they are kept, texts that have a name as references. */
+    private Map<String, String> stored(
+        Attributes attributes, byte[] bytes, Map<String, String> sent) {
+      var stored = new LinkedHashMap<>(sent);
+      for (int i = 0; i < attributes.size(); i++) {
+        var value = attributes.value(i);
+        if (value.kind() == AnyValue.Kind.STRING) {
+          var key = text(bytes, attributes.keyOffset(i), attributes.keyLength(i));
+          stored.compute(
+              key,
+              (_, text) ->
+                  naming.text(bytes, value.offset(), value.length())
+                      ? TextReference.of(text)
+                      : TextReference.inline(text));
+        }
+      }
+      return stored;
     }
 
     private static String text(AnyValue value, byte[] bytes) {

@@ -1,21 +1,33 @@
 package dev.sluice.api.boot;
 
+import dev.sluice.core.dictionary.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 
 /**
- * Which texts are known to be in the dictionary. What is forgotten for want of room is written
- * again, which does no harm.
+ * What logs have in common is kept once in the dictionary; which texts are known to be there is
+ * remembered. What is forgotten for want of room is written again, which does no harm.
  *
  * @param workerEntries texts that each delivery worker remembers for itself, 32 bytes each
  * @param entries texts that all workers of the process remember together, 32 bytes each
+ * @param longText an attribute's value of so many bytes, from 512 to 1MB, is kept in the dictionary
+ *     from the second time on, and its rows refer to it; 0 for never
+ * @param resources whether rows carry the identity of their resource's attributes
  */
 @ConfigurationProperties("sluice.dictionary")
 record DictionaryProperties(
-    @DefaultValue("8192") int workerEntries, @DefaultValue("1048576") int entries) {
+    @DefaultValue("8192") int workerEntries,
+    @DefaultValue("1048576") int entries,
+    @DefaultValue("1KB") DataSize longText,
+    @DefaultValue("true") boolean resources) {
 
   TextCache.Settings cache() {
     return new TextCache.Settings(workerEntries, entries);
+  }
+
+  SharedTexts.Settings shared() {
+    return new SharedTexts.Settings(Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE), resources);
   }
 }

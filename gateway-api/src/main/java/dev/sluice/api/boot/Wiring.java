@@ -24,6 +24,7 @@ import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateReader;
+import dev.sluice.core.dictionary.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;
@@ -41,6 +42,7 @@ import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.ResolvingReader;
 import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.read.WholeTexts;
 import dev.sluice.core.templates.Templates;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
@@ -114,9 +116,14 @@ class Wiring {
 
   @Bean
   BoundedReader reader(
-      ClickHouseLogStore store, TemplateReader templates, ClickHouseProperties properties) {
+      ClickHouseLogStore store,
+      Dictionary dictionary,
+      TemplateReader templates,
+      ClickHouseProperties properties) {
     return new BoundedReader(
-        new ResolvingReader(store, templates), properties.maxQueries(), QUERY_PATIENCE);
+        new ResolvingReader(new WholeTexts(store, dictionary), templates),
+        properties.maxQueries(),
+        QUERY_PATIENCE);
   }
 
   @Bean
@@ -363,12 +370,19 @@ class Wiring {
       TextCache texts,
       Templates templates,
       TemplatesProperties properties,
+      DictionaryProperties dictionary,
       MicrometerMeters meters,
       ShutdownBudget budget,
       DeliveryProperties delivery,
       InstantSource clock) {
     Supplier<Naming> namings =
-        properties.enabled() ? () -> templates.lookup(texts.lookup()) : () -> Naming.NONE;
+        () -> {
+          var lookup = texts.lookup();
+          return new SharedTexts(
+              properties.enabled() ? templates.lookup(lookup) : Naming.NONE,
+              lookup,
+              dictionary.shared());
+        };
     return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }
 

@@ -29,6 +29,10 @@ public final class TextLookup {
 
   private final TextCache cache;
   private final Table near;
+
+  /** Texts that have come once: where, in the place of an identity. */
+  private final Table met;
+
   private final Fresh fresh = new Fresh();
   private final TextHash hash;
   private final Scopes scopes;
@@ -52,6 +56,7 @@ public final class TextLookup {
   TextLookup(TextCache cache, int entries) {
     this.cache = cache;
     near = new Table(entries);
+    met = new Table(entries);
     hash = new TextHash(cache.secret, cache.keys);
     scopes = new Scopes(cache.secret);
   }
@@ -160,9 +165,38 @@ public final class TextLookup {
   /** Finds or learns a text that is its own identity: {@link #idHigh} and {@link #idLow} are it. */
   public void identify(Scope scope, byte[] bytes, int offset, int length) {
     if (!find(scope, bytes, offset, length)) {
-      cache.digests.increment();
-      learn(TextId.of(bytes, offset, length), new String(bytes, offset, length, UTF_8));
+      learn(bytes, offset, length);
     }
+  }
+
+  /**
+   * As {@link #identify}, but only a text that is known or has come before, and while there is room
+   * for it: false for the others, which have no identity then. What has come once is remembered as
+   * long as there is room.
+   *
+   * @param batch which one the bytes are: the same text at the same offset is not another one, but
+   *     the same log that is tried again
+   */
+  public boolean identifyRepeated(Scope scope, byte[] bytes, int offset, int length, long batch) {
+    if (find(scope, bytes, offset, length)) {
+      return true;
+    }
+    int at = met.find(key, check, Table.FIRST_DAY);
+    if (at < 0) {
+      met.put(key, check, batch, offset, day);
+      return false;
+    }
+    if (met.high(at) == batch && met.low(at) == offset || full()) {
+      return false;
+    }
+    learn(bytes, offset, length);
+    return true;
+  }
+
+  /** As {@link #learn(UUID, String)} a text that is to be identified by itself. */
+  public void learn(byte[] bytes, int offset, int length) {
+    cache.digests.increment();
+    learn(TextId.of(bytes, offset, length), new String(bytes, offset, length, UTF_8));
   }
 
   /** Has an entry written to which no bytes lead, such as one that says where another went. */

@@ -36,6 +36,35 @@ public final class AnyValueText {
     }
   }
 
+  /**
+   * Appends attributes as a JSON object with sorted keys, every value in its string form: the same
+   * bytes in whatever order they were sent.
+   */
+  public static void append(Attributes attributes, byte[] bytes, ByteOutput out) {
+    var sorted = new TreeMap<String, AnyValue>();
+    for (int i = 0; i < attributes.size(); i++) {
+      sorted.put(
+          new String(bytes, attributes.keyOffset(i), attributes.keyLength(i), UTF_8),
+          attributes.value(i));
+    }
+    var text = new ByteOutput(64);
+    int before = '{';
+    for (var attribute : sorted.entrySet()) {
+      out.writeByte(before);
+      before = ',';
+      var key = attribute.getKey().getBytes(UTF_8);
+      quoted(key, 0, key.length, out);
+      out.writeByte(':');
+      text.clear();
+      append(attribute.getValue(), bytes, text);
+      quoted(text.array(), 0, text.size(), out);
+    }
+    if (before == '{') {
+      out.writeByte('{');
+    }
+    out.writeByte('}');
+  }
+
   private static void ascii(String text, ByteOutput out) {
     out.writeUtf8(text);
   }

@@ -40,11 +40,26 @@ public final class OtlpRecord {
     int schemaUrlLength;
     int encodedBytes;
     int serial;
+    int offset;
+    int length;
 
     Resource() {}
 
     public Attributes attributes() {
       return attributes;
+    }
+
+    /**
+     * Where it is in the bytes, tag and length included, so that equal bytes have equal attributes.
+     * From the first to the last part of one that was sent in parts.
+     */
+    public int offset() {
+      return offset;
+    }
+
+    /** 0 when none was sent. */
+    public int length() {
+      return length;
     }
 
     public int schemaUrlOffset() {

@@ -114,13 +114,18 @@ public final class OtlpWalker {
     resource.schemaUrlOffset = 0;
     resource.schemaUrlLength = 0;
     resource.encodedBytes = 0;
+    resource.offset = 0;
+    resource.length = 0;
     wrongField = null;
     while (in.position < end) {
+      int start = in.position;
       int tag = in.tag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
           int close = in.contentEnd(end);
           resource.encodedBytes += close - in.position;
+          resource.offset = resource.length == 0 ? start : resource.offset;
+          resource.length = close - resource.offset;
           attributesOf(close, 1, resource.attributes, "resource.attributes");
         }
         case 3 << 3 | ProtobufInput.BYTES -> {

@@ -141,8 +141,17 @@ public interface LogReader {
 
     /** The same of another template. */
     public StoredLog ofTemplate(@Nullable UUID id) {
+      return with(attributes, id);
+    }
+
+    /** The same with other attributes of its own. */
+    public StoredLog withAttributes(Map<String, String> others) {
+      return with(others, templateId);
+    }
+
+    private StoredLog with(Map<String, String> attributes, @Nullable UUID templateId) {
       return new StoredLog(
-          this.id,
+          id,
           timeNanos,
           observedNanos,
           receivedNanos,
@@ -162,7 +171,7 @@ public interface LogReader {
           scopeVersion,
           scope,
           scopeSchemaUrl,
-          id);
+          templateId);
     }
   }
 }

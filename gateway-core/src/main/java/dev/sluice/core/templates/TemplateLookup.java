@@ -3,6 +3,7 @@ package dev.sluice.core.templates;
 import dev.sluice.core.dictionary.Scope;
 import dev.sluice.core.dictionary.TextLookup;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.Dictionary.Outcome;
@@ -77,6 +78,16 @@ public final class TemplateLookup implements Naming {
     serviceLength = length;
     ByteBuffer.wrap(service).putInt(length, templates.masksInForce());
     scope = texts.scope(Kind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
+  }
+
+  /** Resources are none of its business. */
+  @Override
+  public void resource(OtlpRecord.Resource resource, byte[] bytes) {}
+
+  /** Nor are texts. */
+  @Override
+  public boolean text(byte[] bytes, int offset, int length) {
+    return false;
   }
 
   @Override

@@ -1,0 +1,149 @@
+package dev.sluice.core.dictionary;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.Outcome;
+import dev.sluice.core.port.Naming;
+
+/**
+ * Tells one delivery worker what its logs have in common with others: long texts, the attributes of
+ * resources, and templates, which it leaves to another.
+ *
+ * <p>A long text has an identity once it has come a second time, whatever its service; what comes
+ * once would only grow the dictionary. A resource is looked up by its bytes; the set of its
+ * attributes is made of them when they are new.
+ *
+ * <p>Confined to a thread. What is known allocates nothing.
+ */
+public final class SharedTexts implements Naming {
+
+  /**
+   * What is kept in the dictionary beside templates.
+   *
+   * @param longText bytes from which on an attribute's value is long, from {@link
+   *     TextReference#LEAST} to {@link TextReference#MOST}; 0 for never
+   * @param resources whether logs are told their resource
+   */
+  public record Settings(int longText, boolean resources) {
+    public static final Settings DEFAULT = new Settings(1024, true);
+
+    public Settings {
+      if (longText != 0 && (longText < TextReference.LEAST || longText > TextReference.MOST)) {
+        throw new IllegalArgumentException(
+            "long-text is %d bytes, from %d to %d, or 0 for never"
+                .formatted(longText, TextReference.LEAST, TextReference.MOST));
+      }
+    }
+  }
+
+  private static final byte[] NO_SERVICE = {};
+
+  private final Naming templates;
+  private final TextLookup texts;
+  private final int shortest;
+  private final boolean resources;
+  private final ByteOutput set = new ByteOutput(1 << 10);
+
+  /** Of the batch. */
+  private Scope textsOfTenant;
+
+  private Scope resourcesOfTenant;
+  private long batch;
+
+  /** Of the identity told last. */
+  private long high;
+
+  private long low;
+
+  /**
+   * @param templates of the same worker, with the same look-up
+   */
+  public SharedTexts(Naming templates, TextLookup texts, Settings settings) {
+    this.templates = templates;
+    this.texts = texts;
+    this.shortest = settings.longText() == 0 ? Integer.MAX_VALUE : settings.longText();
+    this.resources = settings.resources();
+    this.textsOfTenant = scope(Kind.TEXT, "");
+    this.resourcesOfTenant = scope(Kind.RESOURCE, "");
+  }
+
+  @Override
+  public void batch(LogBatch next) throws InterruptedException {
+    templates.batch(next);
+    texts.at(next.receivedNanos());
+    textsOfTenant = scope(Kind.TEXT, next.tenant());
+    resourcesOfTenant = scope(Kind.RESOURCE, next.tenant());
+    batch = next.appendId().getMostSignificantBits() ^ next.appendId().getLeastSignificantBits();
+  }
+
+  private Scope scope(Kind kind, String tenant) {
+    return texts.scope(kind, tenant, NO_SERVICE, 0, 0);
+  }
+
+  @Override
+  public void service(byte[] bytes, int offset, int length) {
+    templates.service(bytes, offset, length);
+  }
+
+  /** {@inheritDoc} None either for so large a one, or while too much waits to be written. */
+  @Override
+  public void resource(OtlpRecord.Resource resource, byte[] bytes) {
+    high = 0;
+    low = 0;
+    if (!resources || resource.attributes().size() == 0 || resource.length() > TextReference.MOST) {
+      return;
+    }
+    if (!texts.find(resourcesOfTenant, bytes, resource.offset(), resource.length())) {
+      if (texts.full()) {
+        return;
+      }
+      set.clear();
+      AnyValueText.append(resource.attributes(), bytes, set);
+      texts.learn(set.array(), 0, set.size());
+    }
+    told();
+  }
+
+  @Override
+  public void template(byte[] bytes, int offset, int length) {
+    templates.template(bytes, offset, length);
+    high = templates.high();
+    low = templates.low();
+  }
+
+  @Override
+  public boolean text(byte[] bytes, int offset, int length) {
+    if (length < shortest
+        || length > TextReference.MOST
+        || !texts.identifyRepeated(textsOfTenant, bytes, offset, length, batch)) {
+      return false;
+    }
+    told();
+    return true;
+  }
+
+  private void told() {
+    high = texts.idHigh();
+    low = texts.idLow();
+  }
+
+  @Override
+  public long high() {
+    return high;
+  }
+
+  @Override
+  public long low() {
+    return low;
+  }
+
+  /** {@inheritDoc} Templates first: they add to what the look-up writes. */
+  @Override
+  public Outcome write() throws InterruptedException {
+    var outcome = templates.write();
+    return outcome instanceof Outcome.Written ? texts.write() : outcome;
+  }
+}

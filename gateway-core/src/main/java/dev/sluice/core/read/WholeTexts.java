@@ -1,0 +1,130 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.dictionary.TextReference;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+
+/**
+ * A reader that puts long texts back where logs carry a {@link TextReference}, so that everybody is
+ * given what was sent. A reference to a text that is not there stays.
+ *
+ * <p>A page of many long texts ends early, as one of large logs does. Safe for use by many threads.
+ */
+public final class WholeTexts implements LogReader {
+  /**
+   * Of attributes and bodies of a page, in characters; with what is behind the log that meets it.
+   */
+  static final long MOST_CHARS = 16 << 20;
+
+  /**
+   * Texts asked for at once: each may be of {@link TextReference#MOST} bytes, and the answer is
+   * held here.
+   */
+  static final int AT_ONCE = 128;
+
+  private final LogReader reader;
+  private final Dictionary dictionary;
+
+  public WholeTexts(LogReader reader, Dictionary dictionary) {
+    this.reader = reader;
+    this.dictionary = dictionary;
+  }
+
+  /** {@inheritDoc} A few questions more, when logs of the page refer to texts. */
+  @Override
+  public Page read(Query query) throws InterruptedException {
+    var page = reader.read(query);
+    var tenant = query.filter().tenant();
+    var texts = new HashMap<UUID, String>();
+    var whole = new ArrayList<StoredLog>(page.logs().size());
+    long chars = 0;
+    int known = 0;
+    for (int i = 0; i < page.logs().size() && chars < MOST_CHARS; i++) {
+      if (i == known) {
+        known = learn(tenant, page.logs(), i, texts);
+      }
+      var log = whole(page.logs().get(i), texts);
+      chars += chars(log);
+      whole.add(log);
+    }
+    if (whole.size() == page.logs().size()) {
+      return new Page(List.copyOf(whole), page.next());
+    }
+    var last = whole.getLast();
+    return new Page(List.copyOf(whole), new Position(last.timeNanos(), last.id()));
+  }
+
+  /** Reads texts that logs from a place on refer to, and says up to which log it has all. */
+  private int learn(String tenant, List<StoredLog> logs, int from, Map<UUID, String> texts)
+      throws InterruptedException {
+    Set<UUID> unknown = new LinkedHashSet<>();
+    int end = from;
+    while (end < logs.size() && unknown.size() < AT_ONCE) {
+      for (var value : logs.get(end).attributes().values()) {
+        var id = TextReference.id(value);
+        if (id != null && !texts.containsKey(id)) {
+          unknown.add(id);
+        }
+      }
+      end++;
+    }
+    for (var ids : portions(unknown)) {
+      for (var entry : dictionary.find(tenant, Kind.TEXT, ids)) {
+        texts.put(entry.id(), entry.text());
+      }
+    }
+    return end;
+  }
+
+  private static List<List<UUID>> portions(Set<UUID> ids) {
+    var all = List.copyOf(ids);
+    var portions = new ArrayList<List<UUID>>();
+    for (int from = 0; from < all.size(); from += AT_ONCE) {
+      portions.add(all.subList(from, Math.min(all.size(), from + AT_ONCE)));
+    }
+    return portions;
+  }
+
+  private static StoredLog whole(StoredLog log, Map<UUID, String> texts) {
+    if (log.attributes().values().stream().noneMatch(value -> value.endsWith("]"))) {
+      return log;
+    }
+    var attributes = new LinkedHashMap<>(log.attributes());
+    attributes.replaceAll((_, value) -> whole(value, texts));
+    return log.withAttributes(attributes);
+  }
+
+  private static String whole(String value, Map<UUID, String> texts) {
+    var id = TextReference.id(value);
+    return id == null ? TextReference.plain(value) : texts.getOrDefault(id, value);
+  }
+
+  private static long chars(StoredLog log) {
+    long chars = log.body().length();
+    for (var value : log.attributes().values()) {
+      chars += value.length();
+    }
+    return chars;
+  }
+
+  @Override
+  public Span span(LogFilter filter) throws InterruptedException {
+    return reader.span(filter);
+  }
+
+  @Override
+  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
+    return reader.histogram(filter, originNanos, widthNanos);
+  }
+}
