@@ -103,6 +103,7 @@ class ContractIT {
           Map.entry(
               "template_id", List.of(TEMPLATE, TEMPLATE.toUpperCase(Locale.ROOT), "", "1-1-1-1-1")),
           Map.entry("view", List.of("new", "changed", "", "vanished", "best")),
+          Map.entry("resource_id", List.of(TEMPLATE, "", "1-1-1-1-1")),
           Map.entry("limit", List.of("", "1", "10000", "0", "10001", "many", "-1")),
           Map.entry("cursor", List.of("", "A".repeat(32), "nonsense", "=")),
           Map.entry("interval", List.of("", "1m", "365d", "0s", "1")),

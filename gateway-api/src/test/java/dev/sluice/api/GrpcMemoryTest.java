@@ -387,6 +387,7 @@ class GrpcMemoryTest {
         "",
         Map.of(),
         "",
+        null,
         null);
   }
 

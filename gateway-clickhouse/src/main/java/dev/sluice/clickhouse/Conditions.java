@@ -60,6 +60,9 @@ final class Conditions {
             condition ->
                 where.add(
                     where.attribute("ResourceAttributes", condition, where.value(condition))));
+    if (filter.resourceId() != null) {
+      where.add("ResourceId = " + where.parameter("UUID", filter.resourceId()));
+    }
     if (!filter.templates().isEmpty()) {
       where.add("TemplateId IN " + where.parameter("Array(UUID)", quoted(filter.templates())));
     }

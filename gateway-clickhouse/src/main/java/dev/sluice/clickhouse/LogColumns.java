@@ -57,6 +57,7 @@ final class LogColumns implements OtlpSink {
   private final Plain receivedTimestamp = block.plain("ReceivedTimestamp", "DateTime64(9)");
   private final Plain flags = block.plain("Flags", "UInt32");
   private final Plain droppedAttributes = block.plain("DroppedAttributesCount", "UInt32");
+  private final Plain resourceId = block.plain("ResourceId", "UUID");
 
   private final ByteOutput scratch = new ByteOutput(1 << 8);
   private final byte[] hex = new byte[33];
@@ -65,6 +66,8 @@ final class LogColumns implements OtlpSink {
   private long resourceSerial;
   private int resourceService;
   private int resourceSchema;
+  private long resourceIdHigh;
+  private long resourceIdLow;
   private final MapColumn.Shared scope = new MapColumn.Shared();
   private long scopeSerial;
   private int scopeVersionNumber;
@@ -222,7 +225,12 @@ final class LogColumns implements OtlpSink {
       resourceService = service(from.attributes(), bytes);
       resourceSchema =
           resourceSchemaUrl.numberOf(bytes, from.schemaUrlOffset(), from.schemaUrlLength());
+      naming.resource(from, bytes);
+      resourceIdHigh = naming.high();
+      resourceIdLow = naming.low();
     }
+    resourceId.values.writeLong(resourceIdHigh);
+    resourceId.values.writeLong(resourceIdLow);
     resourceAttributes.add(resource);
     serviceName.add(resourceService);
     resourceSchemaUrl.add(resourceSchema);

@@ -30,7 +30,8 @@ final class LogQuery {
         toUnixTimestamp64Nano(ReceivedTimestamp), SeverityNumber, toString(SeverityText),
         toString(ServiceName), Body, TraceId, SpanId, Flags, EventName, LogAttributes,
         DroppedAttributesCount, ResourceAttributes, toString(ResourceSchemaUrl), ScopeName,
-        toString(ScopeVersion), ScopeAttributes, toString(ScopeSchemaUrl), TemplateId
+        toString(ScopeVersion), ScopeAttributes, toString(ScopeSchemaUrl), TemplateId,
+        ResourceId
       """;
 
   private final Conditions where;

@@ -214,6 +214,7 @@ final class RowBinary {
         string(),
         map(),
         string(),
+        DictionaryTable.present(uuid()),
         DictionaryTable.present(uuid()));
   }
 

@@ -35,7 +35,8 @@ final class Schema {
           "V1__otel_logs.sql",
           "V2__missing_columns.sql",
           "V3__received_index.sql",
-          "V4__dictionary.sql");
+          "V4__dictionary.sql",
+          "V5__resource_id.sql");
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;
@@ -98,7 +99,8 @@ final class Schema {
     return number(
             """
             SELECT
-              countIf(table = 'otel_logs' AND name IN ('Id', 'EventName', 'ReceivedTimestamp')) = 3
+              countIf(table = 'otel_logs'
+                AND name IN ('Id', 'EventName', 'ReceivedTimestamp', 'ResourceId')) = 4
               AND uniqExact(table) = 5
             FROM system.columns
             WHERE database = currentDatabase() AND table IN ('otel_logs', 'log_templates',

@@ -1,11 +1,30 @@
 package dev.sluice.clickhouse;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.dictionary.SharedTexts;
+import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.core.port.Naming;
+import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedTextsContract;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
 
 class ClickHouseSharedTextsTest extends SharedTextsContract {
   private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
@@ -20,6 +39,68 @@ class ClickHouseSharedTextsTest extends SharedTextsContract {
   @AfterEach
   void close() {
     store.close();
+  }
+
+  /** As docs/operations.md has it, for those who read the tables by themselves. */
+  @Test
+  void read_byTheDocumentedSql_givesWhatWasSent() throws Exception {
+    var sql = documented();
+    var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
+    var naming =
+        new SharedTexts(
+            Naming.NONE,
+            new TextCache(new TextCache.Settings(64, 64), dictionary).lookup(),
+            SharedTexts.Settings.DEFAULT);
+    var batch = failures(trace, trace, "short", trace);
+
+    assertThat(
+            store.store(
+                new LogStore.Portion("t", List.of(batch), 0, batch.records(), false), naming))
+        .isEqualTo(new LogStore.Outcome.Stored());
+    // as before parts are merged
+    Database.execute("SYSTEM STOP MERGES log_texts");
+    Database.execute("INSERT INTO log_texts SELECT * FROM log_texts");
+
+    assertThat(
+            Database.ask(
+                "SELECT countIf(length(arrayJoin(mapValues(LogAttributes))) < 512) FROM otel_logs"))
+        .isEqualTo("3");
+    assertThat(Database.ask(sql).lines().map(line -> line.split("\t", -1)[2]))
+        .containsExactly(trace, trace, "short", trace);
+    Database.execute("SYSTEM START MERGES log_texts");
+  }
+
+  private static String documented() throws IOException {
+    var page = Files.readString(Path.of("../docs/operations.md"));
+    int from = page.indexOf("```sql\n") + "```sql\n".length();
+    return page.substring(from, page.indexOf("```", from)).strip();
+  }
+
+  /** Of the service that the question is for, newest first. */
+  private static LogBatch failures(String... traces) {
+    var logs = ScopeLogs.newBuilder();
+    for (int i = 0; i < traces.length; i++) {
+      logs.addLogRecords(
+          LogRecord.newBuilder()
+              .setTimeUnixNano(1_768_464_000_000_000_000L - i)
+              .addAttributes(attribute("exception.stacktrace", traces[i])));
+    }
+    return LogBatches.of(
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .setResource(
+                        Resource.newBuilder().addAttributes(attribute("service.name", "checkout")))
+                    .addScopeLogs(logs))
+            .build()
+            .toByteArray());
+  }
+
+  private static KeyValue attribute(String key, String value) {
+    return KeyValue.newBuilder()
+        .setKey(key)
+        .setValue(AnyValue.newBuilder().setStringValue(value))
+        .build();
   }
 
   @Override

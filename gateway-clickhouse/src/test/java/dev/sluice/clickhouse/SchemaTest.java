@@ -78,7 +78,8 @@ final class SchemaTest {
                     "SELECT name FROM system.columns WHERE table = 'otel_logs' ORDER BY position")
                 .lines())
         .startsWith(COLLECTORS.toArray(String[]::new))
-        .contains("Id", "Tenant", "TemplateId", "ObservedTimestamp", "ReceivedTimestamp");
+        .contains(
+            "Id", "Tenant", "TemplateId", "ObservedTimestamp", "ReceivedTimestamp", "ResourceId");
     assertThat(Database.ask("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'"))
         .contains(
             "PARTITION BY toDate(Timestamp)",
@@ -87,7 +88,7 @@ final class SchemaTest {
             "ttl_only_drop_parts = 1",
             "non_replicated_deduplication_window = 1000")
         .doesNotContain("TTL");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("4");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("5");
   }
 
   @Test
@@ -98,7 +99,7 @@ final class SchemaTest {
     migrate(Database.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("4");
+    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("5");
   }
 
   @ParameterizedTest
@@ -140,7 +141,7 @@ final class SchemaTest {
     }
 
     assertThat(Database.ask("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("4");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("5");
   }
 
   @Test
@@ -205,12 +206,34 @@ final class SchemaTest {
   void migrate_retentionSetChangedAndRemoved_isTheTablesTtl() throws Exception {
     migrate(Database.settings().withRetention(Duration.ofDays(3)));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(259200)");
+    assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(432000)");
 
     migrate(Database.settings().withRetention(Duration.ofHours(1)));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(3600)");
+    assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(176400)");
+    assertThat(engine("log_templates")).doesNotContain("TTL");
 
     migrate(Database.settings());
     assertThat(engine()).doesNotContain("TTL");
+    assertThat(engine("log_texts")).doesNotContain("TTL");
+  }
+
+  /** What is older goes; what was seen since stays, also of the same day. */
+  @Test
+  void migrate_retention_takesTextsNobodyRefersToAnyMore() throws Exception {
+    migrate(Database.settings().withRetention(Duration.ofDays(30)));
+    Database.execute(
+        """
+        INSERT INTO log_texts (Tenant, Kind, TextId, Text, FirstSeen, LastSeen) VALUES
+          ('t', 'TEXT', generateUUIDv4(), 'long ago', now() - 33 * 86400, now() - 33 * 86400),
+          ('t', 'RESOURCE', generateUUIDv4(), 'long ago', now() - 33 * 86400, now() - 33 * 86400),
+          ('t', 'TEXT', generateUUIDv4(), 'old but in use', now() - 99 * 86400, now() - 86400),
+          ('t', 'TEXT', generateUUIDv4(), 'margin', now() - 31 * 86400, now() - 31 * 86400)""");
+
+    Database.execute("OPTIMIZE TABLE log_texts FINAL");
+
+    assertThat(Database.ask("SELECT arraySort(groupArray(Text)) FROM log_texts"))
+        .isEqualTo("['margin','old but in use']");
   }
 
   /** What makes them, as ClickHouse says it. */
@@ -221,7 +244,11 @@ final class SchemaTest {
   }
 
   private static String engine() {
-    return Database.ask("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'");
+    return engine("otel_logs");
+  }
+
+  private static String engine(String table) {
+    return Database.ask("SELECT engine_full FROM system.tables WHERE name = '%s'".formatted(table));
   }
 
   private static void migrate(ClickHouseSettings settings) throws InterruptedException {

@@ -211,7 +211,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     @Override
     public void accepted(OtlpRecord log) {
       if (!batch.refused().get(log.ordinal())) {
-        var sent = row(log, batch.firstId().plus(next[0]++));
+        var sent = named(row(log, batch.firstId().plus(next[0]++)), log);
         var stored = sent.withAttributes(stored(log.attributes(), log.bytes(), sent.attributes()));
         into.add(new Row(batch.tenant(), stored, sent));
       }
@@ -244,7 +244,23 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           text(bytes, scope.versionOffset(), scope.versionLength()),
           attributes(scope.attributes(), bytes),
           text(bytes, scope.schemaUrlOffset(), scope.schemaUrlLength()),
+          null,
           null);
+    }
+
+    /** Asks for each log, which is no different from asking once for a resource. */
+    private StoredLog named(StoredLog row, OtlpRecord log) {
+      var service = row.service().getBytes(UTF_8);
+      naming.service(service, 0, service.length);
+      naming.resource(log.resource(), log.bytes());
+      var resourceId = told();
+      var body = row.body().getBytes(UTF_8);
+      naming.template(body, 0, body.length);
+      return row.with(row.attributes(), told(), resourceId);
+    }
+
+    private @Nullable UUID told() {
+      return naming.high() == 0 && naming.low() == 0 ? null : new UUID(naming.high(), naming.low());
     }
 
     private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {

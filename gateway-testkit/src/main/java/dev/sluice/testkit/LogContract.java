@@ -104,6 +104,7 @@ abstract class LogContract {
     private final List<AttributeCondition> attributes = new ArrayList<>();
     private final List<AttributeCondition> resource = new ArrayList<>();
     private final List<UUID> templates = new ArrayList<>();
+    private @Nullable UUID resourceId;
     private int limit = 1000;
     private @Nullable Position after;
 
@@ -172,6 +173,11 @@ abstract class LogContract {
       return this;
     }
 
+    Asking resourceId(UUID id) {
+      resourceId = id;
+      return this;
+    }
+
     Asking limit(int logs) {
       limit = logs;
       return this;
@@ -192,6 +198,7 @@ abstract class LogContract {
               .to(to)
               .traceId(trace)
               .spanId(span)
+              .resourceId(resourceId)
               .text(text == null ? null : TextQuery.parse(text));
       attributes.forEach(filter::attribute);
       resource.forEach(filter::resource);

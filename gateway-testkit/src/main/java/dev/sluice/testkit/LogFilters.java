@@ -29,6 +29,7 @@ final class LogFilters {
         && (filter.text() == null || says(log.body(), filter.text()))
         && all(filter.attributes(), log.attributes())
         && all(filter.resource(), log.resource())
+        && (filter.resourceId() == null || filter.resourceId().equals(log.resourceId()))
         && (filter.templates().isEmpty() || isOneOf(filter.templates(), log.templateId()));
   }
 

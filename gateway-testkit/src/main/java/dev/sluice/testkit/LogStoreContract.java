@@ -102,6 +102,7 @@ public abstract class LogStoreContract extends LogContract {
                 "1.2.3",
                 Map.of("scope.key", "scope value"),
                 "https://example.com/scope/2",
+                null,
                 null));
   }
 
@@ -135,6 +136,7 @@ public abstract class LogStoreContract extends LogContract {
                 "",
                 Map.of(),
                 "",
+                null,
                 null));
   }
 

@@ -201,6 +201,7 @@ final class RandomLogs {
         scope.getScope().getVersion(),
         texts(scope.getScope().getAttributesList()),
         scope.getSchemaUrl(),
+        null,
         null);
   }
 

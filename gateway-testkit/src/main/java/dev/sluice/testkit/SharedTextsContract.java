@@ -22,6 +22,7 @@ import dev.sluice.core.query.AttributeCondition.Operator;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.WholeTexts;
 import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.resource.v1.Resource;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -300,6 +301,54 @@ public abstract class SharedTextsContract extends LogContract {
 
     assertThat(stored()).filteredOn(text::equals).hasSize(3);
     assertThat(stored()).filteredOn((text + "y")::equals).hasSize(1);
+  }
+
+  // ---- resources
+
+  @Test
+  void store_resourceInAnyOrder_hasOneIdAndOneEntry() throws Exception {
+    var name = pair("service.name", string("cart"));
+    var port = pair("port", number(8080));
+    var nested = pair("labels", map(pair("b", string("<2>")), pair("a", list(bool(true)))));
+    var one = Resource.newBuilder().addAttributes(name).addAttributes(port).addAttributes(nested);
+    var other =
+        Resource.newBuilder()
+            .addAttributes(nested)
+            .addAttributes(pair("port", number(1)))
+            .addAttributes(name)
+            .addAttributes(port)
+            .setDroppedAttributesCount(7);
+    var different = Resource.newBuilder().addAttributes(name).addAttributes(port);
+    var set =
+        "{\"labels\":\"{\\\"a\\\":[true],\\\"b\\\":\\\"\\\\u003c2\\\\u003e\\\"}\","
+            + "\"port\":\"8080\",\"service.name\":\"cart\"}";
+    var naming = naming(cache());
+
+    store(
+        naming,
+        LogBatches.of(request(one.build(), List.of(log(0), log(1)))),
+        LogBatches.of(request(other.build(), List.of(log(2)))),
+        LogBatches.of(request(different.build(), List.of(log(3)))),
+        of(log(4)));
+
+    var id = TextId.of(set);
+    assertThat(read(query()).subList(0, 3)).extracting(StoredLog::resourceId).containsOnly(id);
+    assertThat(read(query()).get(3).resourceId()).isNotNull().isNotEqualTo(id);
+    assertThat(read(query()).get(4).resourceId()).isNull();
+    assertThat(dictionary().find("default", Kind.RESOURCE, List.of(id)))
+        .extracting(Entry::text)
+        .containsExactly(set);
+    assertThat(offsets(reader(), query().resourceId(id))).containsExactly(0, 1, 2);
+    assertThat(offsets(reader(), query().resourceId(TextId.of("none")))).isEmpty();
+  }
+
+  @Test
+  void store_resourcesSwitchedOff_haveNoId() throws Exception {
+    var off = new SharedTexts(Naming.NONE, cache().lookup(), new SharedTexts.Settings(LONG, false));
+
+    store(off, LogBatches.of(2));
+
+    assertThat(read(query())).hasSize(2).extracting(StoredLog::resourceId).containsOnlyNulls();
   }
 
   // ---- what is read

@@ -375,13 +375,14 @@ class Wiring {
       ShutdownBudget budget,
       DeliveryProperties delivery,
       InstantSource clock) {
+    var shared = dictionary.shared();
     Supplier<Naming> namings =
         () -> {
           var lookup = texts.lookup();
           return new SharedTexts(
               properties.enabled() ? templates.lookup(lookup) : Naming.NONE,
               lookup,
-              dictionary.shared());
+              shared);
         };
     return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }

@@ -97,6 +97,9 @@ final class NativeQueries {
     for (int i = 0; i < filter.getTemplateIdsCount(); i++) {
       wanted.template(uuid("filter.template_ids[" + i + "]", filter.getTemplateIds(i)));
     }
+    if (!filter.getResourceId().isEmpty()) {
+      wanted.resourceId(uuid("filter.resource_id", filter.getResourceId()));
+    }
     try {
       return wanted.build();
     } catch (IllegalArgumentException e) {
@@ -196,7 +199,6 @@ final class NativeQueries {
   }
 
   private static StoredLog log(LogReader.StoredLog log) {
-    var template = log.templateId();
     return StoredLog.newBuilder()
         .setId(bytes(log.id().high(), log.id().low()))
         .setTimeUnixNano(log.timeNanos())
@@ -218,11 +220,15 @@ final class NativeQueries {
         .setScopeVersion(log.scopeVersion())
         .putAllScopeAttributes(log.scope())
         .setScopeSchemaUrl(log.scopeSchemaUrl())
-        .setTemplateId(
-            template == null
-                ? ByteString.EMPTY
-                : bytes(template.getMostSignificantBits(), template.getLeastSignificantBits()))
+        .setTemplateId(bytes(log.templateId()))
+        .setResourceId(bytes(log.resourceId()))
         .build();
+  }
+
+  private static ByteString bytes(@Nullable UUID id) {
+    return id == null
+        ? ByteString.EMPTY
+        : bytes(id.getMostSignificantBits(), id.getLeastSignificantBits());
   }
 
   private static ByteString bytes(long high, long low) {

@@ -36,6 +36,9 @@ final class LogJson {
     if (log.templateId() != null) {
       json.writeStringProperty("template_id", log.templateId().toString());
     }
+    if (log.resourceId() != null) {
+      json.writeStringProperty("resource_id", log.resourceId().toString());
+    }
     json.writeEndObject();
   }
 

@@ -40,7 +40,8 @@ final class QueryParameters {
           "text",
           "attributes",
           "resource",
-          "template_id");
+          "template_id",
+          "resource_id");
 
   private static final Pattern UUID_TEXT =
       Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
@@ -83,7 +84,8 @@ final class QueryParameters {
             .to(time("to"))
             .traceId(hex("trace_id", 32))
             .spanId(hex("span_id", 16))
-            .text(text());
+            .text(text())
+            .resourceId(resourceId());
     all("attributes").forEach(text -> filter.attribute(condition("attributes", text)));
     all("resource").forEach(text -> filter.resource(condition("resource", text)));
     all("template_id").forEach(text -> filter.template(template("template_id", text)));
@@ -207,11 +209,21 @@ final class QueryParameters {
     return value.toLowerCase(Locale.ROOT);
   }
 
+  private @Nullable UUID resourceId() {
+    var text = first("resource_id");
+    return text == null ? null : id("resource_id", text, "resource");
+  }
+
   /** The id of a template as it is written everywhere; the zero UUID stands for none. */
   static UUID template(String parameter, String text) {
+    return id(parameter, text, "template");
+  }
+
+  private static UUID id(String parameter, String text, String of) {
     if (!UUID_TEXT.matcher(text).matches() || text.matches("[0-]+")) {
       throw RequestRefused.malformed(
-          parameter + " is not the id of a template, such as d41d8cd9-8f00-b204-e980-0998ecf8427e");
+          "%s is not the id of a %s, such as d41d8cd9-8f00-b204-e980-0998ecf8427e"
+              .formatted(parameter, of));
     }
     return UUID.fromString(text);
   }

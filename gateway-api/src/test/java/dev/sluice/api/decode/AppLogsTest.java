@@ -528,6 +528,7 @@ class AppLogsTest {
         "",
         Map.of(),
         "",
+        null,
         null);
   }
 

@@ -243,6 +243,7 @@ class AppLogsServiceTest {
         "",
         Map.of(),
         "",
+        null,
         null);
   }
 

@@ -114,7 +114,11 @@ public interface LogReader {
   /**
    * A log as it was stored; times are nanoseconds since 1970, ids lower-case hexadecimal.
    *
+   * @param attributes of its own; where they are as the store keeps them, a long text may be a
+   *     {@link dev.sluice.core.dictionary.TextReference}
    * @param templateId what its body is one of; null where nobody has told
+   * @param resourceId which set of attributes its resource has; null for none, or where nobody has
+   *     told
    */
   record StoredLog(
       LogId id,
@@ -137,19 +141,22 @@ public interface LogReader {
       String scopeVersion,
       Map<String, String> scope,
       String scopeSchemaUrl,
-      @Nullable UUID templateId) {
+      @Nullable UUID templateId,
+      @Nullable UUID resourceId) {
 
     /** The same of another template. */
     public StoredLog ofTemplate(@Nullable UUID id) {
-      return with(attributes, id);
+      return with(attributes, id, resourceId);
     }
 
     /** The same with other attributes of its own. */
     public StoredLog withAttributes(Map<String, String> others) {
-      return with(others, templateId);
+      return with(others, templateId, resourceId);
     }
 
-    private StoredLog with(Map<String, String> attributes, @Nullable UUID templateId) {
+    /** The same with other attributes of its own, another template and another resource's id. */
+    public StoredLog with(
+        Map<String, String> attributes, @Nullable UUID templateId, @Nullable UUID resourceId) {
       return new StoredLog(
           id,
           timeNanos,
@@ -171,7 +178,8 @@ public interface LogReader {
           scopeVersion,
           scope,
           scopeSchemaUrl,
-          templateId);
+          templateId,
+          resourceId);
     }
   }
 }

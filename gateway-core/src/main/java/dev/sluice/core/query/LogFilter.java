@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param attributes of the record
  * @param resource attributes of the resource
  * @param templates ids of templates, any of them; empty for all
+ * @param resourceId of the set of attributes that the resource has
  */
 public record LogFilter(
     String tenant,
@@ -33,7 +34,8 @@ public record LogFilter(
     @Nullable TextQuery text,
     List<AttributeCondition> attributes,
     List<AttributeCondition> resource,
-    List<UUID> templates) {
+    List<UUID> templates,
+    @Nullable UUID resourceId) {
 
   /** Conditions on attributes in one filter. */
   public static final int MAX_CONDITIONS = 64;
@@ -63,7 +65,8 @@ public record LogFilter(
       @Nullable TextQuery text,
       List<AttributeCondition> attributes,
       List<AttributeCondition> resource,
-      List<UUID> templates) {
+      List<UUID> templates,
+      @Nullable UUID resourceId) {
     if (attributes.size() + resource.size() > MAX_CONDITIONS) {
       throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
     }
@@ -96,6 +99,7 @@ public record LogFilter(
     this.attributes = List.copyOf(attributes);
     this.resource = List.copyOf(resource);
     this.templates = templates.stream().distinct().toList();
+    this.resourceId = resourceId;
   }
 
   /** All logs of a tenant, to begin with. */
@@ -117,7 +121,8 @@ public record LogFilter(
         text,
         attributes,
         resource,
-        templates);
+        templates,
+        resourceId);
   }
 
   /** The same, but of these templates. */
@@ -134,7 +139,8 @@ public record LogFilter(
         text,
         attributes,
         resource,
-        templates);
+        templates,
+        resourceId);
   }
 
   /** Adds one condition after the other; for one thread. */
@@ -151,6 +157,7 @@ public record LogFilter(
     private final List<AttributeCondition> attributes = new ArrayList<>();
     private final List<AttributeCondition> resource = new ArrayList<>();
     private final List<UUID> templates = new ArrayList<>();
+    private @Nullable UUID resourceId;
 
     private Builder(String tenant) {
       this.tenant = tenant;
@@ -211,6 +218,11 @@ public record LogFilter(
       return this;
     }
 
+    public Builder resourceId(@Nullable UUID id) {
+      resourceId = id;
+      return this;
+    }
+
     /**
      * @throws IllegalArgumentException when there are too many conditions or they are too long
      */
@@ -227,7 +239,8 @@ public record LogFilter(
           text,
           attributes,
           resource,
-          templates);
+          templates,
+          resourceId);
     }
   }
 }

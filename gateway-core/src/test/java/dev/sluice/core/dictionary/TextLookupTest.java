@@ -235,6 +235,61 @@ class TextLookupTest {
   }
 
   @Test
+  void identifyRepeated_secondTime_isWritten() throws Exception {
+    assertThat(repeated("a", 0, 1)).isFalse();
+    assertThat(repeated("b", 10, 1)).isFalse();
+    assertThat(repeated("a", 20, 1)).isTrue();
+    assertThat(id(lookup)).isEqualTo(TextId.of("a"));
+    lookup.write();
+
+    assertThat(dictionary.writes()).extracting(Entry::text).containsExactly("a");
+    assertThat(repeated("a", 0, 2)).isTrue();
+    assertThat(repeated("b", 10, 2)).isTrue();
+  }
+
+  /** A log that is tried again is no other log. */
+  @Test
+  void identifyRepeated_sameOffsetOfTheSameBatch_isNoRepetition() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      assertThat(repeated("a", 7, 1)).isFalse();
+      lookup.write();
+    }
+
+    assertThat(repeated("a", 7, 2)).isTrue();
+  }
+
+  @Test
+  void identifyRepeated_nextDay_isWrittenOnceMore() throws Exception {
+    repeated("a", 0, 1);
+    repeated("a", 1, 1);
+    lookup.write();
+    lookup.at(NOON + DAY);
+
+    assertThat(repeated("a", 0, 2)).isTrue();
+    lookup.write();
+
+    assertThat(dictionary.writes())
+        .extracting(Entry::lastSeenNanos)
+        .containsExactly(NOON, NOON + DAY);
+  }
+
+  @Test
+  void identifyRepeated_tooMuchWaits_isNotIdentifiedUntilItIsWritten() throws Exception {
+    repeated("a", 0, 1);
+    identify(lookup, "x".repeat(32 << 20));
+
+    assertThat(repeated("a", 1, 1)).isFalse();
+    lookup.write();
+    assertThat(repeated("a", 1, 1)).isTrue();
+  }
+
+  private boolean repeated(String text, int offset, long batch) {
+    var bytes = (" ".repeat(offset) + text).getBytes(UTF_8);
+    return lookup.identifyRepeated(
+        scope(lookup, Kind.TEXT, "acme", ""), bytes, offset, bytes.length - offset, batch);
+  }
+
+  @Test
   void tally_eachBarrier_isCounted() throws Exception {
     identify(lookup, "a"); // unknown
     identify(lookup, "a"); // fresh
