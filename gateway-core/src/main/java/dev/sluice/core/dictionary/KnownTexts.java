@@ -1,5 +1,6 @@
 package dev.sluice.core.dictionary;
 
+import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.StampedLock;
 
 /**
@@ -13,6 +14,7 @@ final class KnownTexts {
 
   private final Table table;
   private final StampedLock[] locks = new StampedLock[PARTS];
+  private final LongAdder entries = new LongAdder();
 
   KnownTexts(int capacity) {
     table = new Table(capacity);
@@ -25,9 +27,14 @@ final class KnownTexts {
     return table.capacity();
   }
 
-  /** About how many there are; goes through all of them. */
-  int entries() {
-    return table.entries();
+  /** How many there are; those that are being put may be missing. */
+  long entries() {
+    return entries.sum();
+  }
+
+  /** Of its places, free or not. */
+  long bytes() {
+    return table.bytes();
   }
 
   /**
@@ -66,7 +73,9 @@ final class KnownTexts {
     var lock = lock(key);
     long stamp = lock.writeLock();
     try {
-      table.put(key, check, high, low, day);
+      if (table.put(key, check, high, low, day)) {
+        entries.increment();
+      }
     } finally {
       lock.unlockWrite(stamp);
     }

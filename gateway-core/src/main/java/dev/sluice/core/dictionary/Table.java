@@ -46,6 +46,11 @@ final class Table {
     return sets * WAYS;
   }
 
+  /** Of its places, free or not. */
+  long bytes() {
+    return (long) words.length * Long.BYTES;
+  }
+
   /** In which set an entry of the key is, from 0. */
   int set(long key) {
     return (int) Math.unsignedMultiplyHigh(key, sets);
@@ -77,16 +82,22 @@ final class Table {
     return words[at + 3];
   }
 
-  /** From now on the id is known for the day, and for those before it. */
-  void put(long key, long check, long high, long low, int day) {
+  /**
+   * From now on the id is known for the day, and for those before it.
+   *
+   * @return whether it took a free place, so that there is an entry more
+   */
+  boolean put(long key, long check, long high, long low, int day) {
     long tag = key << DAY_BITS;
     int at = place(tag, check, set(key) * SET, day);
+    boolean free = words[at] == 0;
     boolean known = (words[at] & ~DAY) == tag && words[at + 1] == check;
     long until = known ? Math.max(day, words[at] & DAY) : day;
     words[at] = tag | until;
     words[at + 1] = check;
     words[at + 2] = high;
     words[at + 3] = low;
+    return free;
   }
 
   private int place(long tag, long check, int from, int day) {
@@ -102,16 +113,5 @@ final class Table {
     }
     // the check is as good as random, and has no other part in where an entry goes
     return earlier >= 0 ? earlier : from + (int) (check >>> 61) * WORDS;
-  }
-
-  /** How many there are; goes through all of them. */
-  int entries() {
-    int entries = 0;
-    for (int at = 0; at < words.length; at += WORDS) {
-      if (words[at] != 0) {
-        entries++;
-      }
-    }
-    return entries;
   }
 }

@@ -23,10 +23,13 @@ public final class TextCache {
   /**
    * How much is remembered; an entry takes 32 bytes.
    *
-   * @param near entries of each worker's own table, from 8
-   * @param shared entries of the table for all, from 8 to {@link #MOST}
+   * @param near entries of each worker's own table, from {@link #FEWEST} to {@link #MOST}
+   * @param shared entries of the table for all, within the same bounds
    */
   public record Settings(int near, int shared) {
+    /** One set of a table. */
+    public static final int FEWEST = 8;
+
     /** Two gibibytes. */
     public static final int MOST = 1 << 26;
 
@@ -39,8 +42,9 @@ public final class TextCache {
     }
 
     private static void requireBetween(String name, int value) {
-      if (value < 8 || value > MOST) {
-        throw new IllegalArgumentException("%s is %d, from 8 to %d".formatted(name, value, MOST));
+      if (value < FEWEST || value > MOST) {
+        throw new IllegalArgumentException(
+            "%s is %d, from %d to %d".formatted(name, value, FEWEST, MOST));
       }
     }
   }
@@ -58,6 +62,7 @@ public final class TextCache {
    * @param failed writes that it has not
    * @param entries in the shared table now
    * @param capacity of the shared table
+   * @param bytes of the shared table, its free places too
    */
   public record Tally(
       long near,
@@ -68,7 +73,8 @@ public final class TextCache {
       long written,
       long failed,
       long entries,
-      long capacity) {}
+      long capacity,
+      long bytes) {}
 
   final Secret secret;
   final TextHash.Key keys;
@@ -104,7 +110,7 @@ public final class TextCache {
     return new TextLookup(this, settings.near());
   }
 
-  /** Counts as of the workers' last deliveries; looks at every entry of the shared table. */
+  /** Counts as of the workers' last deliveries. */
   public Tally tally() {
     return new Tally(
         near.sum(),
@@ -115,6 +121,7 @@ public final class TextCache {
         written.sum(),
         failed.sum(),
         known.entries(),
-        known.capacity());
+        known.capacity(),
+        known.bytes());
   }
 }

@@ -25,6 +25,10 @@ final class ExtraMasks {
     this.givenUp = givenUp;
   }
 
+  int size() {
+    return masks.size();
+  }
+
   String apply(String service, String masked) {
     String text = masked;
     for (ExtraMask mask : masks) {

@@ -103,6 +103,11 @@ public final class Miner {
     return bytes.sum();
   }
 
+  /** Extra masks in force. */
+  int masks() {
+    return masks.size();
+  }
+
   /** How often an extra mask was given up. */
   public long givenUp() {
     return givenUp.sum();

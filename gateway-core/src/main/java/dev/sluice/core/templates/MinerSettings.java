@@ -11,13 +11,18 @@ package dev.sluice.core.templates;
  *     about half a kilobyte
  */
 public record MinerSettings(int templatesPerService, long bytes) {
+  public static final int MOST_PER_SERVICE = 100_000;
+  public static final long FEWEST_BYTES = 64 << 10;
+
   public MinerSettings {
-    if (templatesPerService < 1 || templatesPerService > 100_000) {
+    if (templatesPerService < 1 || templatesPerService > MOST_PER_SERVICE) {
       throw new IllegalArgumentException(
-          "templatesPerService is " + templatesPerService + ", not from 1 to 100000");
+          "templatesPerService is %d, not from 1 to %d"
+              .formatted(templatesPerService, MOST_PER_SERVICE));
     }
-    if (bytes < 64 << 10) {
-      throw new IllegalArgumentException("bytes is " + bytes + ", less than 65536");
+    if (bytes < FEWEST_BYTES) {
+      throw new IllegalArgumentException(
+          "bytes is %d, less than %d".formatted(bytes, FEWEST_BYTES));
     }
   }
 

@@ -154,7 +154,7 @@ public final class Templates {
   /** What mining holds and has let go by. */
   public Tally tally() {
     long templates = places.keySet().stream().mapToLong(miner::templates).sum();
-    return new Tally(templates, miner.bytes(), caught.sum(), miner.givenUp());
+    return new Tally(templates, miner.bytes(), caught.sum(), miner.masks(), miner.givenUp());
   }
 
   /**
@@ -162,7 +162,8 @@ public final class Templates {
    * @param bytes they take in memory, estimated
    * @param caught logs since the start that are of the catch-all, as there was no room for more
    *     templates
+   * @param masks extra masks in force
    * @param masksGivenUp how often an extra mask was given up on a message since the start
    */
-  public record Tally(long templates, long bytes, long caught, long masksGivenUp) {}
+  public record Tally(long templates, long bytes, long caught, int masks, long masksGivenUp) {}
 }

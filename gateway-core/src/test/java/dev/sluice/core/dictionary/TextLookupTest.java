@@ -302,7 +302,9 @@ class TextLookupTest {
     other.write();
 
     assertThat(cache.tally())
-        .isEqualTo(new TextCache.Tally(2, 1, 1, 1, 1, 1, 0, 1, SETTINGS.shared()));
+        .isEqualTo(
+            new TextCache.Tally(
+                2, 1, 1, 1, 1, 1, 0, 1, SETTINGS.shared(), 32L * SETTINGS.shared()));
   }
 
   @Test
