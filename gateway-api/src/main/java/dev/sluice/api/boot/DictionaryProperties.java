@@ -10,8 +10,10 @@ import org.springframework.util.unit.DataSize;
  * What logs have in common is kept once in the dictionary; which texts are known to be there is
  * remembered. What is forgotten for want of room is written again, which does no harm.
  *
- * @param workerEntries texts that each delivery worker remembers for itself, 32 bytes each
- * @param entries texts that all workers of the process remember together, 32 bytes each
+ * @param workerEntries texts that each delivery worker remembers for itself, 32 bytes each; from 8
+ *     to 67108864
+ * @param entries texts that all workers of the process remember together, 32 bytes each; from 8 to
+ *     67108864
  * @param longText an attribute's value of so many bytes, from 512 to 1MB, is kept in the dictionary
  *     from the second time on, and its rows refer to it; 0 for never
  * @param resources whether rows carry the identity of their resource's attributes
@@ -22,6 +24,15 @@ record DictionaryProperties(
     @DefaultValue("1048576") int entries,
     @DefaultValue("1KB") DataSize longText,
     @DefaultValue("true") boolean resources) {
+
+  DictionaryProperties {
+    requireEntries("sluice.dictionary.worker-entries", workerEntries);
+    requireEntries("sluice.dictionary.entries", entries);
+  }
+
+  private static void requireEntries(String key, int value) {
+    Setting.requireBetween(key, value, TextCache.Settings.FEWEST, TextCache.Settings.MOST);
+  }
 
   TextCache.Settings cache() {
     return new TextCache.Settings(workerEntries, entries);

@@ -25,6 +25,20 @@ final class Setting {
     }
   }
 
+  static void requireBetween(String key, int value, int least, int most) {
+    if (value < least || value > most) {
+      throw new IllegalArgumentException(
+          "%s is %d, from %d to %d".formatted(key, value, least, most));
+    }
+  }
+
+  static void requireAtLeast(String key, DataSize value, long leastBytes) {
+    if (value.toBytes() < leastBytes) {
+      throw new IllegalArgumentException(
+          "%s is %s, at least %s".formatted(key, value, DataSize.ofBytes(leastBytes)));
+    }
+  }
+
   /**
    * The size, or where it is 0 an eighth of the heap, at most 256 MB: beside what comes in, a
    * delivery is held as bytes, as columns, and for a moment as both of them twice while they grow.

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
+import dev.sluice.core.ingest.AllowList;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -29,7 +30,7 @@ class AllowListFileTest {
     path = folder.resolve("messages.txt");
   }
 
-  private AllowListFile watched() {
+  private WatchedFile<AllowList> watched() {
     var list = AllowListFile.read(path);
     list.watch(
         (delay, task) -> {

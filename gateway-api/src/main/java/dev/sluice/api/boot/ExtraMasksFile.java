@@ -1,0 +1,111 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.core.templates.ExtraMask;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Extra masks as a file: one mask a line, {@code service /pattern/}, or {@code * /pattern/} for all
+ * services; lines that are blank or begin with {@code #} are none. They are applied in their order.
+ *
+ * <p>A service is what stands before the first slash that has white space before it, so it may have
+ * spaces; the pattern goes from there to the last slash of the line, so it may have both.
+ */
+final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
+  static final int MOST_LINES = 1_000; // each is tried on each message whose form is new
+  static final int MOST_BYTES = 1 << 20;
+  static final int MOST_CHARACTERS = 1_000; // of a line: compiling nested groups takes stack
+
+  private static final Logger LOG = LoggerFactory.getLogger(ExtraMasksFile.class);
+  private static final Pattern LINE = Pattern.compile("(?<service>.*?\\S)\\s+/(?<mask>.+)/\\s*");
+  private static final String ALL = "*";
+
+  private final Consumer<List<ExtraMask>> user;
+
+  private ExtraMasksFile(Consumer<List<ExtraMask>> user) {
+    this.user = user;
+  }
+
+  /**
+   * Reads the masks for the first time.
+   *
+   * @param user is given them now, and again whenever they change
+   * @throws IllegalArgumentException when they cannot be used, naming the setting
+   */
+  static WatchedFile<List<ExtraMask>> read(Path path, Consumer<List<ExtraMask>> user) {
+    return WatchedFile.read(path, new ExtraMasksFile(user));
+  }
+
+  @Override
+  public String setting() {
+    return "sluice.templates.masks";
+  }
+
+  @Override
+  public String title() {
+    return "the list of extra masks";
+  }
+
+  @Override
+  public int mostLines() {
+    return MOST_LINES;
+  }
+
+  @Override
+  public int mostBytes() {
+    return MOST_BYTES;
+  }
+
+  @Override
+  public List<ExtraMask> parse(List<String> lines) throws IOException {
+    var masks = new ArrayList<ExtraMask>();
+    for (int i = 0; i < lines.size(); i++) {
+      var line = lines.get(i);
+      if (!line.isBlank() && !line.startsWith("#")) {
+        masks.add(mask(line, "line " + (i + 1)));
+      }
+    }
+    return List.copyOf(masks);
+  }
+
+  private static ExtraMask mask(String line, String name) throws IOException {
+    if (line.length() > MOST_CHARACTERS) {
+      throw new IOException("has more than " + MOST_CHARACTERS + " characters in " + name);
+    }
+    var parts = LINE.matcher(line);
+    if (!parts.matches()) {
+      throw new IOException("has no \"service /pattern/\" in " + name);
+    }
+    var service = parts.group("service").strip();
+    return new ExtraMask(
+        name, service.equals(ALL) ? null : service, pattern(parts.group("mask"), name));
+  }
+
+  private static Pattern pattern(String mask, String name) throws IOException {
+    Pattern pattern;
+    try {
+      pattern = Pattern.compile(mask);
+    } catch (PatternSyntaxException e) {
+      var at = e.getIndex() < 0 ? "" : " at character " + (e.getIndex() + 1);
+      throw new IOException(
+          "has no regular expression in %s: %s%s".formatted(name, e.getDescription(), at), e);
+    }
+    if (pattern.matcher("").find()) { // then it does between any two characters
+      throw new IOException("has a pattern that matches no characters in " + name);
+    }
+    return pattern;
+  }
+
+  @Override
+  public void inForce(Path path, List<ExtraMask> masks) {
+    user.accept(masks);
+    LOG.info("extra masks of {} are in force: {}", path, masks.size());
+  }
+}

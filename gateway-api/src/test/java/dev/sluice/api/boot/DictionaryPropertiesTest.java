@@ -1,0 +1,73 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.templates.MinerSettings;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+
+/** Settings of the dictionary and of templates. */
+class DictionaryPropertiesTest {
+
+  private static DictionaryProperties dictionary(Map<String, String> given) {
+    return new Binder(new MapConfigurationPropertySource(given))
+        .bindOrCreate("sluice.dictionary", Bindable.of(DictionaryProperties.class));
+  }
+
+  private static TemplatesProperties templates(Map<String, String> given) {
+    return new Binder(new MapConfigurationPropertySource(given))
+        .bindOrCreate("sluice.templates", Bindable.of(TemplatesProperties.class));
+  }
+
+  @Test
+  void new_nothingGiven_hasTheDefaultsOfTheCore() {
+    assertThat(dictionary(Map.of()).cache()).isEqualTo(TextCache.Settings.DEFAULT);
+    assertThat(templates(Map.of()).miner()).isEqualTo(MinerSettings.standard());
+    assertThat(templates(Map.of()).masks()).isNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "sluice.dictionary.worker-entries, 8",
+    "sluice.dictionary.worker-entries, 67108864",
+    "sluice.dictionary.entries, 8",
+    "sluice.dictionary.entries, 67108864",
+    "sluice.templates.per-service, 1",
+    "sluice.templates.per-service, 100000",
+    "sluice.templates.memory, 64KB"
+  })
+  void new_valueAtItsBound_isTaken(String key, String value) {
+    var given = Map.of(key, value);
+
+    assertThat(dictionary(given).cache()).isNotNull();
+    assertThat(templates(given).miner()).isNotNull();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "sluice.dictionary.worker-entries, 7, 'is 7, from 8 to 67108864'",
+    "sluice.dictionary.entries, 67108865, 'is 67108865, from 8 to 67108864'",
+    "sluice.templates.per-service, 0, 'is 0, from 1 to 100000'",
+    "sluice.templates.per-service, 100001, 'is 100001, from 1 to 100000'",
+    "sluice.templates.memory, 1KB, 'is 1024B, at least 65536B'",
+    "sluice.templates.keep-up, 0s, 'must be positive, is PT0S'"
+  })
+  void new_valueBeyondItsBound_isRefusedAndNamesTheKey(String key, String value, String reason) {
+    var given = Map.of(key, value);
+
+    assertThatThrownBy(
+            () -> {
+              dictionary(given);
+              templates(given);
+            })
+        .rootCause()
+        .hasMessage(key + " " + reason);
+  }
+}
