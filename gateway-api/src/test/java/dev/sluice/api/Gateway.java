@@ -18,6 +18,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandler;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -95,9 +96,22 @@ public final class Gateway {
     return Alone.GATEWAY;
   }
 
-  /** With its write-ahead log alone as its spool, and a ClickHouse of its own to count in. */
+  /**
+   * With its write-ahead log alone as its spool, a ClickHouse of its own to count in, and extra
+   * masks.
+   */
   static Gateway wal() {
     return Wal.GATEWAY;
+  }
+
+  /** Another one on the engines of that one, for those who want to see that it does not start. */
+  static Gateway beside(Gateway other, String... settings) {
+    return new Gateway("wal", other.redis, other.clickHouse, settings);
+  }
+
+  /** The file of the extra masks of {@link #wal}; there are none at first. */
+  Path masks() {
+    return Path.of(application.getEnvironment().getRequiredProperty("sluice.templates.masks"));
   }
 
   EmbeddedRedis redis() {
@@ -287,7 +301,19 @@ public final class Gateway {
 
   private static final class Wal {
     static final Gateway GATEWAY =
-        new Gateway("wal", Engines.redis(), startClickHouse("wal-clickhouse"));
+        new Gateway(
+            "wal",
+            Engines.redis(),
+            startClickHouse("wal-clickhouse"),
+            "--sluice.templates.masks=" + noMasks());
+
+    private static Path noMasks() {
+      try {
+        return Files.writeString(Files.createDirectories(folder("masks")).resolve("list"), "");
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 
   private static EmbeddedClickHouse startClickHouse(String name) {

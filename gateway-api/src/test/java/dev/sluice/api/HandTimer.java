@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Time that stands still until the test moves it, and the timer that goes by it. */
-final class HandTimer implements Timer {
+public final class HandTimer implements Timer {
   private record Task(long due, Runnable run) {}
 
   private final List<Task> tasks = new ArrayList<>();
@@ -23,13 +23,18 @@ final class HandTimer implements Timer {
     tasks.add(new Task(now + delay.toNanos(), task));
   }
 
-  void advance(Duration by) {
+  public void advance(Duration by) {
     synchronized (this) {
       now += by.toNanos();
     }
     for (var task = due(); task != null; task = due()) {
       task.run().run();
     }
+  }
+
+  /** How many tasks wait. */
+  public synchronized int waiting() {
+    return tasks.size();
   }
 
   private synchronized @Nullable Task due() {

@@ -1,8 +1,11 @@
 package dev.sluice.api.boot;
 
+import dev.sluice.api.ops.DictionaryEndpoint.Reading;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.templates.Templates;
 import java.time.Duration;
+import java.time.InstantSource;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
@@ -13,56 +16,108 @@ import org.springframework.context.SmartLifecycle;
 final class TemplatesLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(TemplatesLifecycle.class);
 
+  /** A reading that is broken off ends at once, unless its thread gets no time. */
+  private static final Duration BREAKING_OFF = Duration.ofSeconds(1);
+
   private final Templates templates;
   private final Duration interval;
   private final Timer timer;
-  private volatile boolean running;
-  private boolean failing;
+  private final InstantSource clock;
+  private volatile Reading last = new Reading(null, null);
+  private volatile @Nullable Turns turns;
 
-  TemplatesLifecycle(Templates templates, Duration interval, Timer timer) {
+  TemplatesLifecycle(Templates templates, Duration interval, Timer timer, InstantSource clock) {
     this.templates = templates;
     this.interval = interval;
     this.timer = timer;
+    this.clock = clock;
+  }
+
+  /** How the last reading went. */
+  Reading last() {
+    return last;
   }
 
   @Override
-  public void start() {
-    running = true;
-    next();
-  }
-
-  private void next() {
-    if (running) {
-      timer.after(interval, () -> Thread.ofVirtual().name("templates").start(this::keepUp));
+  public synchronized void start() {
+    if (turns == null) {
+      var begun = new Turns();
+      turns = begun;
+      begun.next();
     }
   }
 
-  /** One at a time: the next is not due before it ends. */
-  private void keepUp() {
-    try {
-      if (running) {
-        templates.keepUp();
-        failing = false;
-      }
-    } catch (InterruptedException _) {
-      Thread.currentThread().interrupt();
-    } catch (RuntimeException e) {
-      if (!failing) {
-        LOG.warn("what other gateways have learnt is read later: {}", e.getMessage());
-      }
-      failing = true;
-    } finally {
-      next();
-    }
-  }
-
+  /** A reading that is under way is broken off: what it would have learnt is read at the start. */
   @Override
-  public void stop() {
-    running = false;
+  public synchronized void stop() {
+    var ending = turns;
+    turns = null;
+    if (ending != null) {
+      ending.end();
+    }
   }
 
   @Override
   public boolean isRunning() {
-    return running;
+    return turns != null;
+  }
+
+  private void read() throws InterruptedException {
+    try {
+      templates.keepUp();
+      last = new Reading(clock.instant(), null);
+    } catch (RuntimeException e) {
+      if (last.trouble() == null) {
+        LOG.warn("what other gateways have learnt is read later: {}", e.getMessage());
+      }
+      last = new Reading(last.at(), String.valueOf(e.getMessage()));
+    }
+  }
+
+  /**
+   * From a start to the next end. One reading at a time: the next is not due before it ends. What
+   * the timer still has to run after the end does nothing, and knows of no later start.
+   */
+  private final class Turns {
+    private boolean ended;
+    private @Nullable Thread reader;
+
+    private synchronized void next() {
+      if (!ended) {
+        timer.after(interval, this::begin);
+      }
+    }
+
+    private synchronized void begin() {
+      if (!ended) {
+        reader = Thread.ofVirtual().name("templates").start(this::turn);
+      }
+    }
+
+    private void turn() {
+      try {
+        read();
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+      } finally {
+        next();
+      }
+    }
+
+    void end() {
+      Thread ending;
+      synchronized (this) {
+        ended = true;
+        ending = reader;
+      }
+      if (ending != null) {
+        ending.interrupt();
+        try {
+          var _ = ending.join(BREAKING_OFF);
+        } catch (InterruptedException _) {
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
   }
 }

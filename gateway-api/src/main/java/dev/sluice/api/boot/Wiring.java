@@ -13,6 +13,8 @@ import dev.sluice.api.http.LogsRoutes.WayBack;
 import dev.sluice.api.http.LogsRoutes.WayIn;
 import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
+import dev.sluice.api.ops.DictionaryEndpoint;
+import dev.sluice.api.ops.DictionaryGauges;
 import dev.sluice.api.ops.GatewayGauges;
 import dev.sluice.api.ops.GrpcHealth;
 import dev.sluice.api.ops.LedgerEndpoint;
@@ -351,15 +353,41 @@ class Wiring {
 
   @Bean
   @Conditional(DeliverRole.class)
-  Templates templates(TemplatesProperties properties, Dictionary dictionary) {
-    return new Templates(properties.miner(), dictionary);
+  Templates templates(TemplatesProperties properties, Dictionary dictionary, Timer timer) {
+    var templates = new Templates(properties.miner(), dictionary);
+    var file = properties.masks();
+    if (file != null) {
+      ExtraMasksFile.read(file, templates::masks).watch(timer, Thread::startVirtualThread);
+    }
+    return templates;
   }
 
   @Bean
   @Conditional(DeliverRole.class)
   TemplatesLifecycle templatesLifecycle(
-      Templates templates, TemplatesProperties properties, Timer timer) {
-    return new TemplatesLifecycle(templates, properties.keepUp(), timer);
+      Templates templates, TemplatesProperties properties, Timer timer, InstantSource clock) {
+    return new TemplatesLifecycle(templates, properties.keepUp(), timer, clock);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryEndpoint.Known dictionaryKnown(
+      TextCache texts,
+      Templates templates,
+      TemplatesProperties properties,
+      TemplatesLifecycle lifecycle) {
+    return new DictionaryEndpoint.Known(texts, templates, properties.enabled(), lifecycle::last);
+  }
+
+  @Bean
+  DictionaryEndpoint dictionaryEndpoint(ObjectProvider<DictionaryEndpoint.Known> known) {
+    return new DictionaryEndpoint(known.getIfAvailable());
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryGauges dictionaryGauges(TextCache texts, Templates templates) {
+    return new DictionaryGauges(texts, templates);
   }
 
   @Bean

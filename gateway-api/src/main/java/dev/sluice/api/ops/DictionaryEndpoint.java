@@ -1,0 +1,125 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.templates.Templates;
+import java.time.Instant;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+
+/**
+ * {@code /actuator/dictionary}: what this process knows of the dictionary, and how far that spares
+ * it from asking.
+ */
+@Endpoint(id = "dictionary")
+public final class DictionaryEndpoint {
+  private final @Nullable Known known;
+
+  /**
+   * @param known null in a process that does not deliver
+   */
+  public DictionaryEndpoint(@Nullable Known known) {
+    this.known = known;
+  }
+
+  /**
+   * What there is to ask.
+   *
+   * @param enabled whether logs are told their templates
+   * @param reading how it last went to read what others have written
+   */
+  public record Known(
+      TextCache texts, Templates templates, boolean enabled, Supplier<Reading> reading) {}
+
+  /**
+   * @param at when it last went well; null when it never has
+   * @param trouble why it did not go well the last time; null when it did
+   */
+  public record Reading(@Nullable Instant at, @Nullable String trouble) {}
+
+  public record Answer(Cache cache, Mined templates) {}
+
+  /**
+   * Counts are since the start, as of the workers' last deliveries.
+   *
+   * @param capacity texts that all workers can remember together
+   * @param entries texts that they remember
+   * @param bytes that their memory takes, full or not
+   * @param digests MD5 computed of texts
+   * @param written entries that the dictionary has confirmed
+   * @param failed writes that it has not
+   */
+  public record Cache(
+      long capacity,
+      long entries,
+      long bytes,
+      Lookups lookups,
+      long digests,
+      long written,
+      long failed) {}
+
+  /**
+   * Look-ups by who answered them.
+   *
+   * @param worker the worker that asked
+   * @param pending what it has met and not yet written
+   * @param shared the memory of all workers
+   * @param none nobody: the text was written to the dictionary
+   */
+  public record Lookups(long worker, long pending, long shared, long none) {}
+
+  /**
+   * @param count templates that stand for themselves, of all tenants
+   * @param bytes they take in memory, estimated
+   * @param caught logs since the start for whose template there was no room
+   * @param masks extra masks in force
+   * @param masksGivenUp how often one was given up on a message since the start
+   * @param reading of what others have written
+   */
+  public record Mined(
+      boolean enabled,
+      long count,
+      long bytes,
+      long caught,
+      int masks,
+      long masksGivenUp,
+      Reading reading) {}
+
+  record Refused(String reason) {}
+
+  /** 200, or 404 in a process that does not deliver. */
+  @ReadOperation
+  public WebEndpointResponse<Object> dictionary() {
+    return known == null
+        ? new WebEndpointResponse<>(
+            new Refused("sluice.roles has no deliver: this process asks no dictionary for logs"),
+            WebEndpointResponse.STATUS_NOT_FOUND)
+        : new WebEndpointResponse<>(new Answer(cache(known), mined(known)));
+  }
+
+  private static Cache cache(Known known) {
+    var tally = known.texts().tally();
+    return new Cache(
+        tally.capacity(),
+        tally.entries(),
+        tally.bytes(),
+        new Lookups(tally.near(), tally.fresh(), tally.shared(), tally.unknown()),
+        tally.digests(),
+        tally.written(),
+        tally.failed());
+  }
+
+  private static Mined mined(Known known) {
+    var tally = known.templates().tally();
+    return new Mined(
+        known.enabled(),
+        tally.templates(),
+        tally.bytes(),
+        tally.caught(),
+        tally.masks(),
+        tally.masksGivenUp(),
+        known.reading().get());
+  }
+}

@@ -1,0 +1,180 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** What the gateway tells of the dictionary, and the masks that somebody adds while it runs. */
+class DictionaryIT {
+  private static final Duration SOON = Duration.ofSeconds(10);
+
+  private final Gateway gateway = Gateway.wal();
+
+  @AfterEach
+  void noMasks() throws IOException {
+    Files.writeString(gateway.masks(), "");
+    awaitMasks(0);
+  }
+
+  private JsonNode dictionary() {
+    var answer = gateway.get(gateway.management("/actuator/dictionary"));
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return Gateway.json(answer);
+  }
+
+  private void awaitMasks(int masks) {
+    await().atMost(SOON).until(() -> dictionary().at("/templates/masks").asInt() == masks);
+  }
+
+  private void post(String service, String body) {
+    var log = "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body);
+    assertThat(gateway.postLogs(log).statusCode()).isEqualTo(202);
+  }
+
+  /** The texts of the templates of a service's logs, in the order of their bodies. */
+  private List<String> templates(String service, int logs) {
+    gateway.awaitStored(service, logs);
+    return gateway
+        .rows(
+            """
+            SELECT Body, any(Text) AS Template FROM otel_logs
+            JOIN log_templates USING (Tenant, TemplateId)
+            WHERE ServiceName = '%s' GROUP BY Body, otel_logs.Id ORDER BY Body"""
+                .formatted(service))
+        .stream()
+        .map(row -> row.get("Template").asString())
+        .toList();
+  }
+
+  private double meter(String sample) {
+    return gateway.meter("sluice_" + sample);
+  }
+
+  @Test
+  void dictionary_logsOfOneMessage_areLookedUpOnceAndThenKnown() {
+    var service = Gateway.service("dictionary");
+    var before = dictionary();
+
+    for (int i = 1; i <= 3; i++) {
+      post(service, "nothing has changed");
+      gateway.awaitStored(service, i);
+    }
+
+    var after = dictionary();
+    assertThat(after.at("/templates/enabled").asBoolean()).isTrue();
+    assertThat(after.at("/templates/reading").isObject()).isTrue();
+    assertThat(after.at("/templates/reading/trouble").isNull()).isTrue();
+    assertThat(after.at("/templates/count").asLong()).isPositive();
+    assertThat(after.at("/templates/bytes").asLong()).isPositive();
+    assertThat(after.at("/cache/capacity").asLong()).isEqualTo(1 << 20);
+    assertThat(after.at("/cache/bytes").asLong()).isEqualTo(32 << 20);
+    for (var figure : List.of("lookups/none", "entries", "written")) {
+      assertThat(grown(figure, after, before)).as(figure).isPositive();
+    }
+    assertThat(grown("lookups/worker", after, before)).isGreaterThanOrEqualTo(2);
+    assertThat(after.at("/cache/failed").asLong()).isZero();
+  }
+
+  private static long grown(String figure, JsonNode after, JsonNode before) {
+    return after.at("/cache/" + figure).asLong() - before.at("/cache/" + figure).asLong();
+  }
+
+  @Test
+  void metrics_nobodySendsAnything_areTheFiguresOfTheEndpoint() {
+    post(Gateway.service("dictionary"), "it is up");
+
+    await()
+        .atMost(SOON)
+        .untilAsserted(
+            () -> {
+              var told = dictionary();
+              for (var barrier : List.of("worker", "pending", "shared", "none")) {
+                assertThat(meter("dictionary_lookups_total{barrier=\"" + barrier + "\"}"))
+                    .isEqualTo(told.at("/cache/lookups/" + barrier).asDouble());
+              }
+              assertThat(meter("dictionary_digests_total"))
+                  .isEqualTo(told.at("/cache/digests").asDouble());
+              assertThat(meter("dictionary_entries_written_total"))
+                  .isEqualTo(told.at("/cache/written").asDouble());
+              assertThat(meter("dictionary_writes_failed_total"))
+                  .isEqualTo(told.at("/cache/failed").asDouble());
+              assertThat(meter("dictionary_cache_entries"))
+                  .isEqualTo(told.at("/cache/entries").asDouble())
+                  .isPositive();
+              assertThat(meter("templates_count"))
+                  .isEqualTo(told.at("/templates/count").asDouble())
+                  .isPositive();
+              assertThat(meter("templates_memory_bytes"))
+                  .isEqualTo(told.at("/templates/bytes").asDouble())
+                  .isPositive();
+              assertThat(meter("templates_caught_total"))
+                  .isEqualTo(told.at("/templates/caught").asDouble());
+              assertThat(meter("templates_masks_given_up_total"))
+                  .isEqualTo(told.at("/templates/masksGivenUp").asDouble());
+            });
+  }
+
+  @Test
+  void dictionary_processThatDoesNotDeliver_is404WithTheReason() {
+    var other = Gateway.wayIn("dictionary");
+
+    var answer = other.get(other.management("/actuator/dictionary"));
+
+    assertThat(answer.statusCode()).isEqualTo(404);
+    assertThat(Gateway.json(answer).get("reason").asString()).contains("sluice.roles");
+    assertThat(other.meter("sluice_templates_count")).isNaN();
+  }
+
+  @Test
+  void masks_added_makeOtherTemplatesForTheirServiceAlone() throws IOException {
+    var shop = Gateway.service("masks of the shop");
+    var bank = Gateway.service("masks");
+    for (var service : List.of(shop, bank)) {
+      post(service, "1 the plan platinum is chosen");
+      assertThat(templates(service, 1)).containsExactly("<*> the plan platinum is chosen");
+    }
+
+    Files.writeString(gateway.masks(), "# plans\n" + shop + " /gold|platinum/\n");
+    awaitMasks(1);
+
+    for (var service : List.of(shop, bank)) {
+      post(service, "2 the plan platinum is chosen");
+    }
+    assertThat(templates(shop, 2))
+        .containsExactly("<*> the plan platinum is chosen", "<*> the plan <*> is chosen");
+    assertThat(templates(bank, 2))
+        .containsExactly("<*> the plan platinum is chosen", "<*> the plan platinum is chosen");
+  }
+
+  @Test
+  void masks_wildPattern_isGivenUpAndCounted() throws IOException {
+    var service = Gateway.service("masks");
+    Files.writeString(gateway.masks(), "* /(?:[a-z ]+)+!/\n");
+    awaitMasks(1);
+
+    post(service, "never ending story ".repeat(100));
+    gateway.awaitStored(service, 1);
+
+    assertThat(dictionary().at("/templates/masksGivenUp").asLong()).isPositive();
+  }
+
+  @Test
+  void start_badMask_isRefusedByTheNameOfTheSettingAndTheLine(@TempDir Path folder)
+      throws IOException {
+    var masks = Files.writeString(folder.resolve("masks.txt"), "# plans\n* /gold|(/\n");
+
+    assertThatThrownBy(() -> Gateway.beside(gateway, "--sluice.templates.masks=" + masks))
+        .hasStackTraceContaining(
+            "sluice.templates.masks is " + masks + ", which has no regular expression in line 2:");
+  }
+}

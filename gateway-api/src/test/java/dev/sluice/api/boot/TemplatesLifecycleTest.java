@@ -1,0 +1,203 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.api.HandTimer;
+import dev.sluice.api.ops.DictionaryEndpoint.Reading;
+import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.templates.MinerSettings;
+import dev.sluice.core.templates.Templates;
+import dev.sluice.testkit.LogBatches;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
+
+@Timeout(60)
+@ExtendWith(OutputCaptureExtension.class)
+class TemplatesLifecycleTest {
+  private static final Duration INTERVAL = Duration.ofSeconds(10);
+  private static final Instant NOW = Instant.parse("2026-11-22T10:00:00Z");
+
+  private final HandTimer timer = new HandTimer();
+  private final Read dictionary = new Read();
+  private final Templates templates = new Templates(MinerSettings.standard(), dictionary);
+  private final TemplatesLifecycle lifecycle =
+      new TemplatesLifecycle(templates, INTERVAL, timer, () -> NOW);
+
+  /** Only of tenants that were heard of is anything read. */
+  @BeforeEach
+  void hearOfATenant() throws InterruptedException {
+    var texts = new TextCache(TextCache.Settings.DEFAULT, dictionary);
+    templates.lookup(texts.lookup()).batch(LogBatches.of(1));
+    dictionary.readings = 0;
+  }
+
+  @AfterEach
+  void end() {
+    dictionary.letGo();
+    lifecycle.stop();
+  }
+
+  /** The next reading is due only after the one before has ended. */
+  private void awaitReadings(int readings) {
+    await().until(() -> dictionary.readings() == readings && timer.waiting() == 1);
+  }
+
+  @Test
+  void start_anIntervalLater_readsAndThenEachInterval() {
+    lifecycle.start();
+    timer.advance(INTERVAL.minusNanos(1));
+    assertThat(dictionary.readings()).isZero();
+    assertThat(lifecycle.last()).isEqualTo(new Reading(null, null));
+
+    timer.advance(Duration.ofNanos(1));
+    awaitReadings(1);
+    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, null));
+
+    timer.advance(INTERVAL);
+    awaitReadings(2);
+  }
+
+  @Test
+  void start_twice_readsOnce() {
+    lifecycle.start();
+    lifecycle.start();
+
+    assertThat(timer.waiting()).isEqualTo(1);
+  }
+
+  @Test
+  void read_fails_isWarnedOfOnceAndTriedAgain(CapturedOutput output) {
+    lifecycle.start();
+    timer.advance(INTERVAL);
+    awaitReadings(1);
+
+    dictionary.failing = true;
+    for (int i = 2; i <= 3; i++) {
+      timer.advance(INTERVAL);
+      awaitReadings(i);
+    }
+    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, "out of reach"));
+    assertThat(output.getOut()).containsOnlyOnce("is read later: out of reach");
+
+    dictionary.failing = false;
+    timer.advance(INTERVAL);
+    awaitReadings(4);
+    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, null));
+
+    dictionary.failing = true;
+    timer.advance(INTERVAL);
+    awaitReadings(5);
+    assertThat(output.getOut().split("is read later", -1)).hasSize(3);
+  }
+
+  @Test
+  void read_takesLongerThanTheInterval_isNotJoinedByAnother() {
+    dictionary.hold();
+    lifecycle.start();
+    timer.advance(INTERVAL);
+    await().until(() -> dictionary.readings() == 1);
+
+    timer.advance(INTERVAL.multipliedBy(5));
+
+    assertThat(timer.waiting()).isZero();
+    assertThat(dictionary.readings()).isEqualTo(1);
+    dictionary.letGo();
+    awaitReadings(1);
+  }
+
+  @Test
+  void stop_whileItReads_breaksTheReadingOff(CapturedOutput output) {
+    dictionary.hold();
+    lifecycle.start();
+    timer.advance(INTERVAL);
+    await().until(() -> dictionary.readings() == 1);
+
+    lifecycle.stop();
+
+    assertThat(lifecycle.isRunning()).isFalse();
+    assertThat(dictionary.brokenOff()).isEqualTo(1);
+    assertThat(timer.waiting()).isZero();
+    assertThat(output.getOut()).doesNotContain("is read later");
+  }
+
+  @Test
+  void start_afterAnEnd_readsOnceAnInterval() {
+    lifecycle.start();
+    lifecycle.stop();
+    lifecycle.start();
+    assertThat(timer.waiting()).as("that of the first start is still there").isEqualTo(2);
+
+    timer.advance(INTERVAL);
+    awaitReadings(1);
+
+    lifecycle.stop();
+    timer.advance(INTERVAL);
+    assertThat(timer.waiting()).isZero();
+    assertThat(dictionary.readings()).isEqualTo(1);
+  }
+
+  /** An empty one; guarded by itself. */
+  private static final class Read implements Dictionary {
+    private volatile int readings;
+    private volatile boolean failing;
+    private volatile int brokenOff;
+    private volatile CountDownLatch held = new CountDownLatch(0);
+
+    int readings() {
+      return readings;
+    }
+
+    int brokenOff() {
+      return brokenOff;
+    }
+
+    /** Readings do not end from now on. */
+    void hold() {
+      held = new CountDownLatch(1);
+    }
+
+    void letGo() {
+      held.countDown();
+    }
+
+    @Override
+    public Page since(String tenant, Kind kind, @Nullable String after, int limit)
+        throws InterruptedException {
+      readings++; // one at a time, which is what is tested
+      try {
+        held.await();
+      } catch (InterruptedException e) {
+        brokenOff++;
+        throw e;
+      }
+      if (failing) {
+        throw new IllegalStateException("out of reach");
+      }
+      return new Page(List.of(), null, true);
+    }
+
+    @Override
+    public Outcome write(List<Entry> entries) {
+      return new Outcome.Written();
+    }
+
+    @Override
+    public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+      return List.of();
+    }
+  }
+}
