@@ -5,8 +5,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.TemplateReader.Count;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
+import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -39,6 +41,30 @@ final class RowBinaryTest {
     assertThatThrownBy(() -> RowBinary.readEntries(in(ROW.repeat(2)), "t", Kind.TEXT, 5))
         .isInstanceOf(ClickHouseFailed.class)
         .hasMessageContaining("more than 5 bytes");
+  }
+
+  /** Id, service, severity number, logs in two times. */
+  private static final String COUNT =
+      "04b2008fd98c1dd4 7e42f8ec980980e9 03 616263 11 0700000000000000 0001000000000000";
+
+  @Test
+  void readCounts_rows_areTheCounts() throws Exception {
+    var counts = new ArrayList<Count>();
+
+    assertThat(RowBinary.readCounts(in(COUNT.repeat(2)), 2, 6, counts)).isFalse();
+    assertThat(counts)
+        .hasSize(2)
+        .containsOnly(
+            new Count(UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"), "abc", 17, 7, 256));
+  }
+
+  @Test
+  void readCounts_moreThanFits_stopsBeforeTheEnd() throws Exception {
+    var counts = new ArrayList<Count>();
+
+    assertThat(RowBinary.readCounts(in(COUNT.repeat(3)), 2, 9, counts)).isTrue();
+    assertThat(counts).hasSize(2);
+    assertThat(RowBinary.readCounts(in(COUNT.repeat(3)), 9, 5, counts)).isTrue();
   }
 
   private static InputStream in(String hex) {
