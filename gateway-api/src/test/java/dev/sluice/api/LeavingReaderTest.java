@@ -214,7 +214,7 @@ class LeavingReaderTest {
             Map.of(),
             "",
             null,
-        null);
+            null);
 
     private final AtomicInteger pages = new AtomicInteger();
     private volatile CountDownLatch asked = new CountDownLatch(1);

@@ -37,7 +37,8 @@ class SharedTextsIT {
         """
         {"service":"%s","body":"failed","attributes":{"exception.stacktrace":"%s"},"resource":{"host.name":"%s"}}"""
             .formatted(service, trace.replace("\n", "\\n").replace("\t", "\\t"), service);
-    var logs = IntStream.range(0, LOGS).mapToObj(_ -> log).collect(Collectors.joining(",", "[", "]"));
+    var logs =
+        IntStream.range(0, LOGS).mapToObj(_ -> log).collect(Collectors.joining(",", "[", "]"));
     assertThat(gateway.postLogs(logs).statusCode()).isEqualTo(202);
     assertThat(gateway.awaitStored(service, LOGS)).hasSize(LOGS);
   }
@@ -48,7 +49,10 @@ class SharedTextsIT {
 
   @Test
   void table_hasItOnceAndReferencesInTheRows() {
-    assertThat(only("SELECT toString(count()) AS it FROM log_texts WHERE TextId = '%s'".formatted(TextId.of(trace))))
+    assertThat(
+            only(
+                "SELECT toString(count()) AS it FROM log_texts WHERE TextId = '%s'"
+                    .formatted(TextId.of(trace))))
         .isEqualTo("1");
     // the first in the row itself; one batch is of one worker
     assertThat(
@@ -118,8 +122,7 @@ class SharedTextsIT {
   }
 
   private static List<JsonNode> logs(URI uri) {
-    var response =
-        Gateway.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
+    var response = Gateway.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofString());
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return StreamSupport.stream(Gateway.json(response).get("logs").spliterator(), false).toList();
   }

@@ -1,7 +1,7 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.dictionary.TextReference;
+import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, with the parameters that

@@ -39,6 +39,7 @@ record DictionaryProperties(
   }
 
   SharedTexts.Settings shared() {
-    return new SharedTexts.Settings(Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE), resources);
+    return new SharedTexts.Settings(
+        Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE), resources);
   }
 }

@@ -408,9 +408,7 @@ class Wiring {
         () -> {
           var lookup = texts.lookup();
           return new SharedTexts(
-              properties.enabled() ? templates.lookup(lookup) : Naming.NONE,
-              lookup,
-              shared);
+              properties.enabled() ? templates.lookup(lookup) : Naming.NONE, lookup, shared);
         };
     return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }
