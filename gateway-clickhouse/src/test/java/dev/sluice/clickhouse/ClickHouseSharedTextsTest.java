@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.SharedTexts;
+import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;

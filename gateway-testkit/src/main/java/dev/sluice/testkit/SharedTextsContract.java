@@ -3,7 +3,7 @@ package dev.sluice.testkit;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.SharedTexts;
+import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.dictionary.TextReference;

@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.dictionary.SharedTexts;
+import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;

@@ -26,7 +26,7 @@ import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateReader;
-import dev.sluice.core.dictionary.SharedTexts;
+import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;

@@ -1,5 +1,8 @@
-package dev.sluice.core.dictionary;
+package dev.sluice.core.delivery;
 
+import dev.sluice.core.dictionary.Scope;
+import dev.sluice.core.dictionary.TextLookup;
+import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.AnyValueText;
 import dev.sluice.core.otlp.ByteOutput;
