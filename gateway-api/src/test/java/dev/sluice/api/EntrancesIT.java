@@ -306,12 +306,12 @@ class EntrancesIT {
     return text.getBytes(UTF_8);
   }
 
-  /** The row without what must differ: its identity, its receipt, and the service that names it. */
+  /** The row without what must differ: its identity, its receipt, and its service. */
   private static Map<String, String> row(JsonNode stored) {
     var row = new TreeMap<String, String>();
     for (var column : stored.properties()) {
       switch (column.getKey()) {
-        case "Id", "ReceivedTimestamp", "ServiceName" -> {}
+        case "Id", "ReceivedTimestamp", "ServiceName", "ResourceId" -> {}
         case "ResourceAttributes", "LogAttributes", "ScopeAttributes" -> {
           var sorted = new TreeMap<String, String>();
           column

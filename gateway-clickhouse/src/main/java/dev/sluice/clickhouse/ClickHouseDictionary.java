@@ -37,21 +37,11 @@ public final class ClickHouseDictionary implements Dictionary {
   /** Of the texts of one answer, which are held here. */
   private static final long MOST_BYTES = 256L << 20;
 
-  /** As for queries of logs, and because ten thousand ids are a long question. */
-  static final Map<String, String> QUERY_SETTINGS =
-      Map.of(
-          "max_memory_usage",
-          String.valueOf(2L << 30),
-          "max_threads",
-          "2",
-          "max_query_size",
-          String.valueOf(1 << 20));
-
   private static final UUID LEAST = new UUID(0, 0);
 
+  private final ClickHouseLogStore store;
   private final ClickHouseHttp http;
   private final Schema schema;
-  private final Duration patience;
   private final InstantSource clock;
 
   /**
@@ -65,9 +55,9 @@ public final class ClickHouseDictionary implements Dictionary {
    * @param clock tells how long a write took
    */
   ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
+    this.store = store;
     http = store.http();
     schema = store.schema();
-    patience = store.settings().queryTimeout();
     this.clock = clock;
   }
 
@@ -117,7 +107,10 @@ public final class ClickHouseDictionary implements Dictionary {
     } catch (ClickHouseFailed e) {
       var failed = known(e);
       var message = failed.getMessage();
-      return new Outcome.TryLater(message == null ? failed.toString() : message);
+      var reason = message == null ? failed.toString() : message;
+      return failed.kind() == ClickHouseFailed.Kind.LATER
+          ? new Outcome.TryLater(reason)
+          : new Outcome.Misshapen(reason);
     }
   }
 
@@ -207,12 +200,7 @@ public final class ClickHouseDictionary implements Dictionary {
 
   private <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
       throws InterruptedException {
-    try {
-      schema.ensure();
-      return http.query(sql, parameters, QUERY_SETTINGS, patience, body);
-    } catch (ClickHouseFailed e) {
-      throw known(e).withoutDetail();
-    }
+    return store.ask(sql, parameters, body);
   }
 
   /** What follows from it here. */

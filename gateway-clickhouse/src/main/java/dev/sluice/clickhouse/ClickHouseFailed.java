@@ -98,6 +98,11 @@ final class ClickHouseFailed extends RuntimeException {
     return new ClickHouseFailed(0, Kind.LATER, reason, null);
   }
 
+  /** What it was to be asked for has not the tables it needs. */
+  static ClickHouseFailed misshapen(String reason) {
+    return new ClickHouseFailed(0, Kind.SCHEMA, reason, null);
+  }
+
   private static String shortened(String text) {
     var line = text.replaceAll("\\s+", " ").strip();
     return line.length() <= SHOWN ? line : line.substring(0, SHOWN) + "...";

@@ -42,7 +42,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   /** Column sets kept for the next delivery: one being sent and one being filled. */
   private static final int SPARE_COLUMNS = 2;
 
-  /** A runaway query must not take the memory and the cores that inserts need. */
+  /**
+   * A runaway query must not take the memory and the cores that inserts need. Ten thousand ids are
+   * a long question.
+   */
   private static final Map<String, String> QUERY_SETTINGS =
       Map.of(
           "max_memory_usage",
@@ -50,7 +53,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           "max_threads",
           "2",
           "use_uncompressed_cache",
-          "0");
+          "0",
+          "max_query_size",
+          String.valueOf(1 << 20));
 
   /** A token that hides records is rare; one after the other means that something else is wrong. */
   private static final int MOST_TOKENS = 5;
@@ -202,8 +207,12 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
 
   /** First: rows must not refer to what nobody can look up. */
   private static void write(Naming naming) throws InterruptedException {
-    if (naming.write() instanceof Dictionary.Outcome.TryLater(var reason)) {
-      throw ClickHouseFailed.inDoubt("the dictionary is not written: " + reason);
+    switch (naming.write()) {
+      case Dictionary.Outcome.Written() -> {}
+      case Dictionary.Outcome.TryLater(var reason) ->
+          throw ClickHouseFailed.inDoubt("the dictionary is not written: " + reason);
+      case Dictionary.Outcome.Misshapen(var reason) ->
+          throw ClickHouseFailed.misshapen("the dictionary cannot be written: " + reason);
     }
   }
 
@@ -312,18 +321,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   private <T> T ask(LogQuery query, ClickHouseHttp.Body<T> body) throws InterruptedException {
-    return ask(query.sql(), query.parameters(), QUERY_SETTINGS, body);
+    return ask(query.sql(), query.parameters(), body);
   }
 
   /** A question of a person, for whom it matters why it has no answer. */
-  <T> T ask(
-      String sql,
-      Map<String, String> parameters,
-      Map<String, String> querySettings,
-      ClickHouseHttp.Body<T> body)
+  <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
       throws InterruptedException {
+    schema.ensure();
     try {
-      return http.query(sql, parameters, querySettings, settings.queryTimeout(), body);
+      return http.query(sql, parameters, QUERY_SETTINGS, settings.queryTimeout(), body);
     } catch (ClickHouseFailed e) {
       if (Thread.interrupted()) {
         throw new InterruptedException();

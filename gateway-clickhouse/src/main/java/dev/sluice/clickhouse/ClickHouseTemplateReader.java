@@ -10,7 +10,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ClickHouse's tables {@code log_templates} and {@code log_template_counts} tell of templates.
+ * What ClickHouse's tables {@code log_templates}, {@code log_template_counts} and {@code
+ * log_template_times} tell of templates.
  *
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods block.
@@ -106,8 +107,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(ids)));
     return ask(
         """
-        SELECT TemplateId, intDiv(toInt64(min(Minute)), 60), intDiv(toInt64(max(Minute)), 60)
-        FROM log_template_counts
+        SELECT TemplateId, intDiv(toInt64(min(FirstMinute)), 60),
+          intDiv(toInt64(max(LastMinute)), 60)
+        FROM log_template_times
         WHERE %s
         GROUP BY TemplateId
         FORMAT RowBinary"""
@@ -125,7 +127,6 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   /** The ids are part of the text, which as UUIDs they can be: see {@link DictionaryTable#find}. */
   private <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
       throws InterruptedException {
-    store.schema().ensure();
-    return store.ask(sql, parameters, ClickHouseDictionary.QUERY_SETTINGS, body);
+    return store.ask(sql, parameters, body);
   }
 }

@@ -10,7 +10,6 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -64,7 +63,7 @@ final class Conditions {
       where.add("ResourceId = " + where.parameter("UUID", filter.resourceId()));
     }
     if (!filter.templates().isEmpty()) {
-      where.add("TemplateId IN " + where.parameter("Array(UUID)", quoted(filter.templates())));
+      where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(filter.templates())));
     }
     return where;
   }
@@ -103,10 +102,6 @@ final class Conditions {
   /** Takes the number of a minute since 1970 and returns what stands for it in the SQL. */
   String minute(long number) {
     return "toDateTime64(%s, 0)".formatted(parameter("Int64", number * 60));
-  }
-
-  private static List<String> quoted(List<UUID> ids) {
-    return ids.stream().map(id -> "'" + id + "'").toList();
   }
 
   void add(String condition) {

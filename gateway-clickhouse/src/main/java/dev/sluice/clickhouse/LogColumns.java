@@ -28,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * each row. For one thread at a time; reused, and free of allocation once warm.
  */
 final class LogColumns implements OtlpSink {
+  /** Of the columns of a row that are the same size in all. */
+  private static final int ROW_BYTES = 128;
+
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
   private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
 
@@ -77,6 +80,10 @@ final class LogColumns implements OtlpSink {
   private @Nullable LogBatch batch;
   private @Nullable Pass pass;
   private Naming naming = Naming.NONE;
+
+  /** Size of what the pass has taken, by the records alone: names may be others the next time. */
+  private long taken;
+
   private int tenantNumber;
   private int accepted;
   private int base; // place in the portion of the batch's first record; negative before it
@@ -120,6 +127,7 @@ final class LogColumns implements OtlpSink {
     resourceSerial = Long.MIN_VALUE;
     scopeSerial = Long.MIN_VALUE;
     fault = null;
+    taken = 0;
   }
 
   private void walk(LogBatch next) throws Unstorable, InterruptedException {
@@ -164,9 +172,10 @@ final class LogColumns implements OtlpSink {
     long received = from.receivedNanos();
     long observed = log.observedNanos() != 0 ? log.observedNanos() : received;
     long time = log.timeNanos() != 0 ? log.timeNanos() : observed;
-    if (!pass().takes(time, bytes())) {
+    if (!pass().takes(time, taken)) {
       return;
     }
+    taken += ROW_BYTES + log.expandedBytes();
     timestamp.values.writeLong(time);
     observedTimestamp.values.writeLong(observed);
     receivedTimestamp.values.writeLong(received);
@@ -178,15 +187,6 @@ final class LogColumns implements OtlpSink {
     scope(log);
     record(log);
     block.endRow();
-  }
-
-  /** Size so far, of the columns that differ much from row to row. */
-  private long bytes() {
-    return block.rows() * 128L
-        + body.bytes()
-        + logAttributes.bytes()
-        + resourceAttributes.bytes()
-        + scopeAttributes.bytes();
   }
 
   private void record(OtlpRecord log) {

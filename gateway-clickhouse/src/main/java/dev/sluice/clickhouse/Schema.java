@@ -36,7 +36,8 @@ final class Schema {
           "V2__missing_columns.sql",
           "V3__received_index.sql",
           "V4__dictionary.sql",
-          "V5__resource_id.sql");
+          "V5__resource_id.sql",
+          "V6__template_times.sql");
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;
@@ -101,10 +102,11 @@ final class Schema {
             SELECT
               countIf(table = 'otel_logs'
                 AND name IN ('Id', 'EventName', 'ReceivedTimestamp', 'ResourceId')) = 4
-              AND uniqExact(table) = 5
+              AND uniqExact(table) = 7
             FROM system.columns
             WHERE database = currentDatabase() AND table IN ('otel_logs', 'log_templates',
-              'log_texts', 'log_template_counts', 'log_template_counts_view')""")
+              'log_texts', 'log_template_counts', 'log_template_counts_view',
+              'log_template_times', 'log_template_times_view')""")
         == 1;
   }
 

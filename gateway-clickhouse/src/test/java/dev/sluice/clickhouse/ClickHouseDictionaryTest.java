@@ -8,6 +8,7 @@ import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.Outcome.Misshapen;
 import dev.sluice.core.port.Dictionary.Outcome.TryLater;
 import dev.sluice.core.port.Dictionary.Outcome.Written;
 import dev.sluice.testkit.DictionaryContract;
@@ -252,13 +253,13 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @ParameterizedTest
   @EnumSource(Kind.class)
-  void write_tableDropped_isTriedLaterAndMadeAgain(Kind kind) throws Exception {
+  void write_tableDropped_isMisshapenAndMadeAgain(Kind kind) throws Exception {
     write(entry(kind, "a", AT, null));
     Database.execute("DROP TABLE " + DictionaryTable.of(kind).title + " SYNC");
 
     assertThat(dictionary.write(List.of(entry(kind, "b", AT, null))))
-        .asInstanceOf(type(TryLater.class))
-        .extracting(TryLater::reason)
+        .asInstanceOf(type(Misshapen.class))
+        .extracting(Misshapen::reason)
         .asString()
         .contains("UNKNOWN_TABLE");
 

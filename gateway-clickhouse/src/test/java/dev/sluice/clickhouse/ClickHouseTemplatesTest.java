@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.LogStore.Outcome.Misshapen;
 import dev.sluice.core.port.LogStore.Outcome.Stored;
 import dev.sluice.core.port.LogStore.Outcome.TryLater;
 import dev.sluice.core.port.LogStore.Portion;
@@ -140,7 +141,7 @@ final class ClickHouseTemplatesTest {
     Database.execute("RENAME TABLE log_templates TO log_templates_away");
     Database.execute("CREATE TABLE log_templates (Text UInt8) ENGINE = Memory");
     try {
-      assertThat(gateway.store.store(portion, gateway.naming)).isInstanceOf(TryLater.class);
+      assertThat(gateway.store.store(portion, gateway.naming)).isInstanceOf(Misshapen.class);
       assertThat(gateway.store.stored()).isEqualTo(1);
     } finally {
       Database.execute("DROP TABLE log_templates SYNC");

@@ -254,7 +254,7 @@ class TemplateReportTest {
 
     assertThat(list(View.TOP)).extracting(Template::text).containsExactly((String) null);
     assertThat(report.find(question(null), TextId.of("lost"))).isEmpty();
-    assertThat(report.isKnown("default", TextId.of("lost"))).isFalse();
+    assertThat(report.minutes("default", TextId.of("lost"))).isEmpty();
   }
 
   /** More than fit into one question. */
@@ -298,8 +298,8 @@ class TemplateReportTest {
     assertThat(report.find(question("nowhere"), TextId.of("other")).orElseThrow().became())
         .isEqualTo(new Template(TextId.of("other"), "other", 0, 0, null, null, Map.of(), Map.of()));
     assertThat(report.find(question(null), TextId.of("never"))).isEmpty();
-    assertThat(report.isKnown("default", TextId.of("user ann"))).isTrue();
-    assertThat(report.isKnown("acme", TextId.of("user ann"))).isFalse();
+    assertThat(report.minutes("default", TextId.of("user ann"))).contains(new Minutes(40, 106));
+    assertThat(report.minutes("acme", TextId.of("user ann"))).isEmpty();
   }
 
   private static Set<UUID> ids(String... texts) {
@@ -315,7 +315,7 @@ class TemplateReportTest {
         .isInstanceOf(BoundedReader.Busy.class);
     assertThatThrownBy(() -> busy.find(question(null), TextId.of("a")))
         .isInstanceOf(BoundedReader.Busy.class);
-    assertThatThrownBy(() -> busy.isKnown("default", TextId.of("a")))
+    assertThatThrownBy(() -> busy.minutes("default", TextId.of("a")))
         .isInstanceOf(BoundedReader.Busy.class);
   }
 

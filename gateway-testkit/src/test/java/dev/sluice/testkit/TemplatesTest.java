@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
 import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Dictionary;
@@ -44,6 +45,7 @@ final class TemplatesTest {
   private static final class Gateway {
     final Templates templates;
     final Naming naming;
+    long receivedNanos = NOON;
 
     Gateway(Dictionary dictionary, MinerSettings settings) {
       templates = new Templates(settings, dictionary);
@@ -55,7 +57,7 @@ final class TemplatesTest {
     }
 
     UUID name(String tenant, String service, String message) throws InterruptedException {
-      naming.batch(batch(tenant));
+      naming.batch(batch(tenant, receivedNanos));
       var name = service.getBytes(UTF_8);
       naming.service(name, 0, name.length);
       var bytes = message.getBytes(UTF_8);
@@ -85,9 +87,9 @@ final class TemplatesTest {
     }
   }
 
-  private static LogBatch batch(String tenant) {
+  private static LogBatch batch(String tenant, long receivedNanos) {
     return new LogBatch(
-        UUID.randomUUID(), tenant, NOON, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
+        UUID.randomUUID(), tenant, receivedNanos, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
   }
 
   @Test
@@ -306,6 +308,45 @@ final class TemplatesTest {
     assertThat(dictionary.entries()).extracting(Entry::text).contains("it went down slowly");
   }
 
+  /** It has the text of the catch-all, but by right. */
+  @Test
+  void template_messageThatIsOneValue_isNotCaught() throws Exception {
+    var gateway = new Gateway(dictionary);
+
+    assertThat(text(gateway.deliver("4711"))).isEqualTo("<*>");
+
+    assertThat(gateway.templates.tally().caught()).isZero();
+  }
+
+  @Test
+  void template_caughtButNotWritten_isNotCounted() throws Exception {
+    var gateway = new Gateway(dictionary, new MinerSettings(1, 1 << 20));
+    gateway.deliver("it is up");
+    gateway.name("login of user ann");
+    dictionary.answer(new Outcome.TryLater("away"));
+    gateway.naming.write();
+
+    dictionary.answer(null);
+    gateway.deliver("login of user ann");
+
+    assertThat(gateway.templates.tally().caught()).isEqualTo(1);
+  }
+
+  /** On the next day every form is asked for again. */
+  @Test
+  void template_knownYesterdayInAFlood_isNotCaught() throws Exception {
+    var gateway = new Gateway(dictionary, new MinerSettings(2, 1 << 20));
+    gateway.deliver("it is up");
+    var known = gateway.deliver("it went down slowly");
+    gateway.receivedNanos += 86_400_000_000_000L;
+    for (int i = 0; i < 11_000; i++) {
+      gateway.name(words(i));
+    }
+
+    assertThat(gateway.name("it went down slowly")).isEqualTo(known);
+    assertThat(gateway.name("acme", "another", "it went up again")).isNotEqualTo(catchAll());
+  }
+
   /** The same message may be of a template by then. */
   @Test
   void template_caughtBefore_isAskedForAgainInTheNextDelivery() throws Exception {
@@ -340,6 +381,10 @@ final class TemplatesTest {
     var gateway = new Gateway(dictionary);
     gateway.deliver("it is up");
     return gateway;
+  }
+
+  private static UUID catchAll() {
+    return TextId.of("<*>");
   }
 
   private String text(UUID id) {

@@ -2,6 +2,7 @@ package dev.sluice.api.boot;
 
 import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.TextReference;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
@@ -10,7 +11,7 @@ import org.springframework.util.unit.DataSize;
  * What logs have in common is kept once in the dictionary; which texts are known to be there is
  * remembered. What is forgotten for want of room is written again, which does no harm.
  *
- * @param workerEntries texts that each delivery worker remembers for itself, 32 bytes each; from 8
+ * @param workerEntries texts that each delivery worker remembers for itself, 40 bytes each; from 8
  *     to 67108864
  * @param entries texts that all workers of the process remember together, 32 bytes each; from 8 to
  *     67108864
@@ -28,6 +29,13 @@ record DictionaryProperties(
   DictionaryProperties {
     requireEntries("sluice.dictionary.worker-entries", workerEntries);
     requireEntries("sluice.dictionary.entries", entries);
+    if (longText.toBytes() != 0) {
+      Setting.requireBetween(
+          "sluice.dictionary.long-text",
+          Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE),
+          TextReference.LEAST,
+          TextReference.MOST);
+    }
   }
 
   private static void requireEntries(String key, int value) {

@@ -93,21 +93,31 @@ final class TemplatesHandler {
               var id = id(request);
               var parameters =
                   QueryParameters.only(request.queryParams(), "from", "to", "limit", "cursor");
-              var query =
-                  new Query(
-                      LogFilter.of(IngestLogs.DEFAULT_TENANT)
-                          .template(id)
-                          .from(parameters.time("from"))
-                          .to(parameters.time("to"))
-                          .build(),
-                      parameters.number(
-                          "limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT),
-                      parameters.cursor());
+              var from = parameters.time("from");
+              var to = parameters.time("to");
+              int limit =
+                  parameters.number("limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT);
+              var after = parameters.cursor();
               return reads
-                  .ask(() -> wayBack.templates().isKnown(IngestLogs.DEFAULT_TENANT, id))
-                  .flatMap(known -> known ? page(query) : unknown());
+                  .ask(() -> wayBack.templates().minutes(IngestLogs.DEFAULT_TENANT, id))
+                  .flatMap(
+                      came ->
+                          came.isEmpty()
+                              ? unknown()
+                              : page(
+                                  new Query(
+                                      samples(id, from, to, came.orElseThrow()), limit, after)));
             })
         .onErrorResume(Reads::problem);
+  }
+
+  /** Of the time in which it came: to go through all other logs for a rare one takes too long. */
+  private static LogFilter samples(UUID id, @Nullable Long from, @Nullable Long to, Minutes came) {
+    return LogFilter.of(IngestLogs.DEFAULT_TENANT)
+        .template(id)
+        .from(from == null ? (Long) Minutes.nanos(came.from()) : from)
+        .to(to == null ? (Long) Minutes.nanos(came.to()) : to)
+        .build();
   }
 
   private Mono<ServerResponse> page(Query query) {

@@ -39,6 +39,9 @@ class DictionaryPropertiesTest {
     "sluice.dictionary.worker-entries, 67108864",
     "sluice.dictionary.entries, 8",
     "sluice.dictionary.entries, 67108864",
+    "sluice.dictionary.long-text, 0",
+    "sluice.dictionary.long-text, 512",
+    "sluice.dictionary.long-text, 1MB",
     "sluice.templates.per-service, 1",
     "sluice.templates.per-service, 100000",
     "sluice.templates.memory, 64KB"
@@ -54,6 +57,8 @@ class DictionaryPropertiesTest {
   @CsvSource({
     "sluice.dictionary.worker-entries, 7, 'is 7, from 8 to 67108864'",
     "sluice.dictionary.entries, 67108865, 'is 67108865, from 8 to 67108864'",
+    "sluice.dictionary.long-text, 511B, 'is 511, from 512 to 1048576'",
+    "sluice.dictionary.long-text, 2MB, 'is 2097152, from 512 to 1048576'",
     "sluice.templates.per-service, 0, 'is 0, from 1 to 100000'",
     "sluice.templates.per-service, 100001, 'is 100001, from 1 to 100000'",
     "sluice.templates.memory, 1KB, 'is 1024B, at least 65536B'",

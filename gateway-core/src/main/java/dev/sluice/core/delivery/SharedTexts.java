@@ -44,6 +44,15 @@ public final class SharedTexts implements Naming {
 
   private static final byte[] NO_SERVICE = {};
 
+  /**
+   * New sets of attributes that a worker writes for one day of receipt: some tens of megabytes.
+   * Whose resources say which process they are has thousands, and whose say which request it was
+   * has one for each log.
+   */
+  private static final int NEW_RESOURCES_A_DAY = 100_000;
+
+  private static final long DAY_NANOS = 86_400_000_000_000L;
+
   private final Naming templates;
   private final TextLookup texts;
   private final int shortest;
@@ -55,6 +64,8 @@ public final class SharedTexts implements Naming {
 
   private Scope resourcesOfTenant;
   private long batch;
+  private long day;
+  private int newResources;
 
   /** Of the identity told last. */
   private long high;
@@ -77,6 +88,11 @@ public final class SharedTexts implements Naming {
   public void batch(LogBatch next) throws InterruptedException {
     templates.batch(next);
     texts.at(next.receivedNanos());
+    long received = next.receivedNanos() / DAY_NANOS;
+    if (received > day) {
+      day = received;
+      newResources = 0;
+    }
     textsOfTenant = scope(Kind.TEXT, next.tenant());
     resourcesOfTenant = scope(Kind.RESOURCE, next.tenant());
     batch = next.appendId().getMostSignificantBits() ^ next.appendId().getLeastSignificantBits();
@@ -91,7 +107,10 @@ public final class SharedTexts implements Naming {
     templates.service(bytes, offset, length);
   }
 
-  /** {@inheritDoc} None either for so large a one, or while too much waits to be written. */
+  /**
+   * {@inheritDoc} None either for so large a one, while too much waits to be written, or when too
+   * many were new today.
+   */
   @Override
   public void resource(OtlpRecord.Resource resource, byte[] bytes) {
     high = 0;
@@ -100,9 +119,10 @@ public final class SharedTexts implements Naming {
       return;
     }
     if (!texts.find(resourcesOfTenant, bytes, resource.offset(), resource.length())) {
-      if (texts.full()) {
+      if (texts.full() || newResources >= NEW_RESOURCES_A_DAY) {
         return;
       }
+      newResources++;
       set.clear();
       AnyValueText.append(resource.attributes(), bytes, set);
       texts.learn(set.array(), 0, set.size());

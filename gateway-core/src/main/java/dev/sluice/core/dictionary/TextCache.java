@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.LongAdder;
 public final class TextCache {
 
   /**
-   * How much is remembered; an entry takes 32 bytes.
+   * How much is remembered; an entry of the shared table takes 32 bytes, one of a worker 40.
    *
    * @param near entries of each worker's own table, from {@link #FEWEST} to {@link #MOST}
    * @param shared entries of the table for all, within the same bounds
@@ -33,7 +33,7 @@ public final class TextCache {
     /** Two gibibytes. */
     public static final int MOST = 1 << 26;
 
-    /** 256 KiB for a worker, which the processor's own memory holds, and 32 MiB for all. */
+    /** 320 KiB for a worker, which the processor's own memory holds, and 32 MiB for all. */
     public static final Settings DEFAULT = new Settings(8_192, 1 << 20);
 
     public Settings {

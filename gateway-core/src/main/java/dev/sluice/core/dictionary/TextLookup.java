@@ -25,6 +25,9 @@ public final class TextLookup {
   /** What waits to be written takes so much memory at most, and one text more. */
   private static final long MOST_BYTES = 32L << 20;
 
+  /** A text repeats itself soon or hardly ever: so many fewer are remembered than are known. */
+  private static final int REPEATS_REMEMBERED = 4;
+
   private static final long DAY_NANOS = 86_400_000_000_000L;
 
   private final TextCache cache;
@@ -56,7 +59,7 @@ public final class TextLookup {
   TextLookup(TextCache cache, int entries) {
     this.cache = cache;
     near = new Table(entries);
-    met = new Table(entries);
+    met = new Table(Math.max(8, entries / REPEATS_REMEMBERED));
     hash = new TextHash(cache.secret, cache.keys);
     scopes = new Scopes(cache.secret);
   }
@@ -117,6 +120,20 @@ public final class TextLookup {
       return true;
     }
     return false;
+  }
+
+  /**
+   * Whether an identity was known on an earlier day for the bytes that {@link #find} has just not
+   * known for this one. It is right, but nobody is told that its text is still in use.
+   */
+  public boolean findOfAnotherDay() {
+    int at = near.find(key, check, Table.FIRST_DAY);
+    if (at >= 0) {
+      id[0] = near.high(at);
+      id[1] = near.low(at);
+      return true;
+    }
+    return cache.known.find(key, check, Table.FIRST_DAY, id);
   }
 
   /** The upper half of the identity told last. */

@@ -143,5 +143,8 @@ public interface Dictionary {
 
     /** Some may be there; nothing is wrong with them. */
     record TryLater(String reason) implements Outcome {}
+
+    /** Nothing is wrong with them; the dictionary's tables are not as they should be. */
+    record Misshapen(String reason) implements Outcome {}
   }
 }

@@ -115,6 +115,9 @@ public interface TemplateReader {
   record Minutes(long from, long to) {
     private static final long NANOS = 60_000_000_000L;
 
+    /** Every minute of a log. */
+    public static final Minutes ALL = new Minutes(0, Long.MAX_VALUE / NANOS + 1);
+
     /**
      * @throws IllegalArgumentException when there is no minute between them
      */

@@ -43,10 +43,13 @@ public record LogFilter(
   /** Characters of all texts in it together: stores take a question in one piece. */
   public static final int MAX_LENGTH = 32 * 1024;
 
-  /** Templates in one filter; of these, too, because stores take a question in one piece. */
+  /** Templates that somebody may ask for. */
   public static final int MAX_TEMPLATES = 1_000;
 
-  /** In the store it stands for no template. */
+  /** Templates in one filter, with all that became those that were asked for. */
+  public static final int MAX_GROUP = 10_000;
+
+  /** In the store it stands for no template, and for no resource. */
   private static final UUID NONE = new UUID(0, 0);
 
   /**
@@ -70,11 +73,14 @@ public record LogFilter(
     if (attributes.size() + resource.size() > MAX_CONDITIONS) {
       throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
     }
-    if (templates.size() > MAX_TEMPLATES) {
-      throw new IllegalArgumentException("more than " + MAX_TEMPLATES + " templates");
+    if (templates.size() > MAX_GROUP) {
+      throw new IllegalArgumentException("more than " + MAX_GROUP + " templates");
     }
     if (templates.contains(NONE)) {
       throw new IllegalArgumentException("the template " + NONE + ", which is none");
+    }
+    if (NONE.equals(resourceId)) {
+      throw new IllegalArgumentException("the resource " + NONE + ", which is none");
     }
     int length = (text == null ? 0 : text.length()) + (service == null ? 0 : service.length());
     for (var condition : attributes) {
@@ -227,6 +233,9 @@ public record LogFilter(
      * @throws IllegalArgumentException when there are too many conditions or they are too long
      */
     public LogFilter build() {
+      if (templates.size() > MAX_TEMPLATES) {
+        throw new IllegalArgumentException("more than " + MAX_TEMPLATES + " templates");
+      }
       return new LogFilter(
           tenant,
           service,

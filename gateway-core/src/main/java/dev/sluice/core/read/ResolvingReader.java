@@ -54,7 +54,7 @@ public final class ResolvingReader implements LogReader {
     }
     var links = new TemplateLinks(templates, filter.tenant());
     var ends = links.ends(filter.templates()).values();
-    return filter.ofTemplates(List.copyOf(links.leadingTo(ends, LogFilter.MAX_TEMPLATES).keySet()));
+    return filter.ofTemplates(List.copyOf(links.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
   }
 
   private static StoredLog shown(StoredLog log, @Nullable UUID template) {

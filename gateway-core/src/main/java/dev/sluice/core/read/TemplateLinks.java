@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Gatherers;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,9 +23,6 @@ import org.jspecify.annotations.Nullable;
  * written, the greatest is the end, so that it is one for all of them.
  */
 final class TemplateLinks {
-  /** Each link takes away a word at least, so this is longer than they get. */
-  private static final int MOST_STEPS = 64;
-
   private final TemplateReader templates;
   private final String tenant;
 
@@ -38,7 +36,7 @@ final class TemplateLinks {
     var links = new HashMap<UUID, @Nullable UUID>();
     Set<UUID> asked = new HashSet<>(ids);
     Set<UUID> next = asked;
-    for (int step = 0; step < MOST_STEPS && !next.isEmpty(); step++) {
+    while (!next.isEmpty()) {
       var found = new LinkedHashSet<UUID>();
       for (var some : portions(next)) {
         for (var link : templates.links(tenant, some)) {
@@ -104,11 +102,6 @@ final class TemplateLinks {
 
   /** As many as fit into a question each. */
   static List<List<UUID>> portions(Collection<UUID> ids) {
-    var all = List.copyOf(ids);
-    var portions = new ArrayList<List<UUID>>();
-    for (int from = 0; from < all.size(); from += TemplateReader.MOST_IDS) {
-      portions.add(all.subList(from, Math.min(all.size(), from + TemplateReader.MOST_IDS)));
-    }
-    return portions;
+    return ids.stream().gather(Gatherers.windowFixed(TemplateReader.MOST_IDS)).toList();
   }
 }

@@ -6,6 +6,7 @@ import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Count;
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateReader.Seen;
 import java.util.Collection;
@@ -128,12 +129,28 @@ public final class TemplateReport {
   }
 
   /**
-   * Whether the dictionary has a template with this id.
+   * When logs of a template came, as it was counted; empty when the dictionary has none with this
+   * id.
    *
    * @throws BoundedReader.Busy when too many are asking
    */
-  public boolean isKnown(String tenant, UUID id) throws InterruptedException {
-    return !queue.bounded(() -> templates.links(tenant, Set.of(id))).isEmpty();
+  public Optional<Minutes> minutes(String tenant, UUID id) throws InterruptedException {
+    return queue.bounded(() -> cameIn(tenant, id));
+  }
+
+  private Optional<Minutes> cameIn(String tenant, UUID id) throws InterruptedException {
+    if (templates.links(tenant, Set.of(id)).isEmpty()) {
+      return Optional.empty();
+    }
+    var links = new TemplateLinks(templates, tenant);
+    var group = links.leadingTo(links.ends(Set.of(id)).values(), TemplateReader.MOST_IDS).keySet();
+    var seen = templates.seen(tenant, null, group);
+    return Optional.of(
+        seen.isEmpty()
+            ? Minutes.ALL
+            : new Minutes(
+                seen.stream().mapToLong(Seen::first).min().orElseThrow(),
+                seen.stream().mapToLong(Seen::last).max().orElseThrow() + 1));
   }
 
   private Listing listed(Question question, View view, int limit) throws InterruptedException {

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Gatherers;
 
 /**
  * A reader that puts long texts back where logs carry a {@link TextReference}, so that everybody is
@@ -22,7 +23,8 @@ import java.util.UUID;
  */
 public final class WholeTexts implements LogReader {
   /**
-   * Of attributes and bodies of a page, in characters; with what is behind the log that meets it.
+   * Of all attributes and bodies of a page, in characters; with what is behind the log that meets
+   * it.
    */
   static final long MOST_CHARS = 16 << 20;
 
@@ -78,21 +80,12 @@ public final class WholeTexts implements LogReader {
       }
       end++;
     }
-    for (var ids : portions(unknown)) {
+    for (var ids : unknown.stream().gather(Gatherers.windowFixed(AT_ONCE)).toList()) {
       for (var entry : dictionary.find(tenant, Kind.TEXT, ids)) {
         texts.put(entry.id(), entry.text());
       }
     }
     return end;
-  }
-
-  private static List<List<UUID>> portions(Set<UUID> ids) {
-    var all = List.copyOf(ids);
-    var portions = new ArrayList<List<UUID>>();
-    for (int from = 0; from < all.size(); from += AT_ONCE) {
-      portions.add(all.subList(from, Math.min(all.size(), from + AT_ONCE)));
-    }
-    return portions;
   }
 
   private static StoredLog whole(StoredLog log, Map<UUID, String> texts) {
@@ -110,8 +103,15 @@ public final class WholeTexts implements LogReader {
   }
 
   private static long chars(StoredLog log) {
-    long chars = log.body().length();
-    for (var value : log.attributes().values()) {
+    return log.body().length()
+        + chars(log.attributes())
+        + chars(log.resource())
+        + chars(log.scope());
+  }
+
+  private static long chars(Map<String, String> attributes) {
+    long chars = 0;
+    for (var value : attributes.values()) {
       chars += value.length();
     }
     return chars;

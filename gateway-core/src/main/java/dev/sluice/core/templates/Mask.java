@@ -58,6 +58,7 @@ public final class Mask {
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
 
+  private static final byte[] NOTHING = {};
   private static final short[] KINDS = kinds();
 
   private static final int VALUE = 1;
@@ -81,10 +82,13 @@ public final class Mask {
   private int length;
 
   // State of the pass, fields because most steps change several.
-  private byte[] in = {};
+  private byte[] in = NOTHING;
   private int end;
   private int keyFrom;
   private int keyTo;
+
+  /** No quote closes from here on: to look for it from each that opens would take its square. */
+  private boolean unclosed;
 
   /** The masked form, valid until the next message; only the first {@link #length()} bytes. */
   public byte[] bytes() {
@@ -99,6 +103,7 @@ public final class Mask {
   /** Masks {@code body[from, from + count)}, which should be UTF-8 but may be anything. */
   public void apply(byte[] body, int from, int count) {
     in = body;
+    unclosed = false;
     end = from + Math.min(count, MAX_INPUT);
     length = 0;
     boolean cut = pass(from) || count > MAX_INPUT;
@@ -112,6 +117,7 @@ public final class Mask {
         value(length);
       }
     }
+    in = NOTHING; // an idle worker must not keep a whole batch alive
   }
 
   /** The masked form as text, for whoever needs to look at it. */
@@ -588,12 +594,16 @@ public final class Mask {
   }
 
   private int closing(int p, byte mark) {
+    if (mark == '"' && unclosed) {
+      return end;
+    }
     while (p < end && in[p] != mark) {
       if (in[p] == '\\') {
         p++;
       }
       p++;
     }
+    unclosed |= mark == '"' && p >= end;
     return Math.min(p, end);
   }
 

@@ -36,6 +36,9 @@ public final class Miner {
 
   static final Mined CAUGHT = new Mined(CATCH_ALL.id(), CATCH_ALL.text(), true);
 
+  /** So many must be able to fill the memory of all, so that one of long messages cannot. */
+  private static final int SERVICES_AT_LEAST = 8;
+
   private static final int BYTES_PER_TEMPLATE = 200; // objects, list and map entries
   private static final int BYTES_PER_WORD = 64;
 
@@ -125,16 +128,31 @@ public final class Miner {
     return BYTES_PER_TEMPLATE + 2 * chars;
   }
 
+  /** What the messages of a service have brought in. */
+  private record Share(int templates, long bytes) {
+    static final Share NONE = new Share(0, 0);
+
+    Share plus(Share other) {
+      return new Share(templates + other.templates, bytes + other.bytes);
+    }
+
+    Share less(long templateBytes) {
+      return new Share(templates - 1, bytes - templateBytes);
+    }
+  }
+
   private final class Tenant {
     private final Closure closure = new Closure();
     private final IdentityHashMap<Shape, String> broughtBy = new IdentityHashMap<>();
-    private final Map<String, Integer> perService = new HashMap<>();
+    private final Map<String, Share> shares = new HashMap<>();
     private final Map<UUID, TemplateRow> unwritten = new LinkedHashMap<>();
 
     synchronized Mined mine(String service, Shape shape) {
       Shape template = closure.find(shape);
       if (template == null) {
-        if (perService.getOrDefault(service, 0) >= settings.templatesPerService()
+        var share = shares.getOrDefault(service, Share.NONE);
+        if (share.templates() >= settings.templatesPerService()
+            || share.bytes() + bytes(shape) > settings.bytes() / SERVICES_AT_LEAST
             || unwritten.size() > 2 * settings.templatesPerService()
             || bytes.sum() + bytes(shape) > settings.bytes()) {
           add(null, Shape.of(CATCH_ALL.text()));
@@ -159,7 +177,7 @@ public final class Miner {
         unwritten.put(row.id(), row);
         if (service != null) {
           broughtBy.put(template, service);
-          perService.merge(service, 1, Integer::sum);
+          shares.merge(service, new Share(1, bytes(template)), Share::plus);
         }
         bytes.add(bytes(template));
       }
@@ -169,14 +187,15 @@ public final class Miner {
     private void forget(Shape old) {
       String service = broughtBy.remove(old);
       if (service != null) {
-        perService.computeIfPresent(service, (_, count) -> count > 1 ? count - 1 : null);
+        shares.computeIfPresent(
+            service, (_, share) -> share.templates() == 1 ? null : share.less(bytes(old)));
       }
       bytes.add(-bytes(old));
     }
 
     private void link(Shape old, TemplateRow into) {
-      var row = TemplateRow.of(old.text(), into.id());
-      if (!row.id().equals(into.id())) {
+      if (!old.text().equals(into.text())) {
+        var row = TemplateRow.of(old.text(), into.id());
         unwritten.put(row.id(), row);
       }
     }
@@ -195,7 +214,9 @@ public final class Miner {
       for (var row : byId.values()) {
         Shape template = closure.find(Objects.requireNonNull(shapes.get(row.id())));
         var into = template == null ? row : TemplateRow.of(template.text(), null);
-        if (end(row, byId).equals(into.id()) || template == null) {
+        if (template == null
+            || into.id().equals(row.id()) // for want of room what took its place is not known
+            || end(row, byId).equals(into.id())) {
           unwritten.remove(row.id());
         } else {
           unwritten.put(row.id(), new TemplateRow(row.id(), row.text(), into.id()));

@@ -26,10 +26,10 @@ public final class TemplateLookup implements Naming {
 
   /**
    * Messages of a service that may be mined between two writes only to be caught; those after them
-   * are caught unseen. One takes some ten microseconds, which a flood must not cost for each of its
-   * messages.
+   * are caught unseen, unless they were known on another day. One takes some twenty microseconds:
+   * all of them a fifth of a second, which a flood must not cost for each of its messages.
    */
-  private static final int CAUGHT_AT_ONCE = 1_000;
+  private static final int CAUGHT_AT_ONCE = 10_000;
 
   private static final UUID CATCH_ALL = Miner.CATCH_ALL.id();
 
@@ -51,7 +51,7 @@ public final class TemplateLookup implements Naming {
   /** Since the last write: tenants with templates that were not known, and whose were caught. */
   private final Map<String, Long> learnt = new HashMap<>();
 
-  private final Map<String, Integer> caught = new HashMap<>();
+  private final Map<Service, Integer> caught = new HashMap<>();
   private long caughtLogs;
 
   TemplateLookup(Templates templates, TextLookup texts) {
@@ -97,20 +97,24 @@ public final class TemplateLookup implements Naming {
       mine();
     }
     if (texts.idLow() == CATCH_ALL.getLeastSignificantBits()
-        && texts.idHigh() == CATCH_ALL.getMostSignificantBits()) {
+        && texts.idHigh() == CATCH_ALL.getMostSignificantBits()
+        && mask.length() != Miner.CATCH_ALL.text().length()) { // else a value is all it says
       caughtLogs++;
     }
   }
 
+  private record Service(String tenant, String name) {}
+
   private void mine() {
-    var name = new String(service, 0, serviceLength, StandardCharsets.UTF_8);
-    var mined =
-        caught.getOrDefault(name, 0) >= CAUGHT_AT_ONCE
-            ? Miner.CAUGHT
-            : templates.miner().mine(tenant, name, mask.text());
+    var of = new Service(tenant, new String(service, 0, serviceLength, StandardCharsets.UTF_8));
+    boolean flood = caught.getOrDefault(of, 0) >= CAUGHT_AT_ONCE;
+    if (flood && texts.findOfAnotherDay()) {
+      return;
+    }
+    var mined = flood ? Miner.CAUGHT : templates.miner().mine(tenant, of.name(), mask.text());
     learnt.put(tenant, receivedNanos);
     if (mined.caught()) {
-      caught.merge(name, 1, Integer::sum);
+      caught.merge(of, 1, Integer::sum);
       texts.learnForNow(mined.id(), mined.text());
     } else {
       texts.learn(mined.id(), mined.text());
@@ -134,16 +138,16 @@ public final class TemplateLookup implements Naming {
   @Override
   public Outcome write() throws InterruptedException {
     var rows = new HashMap<String, List<TemplateRow>>();
-    learnt.forEach((of, seen) -> rows.put(of, add(of, seen)));
     try {
+      learnt.forEach((of, seen) -> rows.put(of, add(of, seen)));
       var outcome = texts.write();
       if (outcome instanceof Outcome.Written) {
         rows.forEach(templates.miner()::written);
+        templates.caught(caughtLogs);
       }
       return outcome;
     } finally {
-      templates.caught(caughtLogs);
-      caughtLogs = 0;
+      caughtLogs = 0; // what was not written comes again
       caught.clear();
       learnt.clear();
     }

@@ -1,9 +1,6 @@
 package dev.sluice.core.templates;
 
-import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import dev.sluice.core.dictionary.TextId;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -17,18 +14,21 @@ import org.jspecify.annotations.Nullable;
  *     turn; {@code null} while it stands for itself
  */
 public record TemplateRow(UUID id, String text, @Nullable UUID mergedInto) {
+  /**
+   * @throws IllegalArgumentException when it leads to itself
+   */
+  public TemplateRow {
+    if (id.equals(mergedInto)) {
+      throw new IllegalArgumentException(id + " is merged into itself");
+    }
+  }
+
   static TemplateRow of(String text, @Nullable UUID mergedInto) {
     return new TemplateRow(idOf(text), text, mergedInto);
   }
 
   /** The identity of a template with this text. */
   public static UUID idOf(String text) {
-    try {
-      var md5 = MessageDigest.getInstance("MD5").digest(text.getBytes(StandardCharsets.UTF_8));
-      var halves = ByteBuffer.wrap(md5);
-      return new UUID(halves.getLong(), halves.getLong());
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has MD5", e);
-    }
+    return TextId.of(text);
   }
 }

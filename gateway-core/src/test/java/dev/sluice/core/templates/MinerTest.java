@@ -14,6 +14,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -260,11 +261,46 @@ class MinerTest {
 
     boolean caught = false;
     for (int i = 0; i < 10_000; i++) {
-      caught |= bounded.mine("tenant" + i % 7, SERVICE, letters(i) + " x".repeat(100)).caught();
+      caught |=
+          bounded.mine("tenant" + i % 7, SERVICE + i % 10, letters(i) + " x".repeat(100)).caught();
     }
 
     assertThat(bounded.bytes()).isBetween(60L << 10, 68L << 10);
     assertThat(caught).isTrue();
+  }
+
+  @Test
+  void mine_longMessagesOfOneService_leaveRoomForTheOthers() {
+    var bounded = new Miner(new MinerSettings(2_000, 1 << 20));
+
+    for (int i = 0; i < 1_000; i++) {
+      bounded.mine(TENANT, SERVICE, letters(i) + " x".repeat(500));
+    }
+
+    assertThat(bounded.bytes()).isLessThan(1 << 18);
+    assertThat(bounded.mine(TENANT, SERVICE, "new one" + " x".repeat(500)).caught()).isTrue();
+    assertThat(bounded.mine(TENANT, "quiet", "new one").caught()).isFalse();
+  }
+
+  /** Another instance has room for the general template, this one has not. */
+  @Test
+  void learn_generalisedElsewhereWhileFull_leavesTheTemplateAsItIs() {
+    var full = new Miner(new MinerSettings(100_000, 64 << 10));
+    var known = full.mine(TENANT, SERVICE, "for user a now");
+    full.learn(
+        TENANT,
+        IntStream.range(0, 1_000).mapToObj(i -> row(letters(i) + " at first", null)).toList());
+    assertThat(full.bytes()).isGreaterThanOrEqualTo(64 << 10);
+    full.written(TENANT, full.unwritten(TENANT));
+    for (var user : List.of("a", "b", "c", "d")) {
+      miner.mine(TENANT, SERVICE, "for user " + user + " now");
+    }
+
+    boolean news = full.learn(TENANT, miner.unwritten(TENANT));
+
+    assertThat(news).isFalse();
+    assertThat(full.unwritten(TENANT)).isEmpty();
+    assertThat(full.mine(TENANT, SERVICE, "for user a now")).isEqualTo(known);
   }
 
   @Test
