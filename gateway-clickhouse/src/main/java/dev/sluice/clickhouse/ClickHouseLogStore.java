@@ -404,10 +404,6 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return schema;
   }
 
-  ClickHouseSettings settings() {
-    return settings;
-  }
-
   /** Ends the connections; what is under way fails. */
   @Override
   public void close() {

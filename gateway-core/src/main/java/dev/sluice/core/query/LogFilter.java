@@ -115,24 +115,15 @@ public record LogFilter(
 
   /** The same, but only logs of these instants. */
   public LogFilter between(long fromNanos, long toNanos) {
-    return new LogFilter(
-        tenant,
-        service,
-        severities,
-        minSeverity,
-        fromNanos,
-        toNanos,
-        traceId,
-        spanId,
-        text,
-        attributes,
-        resource,
-        templates,
-        resourceId);
+    return with(fromNanos, toNanos, templates);
   }
 
   /** The same, but of these templates. */
   public LogFilter ofTemplates(List<UUID> templates) {
+    return with(fromNanos, toNanos, templates);
+  }
+
+  private LogFilter with(@Nullable Long fromNanos, @Nullable Long toNanos, List<UUID> templates) {
     return new LogFilter(
         tenant,
         service,
