@@ -15,8 +15,8 @@ import com.dynatrace.hash4j.hashing.Hashing;
  * <p>The check is PolymurHash 2.0, a polynomial modulo 2^61-1 under a secret key: two different
  * texts of at most {@code n} bytes, whoever made them, have one check with a probability of at most
  * {@code n * 2^-60.2} (its author's proof). For a text up to {@value #DIRECT} bytes that is 2^-52.
- * Longer ones are folded first: 2^-64 that the {@link Fold} is the same, and for 8 kB, of which it
- * leaves 136 bytes, 2^-53 that the check is, for 1 MiB 2^-46. To be mistaken, two texts must agree
+ * Longer ones are folded first: 2^-63 that the {@link Fold} is the same, and for 8 kB, of which it
+ * leaves 40 bytes, 2^-54 that the check is, for 1 MiB 2^-48. To be mistaken, two texts must agree
  * in the key as well. Of a million texts in a cache, 2^39 pairs, all made by somebody who has found
  * one key for all of them, some two have one check with 2^-13; where the keys are as good as
  * random, with 2^-77.
