@@ -54,9 +54,21 @@ public final class Mask {
   private static final int COLON = 256;
   private static final int SPACE = 512;
   private static final int END = BREAK | COLON | SPACE;
+  private static final int COPIED = 1024; // behind a token nothing but itself
+  private static final int JOINS = 2048; // before a value, may make it one with the value before
+
+  /** The mask, and one byte more. */
+  private static final int STAR = '<' | '*' << 8 | '>' << 16;
+
+  private static final int STAR_BYTES = 3;
 
   private static final VarHandle LONG =
-      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.nativeOrder());
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final VarHandle INT =
+      MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+  private static final int TWO_LONGS = 2 * Long.BYTES;
 
   private static final byte[] NOTHING = {};
   private static final short[] KINDS = kinds();
@@ -67,6 +79,11 @@ public final class Mask {
   private static final int WORD_SLOTS = 512;
   private static final long[] WORDS = new long[WORD_SLOTS];
   private static final byte[] MEANINGS = new byte[WORD_SLOTS];
+
+  /** By the length of a word: bit i is set if one of that meaning begins with letter 'A' + i. */
+  private static final long[] VALUE_INITIALS = new long[Long.BYTES + 1];
+
+  private static final long[] UNIT_INITIALS = new long[Long.BYTES + 1];
 
   static {
     words(VALUE, "true false null nil None True False NULL");
@@ -138,6 +155,12 @@ public final class Mask {
     boolean first = true;
     keyFrom = keyTo = p;
     while (p < end) {
+      if (!first) {
+        p = plainTokens(p, pairs);
+        if (p == end) {
+          break;
+        }
+      }
       if (length >= MAX_OUTPUT - 8) {
         return true;
       }
@@ -219,6 +242,83 @@ public final class Mask {
     return p;
   }
 
+  /**
+   * The way of most tokens: words of up to fifteen ASCII letters are copied and numbers masked,
+   * eight bytes at a time, up to the first token that needs a closer look. It only saves time:
+   * without it the result is the same.
+   *
+   * @param pairs whether an equals sign is followed by a value
+   */
+  private int plainTokens(int from, boolean pairs) {
+    byte[] in = this.in;
+    byte[] out = this.out;
+    // A byte of the message is left over, so that what ends a token is told from what is behind it.
+    int last = Math.min(end - 2, in.length - TWO_LONGS);
+    int length = this.length;
+    int p = from;
+    while (p <= last && length < MAX_OUTPUT - 3 * TWO_LONGS) {
+      long bytes = (long) LONG.get(in, p);
+      int count = EightBytes.letters(bytes);
+      boolean word = count > 0;
+      if (word) {
+        if (count == Long.BYTES) {
+          long more = (long) LONG.get(in, p + Long.BYTES);
+          LONG.set(out, length + Long.BYTES, more); // what is too much is written over
+          count += EightBytes.letters(more);
+        } else if (mayMean(in[p], count, length) && meaning(EightBytes.first(bytes, count)) != 0) {
+          break;
+        }
+      } else if ((KINDS[in[p] & 0xFF] & DIGIT) != 0 && !joins(length)) {
+        count = EightBytes.numeric(bytes);
+        if (count == Long.BYTES) {
+          count += EightBytes.numeric((long) LONG.get(in, p + Long.BYTES));
+        }
+        if (in[p + count - 1] == '.') {
+          break;
+        }
+      } else {
+        break;
+      }
+      int stop = p + count;
+      if (stop > last || count == TWO_LONGS) {
+        break;
+      }
+      byte c = in[stop];
+      int kind = KINDS[c & 0xFF];
+      if ((kind & COPIED) == 0
+          && !(word && (kind & COLON) != 0 && (KINDS[in[stop + 1] & 0xFF] & END) != 0)) {
+        break;
+      }
+      if (c == '=' && pairs) {
+        break;
+      }
+      keyFrom = p;
+      keyTo = stop;
+      if (word) {
+        LONG.set(out, length, bytes);
+        length += count;
+      } else {
+        INT.set(out, length, STAR);
+        length += STAR_BYTES;
+      }
+      out[length++] = c;
+      p = stop + 1;
+      if (c != ' ' && in[p] == ' ') {
+        out[length++] = ' ';
+        p++;
+      }
+    }
+    this.length = length;
+    return p;
+  }
+
+  /** Whether a word of letters may mean something; most are told by their first letter. */
+  private boolean mayMean(byte initial, int count, int at) {
+    int bit = initial - 'A';
+    return (VALUE_INITIALS[count] >>> bit & 1) != 0
+        || endsInValue(at - 1) && (UNIT_INITIALS[count] >>> bit & 1) != 0;
+  }
+
   private int token(int from) {
     int start = length;
     byte[] in = this.in;
@@ -276,6 +376,16 @@ public final class Mask {
     int end = this.end;
     int p = from + 1;
     while (p < end) {
+      if (p <= in.length - Long.BYTES) {
+        int count = EightBytes.numeric((long) LONG.get(in, p));
+        p += count;
+        if (count == Long.BYTES) {
+          continue;
+        }
+        if (p >= end) {
+          break;
+        }
+      }
       int kind = KINDS[in[p] & 0xFF];
       if ((kind & (END | SLASH)) != 0) {
         if ((kind & (COLON | SLASH)) != 0 || in[p - 1] == '.') {
@@ -285,7 +395,7 @@ public final class Mask {
       }
       p++;
     }
-    return in[p - 1] == '.' ? from : p;
+    return in[end - 1] == '.' ? from : end;
   }
 
   /** Whether a colon belongs to the token before it: within times, addresses, and after schemes. */
@@ -503,40 +613,22 @@ public final class Mask {
 
   private void word(int from, int to, int start) {
     int count = to - from;
-    if (count > 8) {
+    if (count > Long.BYTES || in[from] < 'A' || !mayMean(in[from], count, start)) {
       return;
     }
-    boolean afterValue = start > 3 && out[start - 2] == '>' && endsInValue(start - 1);
-    if (!afterValue && !mayBeValue(from, count)) {
-      return;
-    }
-    long packed = 0;
-    for (int i = from; i < to; i++) {
-      packed = packed << 8 | in[i] & 0xFF;
-    }
-    int meaning = meaning(packed);
-    if (meaning == 0 || meaning == SPOKEN) {
-      return;
-    }
-    if (meaning == VALUE) {
-      if (to < end && in[to] == '=') {
-        return;
+    switch (meaning(packed(from, count))) {
+      case VALUE -> {
+        if (to == end || in[to] != '=') {
+          value(start);
+        }
       }
-      value(start);
-    } else if (afterValue && out[start - 1] == ' ') {
-      length = start - 1;
+      case UNIT -> {
+        if (out[start - 1] == ' ' && endsInValue(start - 1)) {
+          length = start - 1;
+        }
+      }
+      default -> {}
     }
-  }
-
-  /** Sorts out most words before they are looked up. */
-  private boolean mayBeValue(int from, int count) {
-    byte first = in[from];
-    byte last = in[from + count - 1];
-    return switch (count) {
-      case 3 -> first <= 'Z' || last == 'l' && first == 'n';
-      case 4, 5 -> (last == 'e' || last == 'l' || last == 'L') && "tfnTFN".indexOf(first) >= 0;
-      default -> false;
-    };
   }
 
   private int quote(int p) {
@@ -648,16 +740,28 @@ public final class Mask {
     if (count > 8 || count <= 0) {
       return false;
     }
-    long packed = 0;
-    for (int i = keyFrom; i < keyTo; i++) {
-      packed = packed << 8 | in[i] & 0xFF;
+    return meaning(packed(keyFrom, count)) == SPOKEN;
+  }
+
+  /** Up to eight bytes as a number, the first of them the lowest. */
+  private long packed(int from, int count) {
+    if (count < Long.BYTES && from <= in.length - Long.BYTES) {
+      return EightBytes.first((long) LONG.get(in, from), count);
     }
-    return meaning(packed) == SPOKEN;
+    long packed = 0;
+    for (int i = count - 1; i >= 0; i--) {
+      packed = packed << 8 | in[from + i] & 0xFF;
+    }
+    return packed;
   }
 
   /** Writes a value at {@code at}, or lets it join the value that ends before it. */
   private void value(int at) {
     length = at;
+    if (!joins(at)) {
+      star();
+      return;
+    }
     if (at > 0 && (out[at - 1] == '<' || out[at - 1] == '>') && (at == 1 || isOpen(out[at - 2]))) {
       length = at - 1; // "<1 sec"
     }
@@ -681,6 +785,18 @@ public final class Mask {
     star();
   }
 
+  /** Whether what a value stands behind may make it one with the value before. */
+  private boolean joins(int at) {
+    if (at < 2) {
+      return true;
+    }
+    byte before = out[at - 1];
+    if (before == ' ') {
+      before = out[at - 2];
+    }
+    return (KINDS[before & 0xFF] & JOINS) != 0;
+  }
+
   private static boolean isOpen(byte c) {
     return c == ' ' || c == '(' || c == '[' || c == '\n';
   }
@@ -690,10 +806,8 @@ public final class Mask {
   }
 
   private void star() {
-    out[length] = '<';
-    out[length + 1] = '*';
-    out[length + 2] = '>';
-    length += 3;
+    INT.set(out, length, STAR); // the fourth byte is written over
+    length += STAR_BYTES;
   }
 
   private boolean endsInValue(int at) {
@@ -718,7 +832,7 @@ public final class Mask {
   private static void words(int meaning, String list) {
     for (String word : list.split(" ", -1)) {
       long packed = 0;
-      for (int i = 0; i < word.length(); i++) {
+      for (int i = word.length() - 1; i >= 0; i--) {
         packed = packed << 8 | word.charAt(i);
       }
       int slot = slot(packed);
@@ -727,6 +841,12 @@ public final class Mask {
       }
       WORDS[slot] = packed;
       MEANINGS[slot] = (byte) meaning;
+      long initial = 1L << word.charAt(0) - 'A';
+      if (meaning == VALUE) {
+        VALUE_INITIALS[word.length()] |= initial;
+      } else if (meaning == UNIT) {
+        UNIT_INITIALS[word.length()] |= initial;
+      }
     }
   }
 
@@ -750,11 +870,15 @@ public final class Mask {
     }
     return switch (c) {
       case '.' -> DOT;
-      case '/', '\\' -> SLASH;
+      case '/', '\\' -> SLASH | (c == '/' ? JOINS : 0);
       case '@' -> AT;
-      case ':' -> COLON;
-      case '=', ',', ';', '(', ')', '[', ']', '{', '}', '"', '\'', '<', '>', '|', '!', '?' -> BREAK;
-      default -> c <= ' ' || c == 0x7F ? SPACE : JOINT;
+      case ':' -> COLON | JOINS;
+      case '"', '\'' -> BREAK;
+      case '=', '(', ')', '[', ']', '{', '}', '!', '?' -> BREAK | COPIED;
+      case ',', ';', '|', '<', '>' -> BREAK | COPIED | JOINS;
+      case '-' -> JOINT | JOINS;
+      case ' ' -> SPACE | COPIED;
+      default -> c < ' ' || c == 0x7F ? SPACE : JOINT;
     };
   }
 }

@@ -1,0 +1,43 @@
+package dev.sluice.core.templates;
+
+/**
+ * Asks of eight bytes at once, the first of them the lowest, how many of the first are of a kind;
+ * without a branch, since where a word ends is what a processor cannot foresee.
+ *
+ * <p>A byte below 128 is within bounds if adding what is missing from its lower bound to 128 sets
+ * the upper bit and adding what is missing from above its upper bound does not; the sums never
+ * carry into the next byte.
+ */
+final class EightBytes {
+  private static final long ONES = 0x0101010101010101L;
+  private static final long UPPER = 0x8080808080808080L;
+
+  private EightBytes() {}
+
+  /** Letters of ASCII, from 0 to 8. */
+  static int letters(long bytes) {
+    return leading(within(bytes & ~UPPER | 0x20 * ONES, 'a', 'z') & ~bytes);
+  }
+
+  /** Letters and digits of ASCII, hyphens and full stops, from 0 to 8. */
+  static int numeric(long bytes) {
+    long low = bytes & ~UPPER;
+    long kinds =
+        within(low | 0x20 * ONES, 'a', 'z') | within(low, '0', '9') | within(low, '-', '.');
+    return leading(kinds & ~bytes);
+  }
+
+  /** The first bytes, the others zero. */
+  static long first(long bytes, int count) {
+    return bytes & (1L << count * Byte.SIZE) - 1;
+  }
+
+  /** The upper bit of each byte says whether it is within the bounds. */
+  private static long within(long low, char from, char to) {
+    return (low + (0x80 - from) * ONES) & ~(low + (0x80 - to - 1) * ONES);
+  }
+
+  private static int leading(long upperBits) {
+    return Long.numberOfTrailingZeros(~upperBits & UPPER) >>> 3;
+  }
+}
