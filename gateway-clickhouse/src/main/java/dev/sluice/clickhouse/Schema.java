@@ -37,7 +37,8 @@ final class Schema {
           "V3__received_index.sql",
           "V4__dictionary.sql",
           "V5__resource_id.sql",
-          "V6__template_times.sql");
+          "V6__template_times.sql",
+          "V7__counts_by_fixed_keys.sql");
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;

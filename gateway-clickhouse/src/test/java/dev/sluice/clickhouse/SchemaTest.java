@@ -88,7 +88,7 @@ final class SchemaTest {
             "ttl_only_drop_parts = 1",
             "non_replicated_deduplication_window = 1000")
         .doesNotContain("TTL");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("6");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("7");
   }
 
   @Test
@@ -99,7 +99,7 @@ final class SchemaTest {
     migrate(Database.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("6");
+    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("7");
   }
 
   @ParameterizedTest
@@ -143,7 +143,7 @@ final class SchemaTest {
     }
 
     assertThat(Database.ask("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("6");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("7");
   }
 
   @Test

@@ -55,11 +55,35 @@ final class TemplateCountsTest {
                 .orElseThrow());
   }
 
+  /** The view groups by a hash of both names. */
+  @Test
+  void insert_namesOfTenantAndServiceExchanged_areCountedApart() {
+    insert(
+        "('2026-01-15 08:00:00', 'a', 'b', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:00', 'b', 'a', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:00', 'a', 'a', 9, '%s')".formatted(ONE),
+        "('2026-01-15 08:00:00', 'b', 'b', 9, '%s')".formatted(ONE));
+
+    assertThat(counts("1").lines())
+        .containsExactlyInAnyOrder(
+            "a b " + ONE + " 9 1 1",
+            "b a " + ONE + " 9 1 1",
+            "a a " + ONE + " 9 1 1",
+            "b b " + ONE + " 9 1 1");
+  }
+
   @Test
   void insert_logsWithoutTemplate_areNotCounted() {
     insert("('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(NONE));
 
     assertThat(counts("toString(Minute)")).isEmpty();
+  }
+
+  @Test
+  void insert_logOfBefore1970_isCountedThere() {
+    insert("('1905-02-03 04:05:00', 'a', 's', 9, '%s')".formatted(ONE));
+
+    assertThat(counts("toString(Minute)")).isEqualTo("a s " + ONE + " 9 1905-02-03 04:05:00 1");
   }
 
   /** A {@code DateTime} would begin again in 1970. */
