@@ -27,9 +27,9 @@ final class EightBytes {
     return leading(kinds & ~bytes);
   }
 
-  /** The first bytes, the others zero. */
+  /** The first bytes, from 1 to 8 of them, the others zero. */
   static long first(long bytes, int count) {
-    return bytes & (1L << count * Byte.SIZE) - 1;
+    return bytes & -1L >>> Long.SIZE - count * Byte.SIZE;
   }
 
   /** The upper bit of each byte says whether it is within the bounds. */

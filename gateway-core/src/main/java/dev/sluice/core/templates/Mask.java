@@ -265,7 +265,10 @@ public final class Mask {
           long more = (long) LONG.get(in, p + Long.BYTES);
           LONG.set(out, length + Long.BYTES, more); // what is too much is written over
           count += EightBytes.letters(more);
-        } else if (mayMean(in[p], count, length) && meaning(EightBytes.first(bytes, count)) != 0) {
+        }
+        if (count <= Long.BYTES
+            && mayMean(in[p], count, length)
+            && meaning(EightBytes.first(bytes, count)) != 0) {
           break;
         }
       } else if ((KINDS[in[p] & 0xFF] & DIGIT) != 0 && !joins(length)) {
@@ -285,11 +288,11 @@ public final class Mask {
       }
       byte c = in[stop];
       int kind = KINDS[c & 0xFF];
-      if ((kind & COPIED) == 0
-          && !(word && (kind & COLON) != 0 && (KINDS[in[stop + 1] & 0xFF] & END) != 0)) {
-        break;
-      }
-      if (c == '=' && pairs) {
+      boolean copied =
+          (kind & COLON) == 0
+              ? (kind & COPIED) != 0 && !(c == '=' && pairs)
+              : word && (KINDS[in[stop + 1] & 0xFF] & END) != 0;
+      if (!copied) {
         break;
       }
       keyFrom = p;
@@ -743,9 +746,9 @@ public final class Mask {
     return meaning(packed(keyFrom, count)) == SPOKEN;
   }
 
-  /** Up to eight bytes as a number, the first of them the lowest. */
+  /** From one to eight bytes as a number, the first of them the lowest. */
   private long packed(int from, int count) {
-    if (count < Long.BYTES && from <= in.length - Long.BYTES) {
+    if (from <= in.length - Long.BYTES) {
       return EightBytes.first((long) LONG.get(in, from), count);
     }
     long packed = 0;
