@@ -80,10 +80,42 @@ final class TemplateCountsTest {
   }
 
   @Test
-  void insert_logOfBefore1970_isCountedThere() {
-    insert("('1905-02-03 04:05:00', 'a', 's', 9, '%s')".formatted(ONE));
+  void insert_logsOfBefore1970_areCountedThere() {
+    insert(
+        "('1905-02-03 04:05:00', 'a', 's', 9, '%s')".formatted(ONE),
+        "('1905-02-03 04:05:59.999999999', 'a', 's', 9, '%s')".formatted(ONE),
+        "('1969-12-31 23:59:59.999999999', 'a', 's', 9, '%s')".formatted(ONE),
+        "('1970-01-01 00:00:00', 'a', 's', 9, '%s')".formatted(ONE));
 
-    assertThat(counts("toString(Minute)")).isEqualTo("a s " + ONE + " 9 1905-02-03 04:05:00 1");
+    assertThat(counts("toString(Minute)").lines())
+        .containsExactly(
+            "a s " + ONE + " 9 1905-02-03 04:05:00 2",
+            "a s " + ONE + " 9 1969-12-31 23:59:00 1",
+            "a s " + ONE + " 9 1970-01-01 00:00:00 1");
+  }
+
+  /** As a database has it that an earlier release made. */
+  @Test
+  void migrate_viewThatGroupsByNames_groupsByTheirHashAndKeepsTheCounts() throws Exception {
+    Database.execute(
+        """
+        ALTER TABLE log_template_counts_view MODIFY QUERY
+        SELECT Tenant, ServiceName, TemplateId, SeverityNumber,
+          toDateTime64(intDiv(toUnixTimestamp64Nano(Timestamp), 60000000000) * 60, 0) AS Minute,
+          count() AS Logs
+        FROM otel_logs
+        WHERE notEmpty(TemplateId)
+        GROUP BY Tenant, ServiceName, TemplateId, SeverityNumber, Minute""");
+    Database.execute(
+        "ALTER TABLE sluice_migrations DELETE WHERE Version > 6 SETTINGS mutations_sync = 1");
+    insert("('2026-01-15 08:00:00', 'a', 's', 9, '%s')".formatted(ONE));
+    try (var another = new ClickHouseLogStore(Database.settings())) {
+      another.migrate();
+    }
+    insert("('2026-01-15 08:00:01', 'a', 's', 9, '%s')".formatted(ONE));
+
+    assertThat(Database.ask("SHOW CREATE TABLE log_template_counts_view")).contains("halfMD5");
+    assertThat(counts("1")).isEqualTo("a s " + ONE + " 9 1 2");
   }
 
   /** A {@code DateTime} would begin again in 1970. */

@@ -11,10 +11,14 @@ import java.nio.ByteOrder;
  * <p>The 16 bytes are NH, the sum of {@code (m[i] + k[i]) * (m[i+1] + k[i+1])} over the block's
  * numbers {@code m} and secret random ones {@code k} (Black, Halevi, Krawczyk, Krovetz, Rogaway:
  * UMAC, 1999), but for one thing: NH adds the products modulo 2^128, and here their upper and their
- * lower halves are added apart, each modulo 2^64, since carrying took half of the time. A
- * difference between two such sums is one of two differences between two sums of NH's, with the
- * borrow or without. So two blocks that differ become the same with a probability of at most 2^-63,
- * twice that of NH, whoever made them, as long as {@code k} is not known.
+ * lower halves are added apart, each modulo 2^64, since carrying took half of the time.
+ *
+ * <p>Two blocks that differ become the same with a probability of at most 2^-63, whoever made them,
+ * as long as {@code k} is not known; that is twice NH's. Where they differ in {@code m[i]}, hold
+ * all of {@code k} but {@code k[i+1]} fixed. Then the sums are the same only if the halves of that
+ * one product differ by two given numbers, which says of the whole products that they differ by one
+ * of two, with the borrow or without; and for each of these at most one {@code k[i+1]} will do (the
+ * lemma for NH).
  *
  * <p>A last block whose length is no multiple of 32 bytes ends with the last 32 of the text, some
  * of them for the second time.

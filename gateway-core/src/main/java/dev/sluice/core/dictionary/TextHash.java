@@ -19,7 +19,8 @@ import com.dynatrace.hash4j.hashing.Hashing;
  * leaves 40 bytes, 2^-54 that the check is, for 1 MiB 2^-48. To be mistaken, two texts must agree
  * in the key as well. Of a million texts in a cache, 2^39 pairs, all made by somebody who has found
  * one key for all of them, some two have one check with 2^-13; where the keys are as good as
- * random, with 2^-77.
+ * random, with 2^-77. The fold comes before both: some two of a million long ones have one with
+ * 2^-24, whatever their keys.
  *
  * <p>Confined to a thread. Allocates nothing, but for a text longer than any before it.
  */

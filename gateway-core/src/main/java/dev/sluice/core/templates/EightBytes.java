@@ -19,8 +19,8 @@ final class EightBytes {
     return leading(within(bytes & ~UPPER | 0x20 * ONES, 'a', 'z') & ~bytes);
   }
 
-  /** Letters and digits of ASCII, hyphens and full stops, from 0 to 8. */
-  static int numeric(long bytes) {
+  /** What may follow a digit: letters and digits of ASCII, hyphens and full stops, from 0 to 8. */
+  static int inNumber(long bytes) {
     long low = bytes & ~UPPER;
     long kinds =
         within(low | 0x20 * ONES, 'a', 'z') | within(low, '0', '9') | within(low, '-', '.');

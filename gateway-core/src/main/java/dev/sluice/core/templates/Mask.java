@@ -96,6 +96,7 @@ public final class Mask {
   }
 
   private final byte[] out = new byte[MAX_OUTPUT + SLACK];
+  private final boolean slow;
   private int length;
 
   // State of the pass, fields because most steps change several.
@@ -106,6 +107,17 @@ public final class Mask {
 
   /** No quote closes from here on: to look for it from each that opens would take its square. */
   private boolean unclosed;
+
+  public Mask() {
+    this(false);
+  }
+
+  /**
+   * @param slow without what only saves time, so that tests can tell whether it changes anything
+   */
+  Mask(boolean slow) {
+    this.slow = slow;
+  }
 
   /** The masked form, valid until the next message; only the first {@link #length()} bytes. */
   public byte[] bytes() {
@@ -155,7 +167,7 @@ public final class Mask {
     boolean first = true;
     keyFrom = keyTo = p;
     while (p < end) {
-      if (!first) {
+      if (!first && !slow) {
         p = plainTokens(p, pairs);
         if (p == end) {
           break;
@@ -250,49 +262,21 @@ public final class Mask {
    * @param pairs whether an equals sign is followed by a value
    */
   private int plainTokens(int from, boolean pairs) {
-    byte[] in = this.in;
-    byte[] out = this.out;
     // A byte of the message is left over, so that what ends a token is told from what is behind it.
     int last = Math.min(end - 2, in.length - TWO_LONGS);
-    int length = this.length;
     int p = from;
+    // A turn writes a token of fifteen bytes and two more, so the bound of all others is kept.
     while (p <= last && length < MAX_OUTPUT - 3 * TWO_LONGS) {
       long bytes = (long) LONG.get(in, p);
       int count = EightBytes.letters(bytes);
       boolean word = count > 0;
       if (word) {
-        if (count == Long.BYTES) {
-          long more = (long) LONG.get(in, p + Long.BYTES);
-          LONG.set(out, length + Long.BYTES, more); // what is too much is written over
-          count += EightBytes.letters(more);
-        }
-        if (count <= Long.BYTES
-            && mayMean(in[p], count, length)
-            && meaning(EightBytes.first(bytes, count)) != 0) {
-          break;
-        }
+        count = wordLength(p, bytes, count);
       } else if ((KINDS[in[p] & 0xFF] & DIGIT) != 0 && !joins(length)) {
-        count = EightBytes.numeric(bytes);
-        if (count == Long.BYTES) {
-          count += EightBytes.numeric((long) LONG.get(in, p + Long.BYTES));
-        }
-        if (in[p + count - 1] == '.') {
-          break;
-        }
-      } else {
-        break;
+        count = numberLength(p, bytes);
       }
       int stop = p + count;
-      if (stop > last || count == TWO_LONGS) {
-        break;
-      }
-      byte c = in[stop];
-      int kind = KINDS[c & 0xFF];
-      boolean copied =
-          (kind & COLON) == 0
-              ? (kind & COPIED) != 0 && !(c == '=' && pairs)
-              : word && (KINDS[in[stop + 1] & 0xFF] & END) != 0;
-      if (!copied) {
+      if (count == 0 || stop > last || !endsPlainly(stop, word, pairs)) {
         break;
       }
       keyFrom = p;
@@ -301,9 +285,9 @@ public final class Mask {
         LONG.set(out, length, bytes);
         length += count;
       } else {
-        INT.set(out, length, STAR);
-        length += STAR_BYTES;
+        star();
       }
+      byte c = in[stop];
       out[length++] = c;
       p = stop + 1;
       if (c != ' ' && in[p] == ' ') {
@@ -311,8 +295,45 @@ public final class Mask {
         p++;
       }
     }
-    this.length = length;
     return p;
+  }
+
+  /**
+   * Of a word of letters, the ninth and those after it copied already; 0 if it is longer than
+   * fifteen or has a meaning.
+   */
+  private int wordLength(int from, long bytes, int letters) {
+    int count = letters;
+    if (count == Long.BYTES) {
+      long more = (long) LONG.get(in, from + Long.BYTES);
+      LONG.set(out, length + Long.BYTES, more); // what is too much is written over
+      count += EightBytes.letters(more);
+    }
+    if (count > Long.BYTES) {
+      return count == TWO_LONGS ? 0 : count;
+    }
+    boolean meant =
+        mayMean(in[from], count, length) && meaning(EightBytes.first(bytes, count)) != 0;
+    return meant ? 0 : count;
+  }
+
+  /** Of a token that begins with a digit; 0 if it is longer than fifteen or ends a sentence. */
+  private int numberLength(int from, long bytes) {
+    int count = EightBytes.inNumber(bytes);
+    if (count == Long.BYTES) {
+      count += EightBytes.inNumber((long) LONG.get(in, from + Long.BYTES));
+    }
+    return count == TWO_LONGS || in[from + count - 1] == '.' ? 0 : count;
+  }
+
+  /** Whether what ends a token is simply copied. */
+  private boolean endsPlainly(int at, boolean word, boolean pairs) {
+    byte c = in[at];
+    int kind = KINDS[c & 0xFF];
+    if ((kind & COLON) != 0) {
+      return word && (KINDS[in[at + 1] & 0xFF] & END) != 0;
+    }
+    return (kind & COPIED) != 0 && !(c == '=' && pairs);
   }
 
   /** Whether a word of letters may mean something; most are told by their first letter. */
@@ -380,7 +401,7 @@ public final class Mask {
     int p = from + 1;
     while (p < end) {
       if (p <= in.length - Long.BYTES) {
-        int count = EightBytes.numeric((long) LONG.get(in, p));
+        int count = EightBytes.inNumber((long) LONG.get(in, p));
         p += count;
         if (count == Long.BYTES) {
           continue;
@@ -626,7 +647,7 @@ public final class Mask {
         }
       }
       case UNIT -> {
-        if (out[start - 1] == ' ' && endsInValue(start - 1)) {
+        if (endsInValue(start - 1) && out[start - 1] == ' ') {
           length = start - 1;
         }
       }
