@@ -49,7 +49,7 @@ bench-spool: package ## what a gateway takes in with Redis, and once Redis is go
 bench-logging: package ## what events cost in the write-ahead log, against plain logging; EVENTS=20000 SECONDS_EACH=30
 	@$(BENCH) dev.sluice.bench.LoggingReport
 
-bench-mining: package ## what a gateway stores with templates, against without; SECONDS_EACH=8 ROUNDS=8
+bench-mining: package ## what a log costs with templates, against without; SECONDS_EACH=10 ROUNDS=5
 	@$(BENCH) dev.sluice.bench.MiningReport
 
 package:

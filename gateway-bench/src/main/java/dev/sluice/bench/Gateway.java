@@ -91,6 +91,19 @@ final class Gateway implements AutoCloseable {
     return new Watched(process.pid());
   }
 
+  double cpuSeconds() throws IOException {
+    return watched().counters().cpuSeconds();
+  }
+
+  /** With Redis and ClickHouse, which it has started. */
+  double cpuSecondsWithEngines() throws IOException {
+    double seconds = cpuSeconds();
+    for (var engine : process.descendants().toList()) {
+      seconds += new Watched(engine.pid()).counters().cpuSeconds();
+    }
+    return seconds;
+  }
+
   /** A figure of its metrics; not a number when it has none. */
   double gauge(String name) throws IOException, InterruptedException {
     var found =

@@ -41,21 +41,18 @@ public final class Workplace {
   /**
    * Returns once the machine has next to nothing to do, such as ClickHouse's merges of what was
    * stored before, which would be paid by what is measured next; or after two minutes.
-   *
-   * @return whether it is quiet
    */
-  static boolean awaitQuiet() throws IOException, InterruptedException {
+  static void awaitQuiet() throws IOException, InterruptedException {
     double quiet = QUIET * Runtime.getRuntime().availableProcessors();
     double before = busySeconds();
     for (int second = 0; second < 120; second++) {
       Thread.sleep(1_000);
       double now = busySeconds();
       if (now - before < quiet) {
-        return true;
+        return;
       }
       before = now;
     }
-    return false;
   }
 
   /** Of all cores since the machine started: neither idle, nor waiting for a disk or the host. */
