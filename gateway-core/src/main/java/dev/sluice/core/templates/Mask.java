@@ -894,7 +894,8 @@ public final class Mask {
     }
     return switch (c) {
       case '.' -> DOT;
-      case '/', '\\' -> SLASH | (c == '/' ? JOINS : 0);
+      case '/' -> SLASH | JOINS;
+      case '\\' -> SLASH;
       case '@' -> AT;
       case ':' -> COLON | JOINS;
       case '"', '\'' -> BREAK;
