@@ -21,7 +21,6 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentLinkedDeque;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,8 +29,8 @@ import org.slf4j.LoggerFactory;
  * Logs in ClickHouse's table {@code otel_logs}.
  *
  * <p>Building one needs no ClickHouse; the tables are made or brought up to date before they are
- * first used. One insert is under way at a time: ClickHouse takes few large ones far more cheaply
- * than many small ones. The columns of several deliveries may be built meanwhile.
+ * first used. As many inserts are under way as there are callers of {@link #store}, who should be
+ * few: ClickHouse takes few large inserts far more cheaply than many small ones.
  *
  * <p>Safe for use by many threads. All methods but the constructor and {@link #close} block.
  */
@@ -39,7 +38,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLogStore.class);
   private static final Duration PING_PATIENCE = Duration.ofSeconds(1);
 
-  /** Column sets kept for the next delivery: one being sent and one being filled. */
+  /** Column sets kept for the next delivery, one for each of the usual workers. */
   private static final int SPARE_COLUMNS = 2;
 
   /**
@@ -66,7 +65,6 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   private final ClickHouseSettings settings;
   private final ClickHouseHttp http;
   private final Schema schema;
-  private final ReentrantLock inserting = new ReentrantLock(true);
   private final ConcurrentLinkedDeque<LogColumns> spare = new ConcurrentLinkedDeque<>();
   private final InstantSource clock;
   private final Pace pace;
@@ -191,6 +189,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       Portion portion, Naming naming, @Nullable BitSet only, String again, LogColumns columns)
       throws InterruptedException, LogColumns.Unstorable {
     int inserts = 0;
+    int parts = 0;
     for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
       columns.fill(portion, pass, naming);
       if (only != null) {
@@ -202,7 +201,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         insert(token + again, attempts(portion) + token + again, columns.block());
       }
       inserts++;
+      parts += pass.days();
     }
+    pace.made(parts);
   }
 
   /** First: rows must not refer to what nobody can look up. */
@@ -227,13 +228,8 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
-  private void insert(String token, String attempt, NativeBlock block) throws InterruptedException {
-    inserting.lockInterruptibly();
-    try {
-      http.insert("otel_logs", block, token, attempt + "~" + UUID.randomUUID());
-    } finally {
-      inserting.unlock();
-    }
+  private void insert(String token, String attempt, NativeBlock block) {
+    http.insert("otel_logs", block, token, attempt + "~" + UUID.randomUUID());
   }
 
   /**
@@ -378,7 +374,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return days;
   }
 
-  /** {@inheritDoc} Follows the parts of the table, asked every few seconds: see {@link Pace}. */
+  /**
+   * {@inheritDoc} Follows the parts of the table, and those of the last insert: see {@link Pace}.
+   */
   @Override
   public Duration pace() {
     return pace.current();

@@ -37,7 +37,7 @@ final class NativeBlock {
     return with(name, "Map(LowCardinality(String), String)", new MapColumn());
   }
 
-  private <C extends Column> C with(String name, String type, C column) {
+  <C extends Column> C with(String name, String type, C column) {
     var header = new ByteOutput(64);
     for (var text : List.of(name, type)) {
       var bytes = text.getBytes(UTF_8);

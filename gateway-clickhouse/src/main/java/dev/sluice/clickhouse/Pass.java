@@ -55,6 +55,11 @@ final class Pass {
     return taken;
   }
 
+  /** Of what it has taken, once it was asked for all: an insert makes a part for each. */
+  int days() {
+    return dayCount;
+  }
+
   /** The pass for what this one has left; null when that is nothing. */
   @Nullable Pass next() {
     return left.isEmpty() ? null : new Pass(maxBytes, left);

@@ -29,7 +29,11 @@ final class Schema {
   /** One day since LastSeen is exact to the day of receipt, and one to spare. */
   private static final Duration TEXTS_LONGER = Duration.ofDays(2);
 
-  /** In the order they are run; a file never changes once it was released. */
+  /**
+   * In the order they are run; a file never changes once it was released. What a new table is
+   * sorted by is the exception, which no later file could change: older tables are sorted as they
+   * were.
+   */
   private static final List<String> VERSIONS =
       List.of(
           "V1__otel_logs.sql",
@@ -38,7 +42,10 @@ final class Schema {
           "V4__dictionary.sql",
           "V5__resource_id.sql",
           "V6__template_times.sql",
-          "V7__counts_by_fixed_keys.sql");
+          "V7__counts_by_fixed_keys.sql",
+          "V8__cheaper_merges.sql");
+
+  private static final String KNOWS = "-- KNOWS ";
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;
@@ -157,17 +164,16 @@ final class Schema {
 
   /**
    * The statements of a file. They end with a semicolon at the end of a line; a line that ends with
-   * {@code -- BODY} or {@code -- COLLECTOR} belongs to that choice of indexes only.
+   * {@code -- BODY} or {@code -- COLLECTOR} belongs to that choice of indexes only, and one that
+   * ends with {@code -- KNOWS} and the name of a table's setting to a ClickHouse that has it, now.
    */
   private List<String> statements(String name) {
-    var chosen = "-- " + settings.indexes();
     var statements = new ArrayList<String>();
     var statement = new StringBuilder();
     for (var line : resource(name).split("\n", -1)) {
       int comment = line.indexOf("--");
       var code = comment < 0 ? line : line.substring(0, comment);
-      boolean always = comment < 0 || !choice(line.substring(comment));
-      if (code.isBlank() || !(always || line.endsWith(chosen))) {
+      if (code.isBlank() || comment >= 0 && !chosen(line.substring(comment))) {
         continue;
       }
       statement.append(code.stripTrailing()).append('\n');
@@ -180,13 +186,24 @@ final class Schema {
     return statements;
   }
 
-  private static boolean choice(String comment) {
+  private boolean chosen(String comment) {
     for (var indexes : Indexes.values()) {
       if (comment.equals("-- " + indexes)) {
-        return true;
+        return indexes == settings.indexes();
       }
     }
-    return false;
+    return !comment.startsWith(KNOWS) || known(comment.substring(KNOWS.length()));
+  }
+
+  private boolean known(String setting) {
+    try {
+      return number(
+              "SELECT count() FROM system.merge_tree_settings WHERE name = '%s'".formatted(setting))
+          > 0;
+    } catch (ClickHouseFailed e) {
+      LOG.info("{} is left as it is, nobody says whether it exists: {}", setting, e.getMessage());
+      return false; // it saves something, and is no reason to store nothing
+    }
   }
 
   private static String resource(String name) {

@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Timeout;
 final class LogQueryTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long START = 1_768_435_200L * SECOND; // 2026-01-15T00:00:00Z
+  private static final long BUSY = START - 86_400 * SECOND;
 
   @BeforeAll
   static void fill() throws Exception {
@@ -34,6 +35,14 @@ final class LogQueryTest {
           'request ' || number || ' done', lower(hex(MD5(toString(number))))
         FROM numbers(3 * 86400 * 2)"""
             .formatted(START));
+    // five minutes of a thousand logs a second
+    Database.execute(
+        """
+        INSERT INTO otel_logs (Timestamp, ServiceName, Id, Body)
+        SELECT fromUnixTimestamp64Nano(toInt64(%d + number * 1000000)), 'busy',
+          reverse(reinterpretAsFixedString(toUInt128(number + 1))), 'x'
+        FROM numbers(290000)"""
+            .formatted(BUSY));
   }
 
   @Test
@@ -46,6 +55,15 @@ final class LogQueryTest {
     assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
     assertThat(granules(plan, "Min-Max")).isLessThan(24);
     assertThat(granules(plan, "PrimaryKey")).isLessThanOrEqualTo(3);
+  }
+
+  /** Within five minutes the table is not in the order of time: the index on it tells. */
+  @Test
+  void early_momentOfABusyFiveMinutes_usesTheIndexOnTime() {
+    var plan =
+        explain("indexes = 1", query("busy", BUSY + 100 * SECOND, BUSY + 101 * SECOND, null, null));
+
+    assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
   }
 
   @Test
@@ -77,7 +95,7 @@ final class LogQueryTest {
   void late_noLogAfter2106_readsNothing() {
     var late = requireNonNull(LogQuery.late(query(null, null, null, null, null), 100));
 
-    assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/3");
+    assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/4");
   }
 
   private static Query query(

@@ -2,10 +2,16 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.core.domain.LogBatch;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -86,6 +92,44 @@ final class PaceTest {
     } finally {
       Engines.clickHouse().restart();
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({"0, 0", "1, 0", "2, 20", "187, 3720", "100000, 5000"})
+  void forParts_growsWithTheDaysOfADelivery(int parts, long millis) {
+    assertThat(Pace.forParts(parts)).isEqualTo(Duration.ofMillis(millis));
+  }
+
+  @Test
+  void pace_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
+    store.store("many", List.of(ofDays(60))); // two inserts
+    assertThat(store.pace()).isEqualTo(Duration.ofMillis(1_180));
+
+    store.store("one", List.of(ofDays(1)));
+    assertThat(store.pace()).isZero();
+  }
+
+  @Test
+  void pace_deliveryOfManyDaysLongAgo_isForgotten() throws Exception {
+    store.store("many", List.of(ofDays(60)));
+
+    now.updateAndGet(then -> then.plusSeconds(31));
+
+    assertThat(store.pace()).isZero();
+  }
+
+  /** A log of each. */
+  private static LogBatch ofDays(int days) {
+    var logs = ScopeLogs.newBuilder();
+    for (int day = 1; day <= days; day++) {
+      logs.addLogRecords(
+          LogRecord.newBuilder().setTimeUnixNano(Duration.ofDays(18_000 + day).toNanos()));
+    }
+    return LogBatches.of(
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(logs))
+            .build()
+            .toByteArray());
   }
 
   private void insert(int times) throws InterruptedException {

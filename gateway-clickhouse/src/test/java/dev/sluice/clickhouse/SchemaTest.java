@@ -83,12 +83,21 @@ final class SchemaTest {
     assertThat(Database.ask("SELECT engine_full FROM system.tables WHERE name = 'otel_logs'"))
         .contains(
             "PARTITION BY toDate(Timestamp)",
-            "ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Timestamp)",
+            "ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Id)",
             "index_granularity = 8192",
             "ttl_only_drop_parts = 1",
-            "non_replicated_deduplication_window = 1000")
+            "non_replicated_deduplication_window = 1000",
+            "min_parts_to_merge_at_once = 32",
+            "auto_statistics_types = ''")
         .doesNotContain("TTL");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("7");
+    assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("8");
+  }
+
+  private static String resourceCodec() {
+    return Database.ask(
+        "SELECT compression_codec FROM system.columns"
+            + " WHERE table = 'otel_logs' AND name = 'ResourceAttributes'");
   }
 
   @Test
@@ -99,7 +108,7 @@ final class SchemaTest {
     migrate(Database.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("7");
+    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("8");
   }
 
   @ParameterizedTest
@@ -143,7 +152,7 @@ final class SchemaTest {
     }
 
     assertThat(Database.ask("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("7");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("8");
   }
 
   @Test
@@ -170,6 +179,8 @@ final class SchemaTest {
             Database.ask(
                 "SELECT `__otel_materialized_k8s.pod.name` FROM otel_logs WHERE ServiceName = 'old'"))
         .isEqualTo("p");
+    assertThat(engine()).contains("ServiceName, Timestamp)", "min_parts_to_merge_at_once = 32");
+    assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
   }
 
   @Test
@@ -201,7 +212,7 @@ final class SchemaTest {
             Database.ask(
                 "SELECT arraySort(groupArray(name)) FROM system.data_skipping_indices"
                     + " WHERE table = 'otel_logs'"))
-        .isEqualTo("['idx_id','idx_lower_body','idx_received','idx_trace_id']");
+        .isEqualTo("['idx_id','idx_lower_body','idx_received','idx_timestamp','idx_trace_id']");
   }
 
   @Test
