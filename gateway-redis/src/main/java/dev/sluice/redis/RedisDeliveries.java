@@ -142,12 +142,13 @@ public final class RedisDeliveries implements Deliveries {
   /** When the dead are to be looked for again, by {@link System#nanoTime}: no clock is set back. */
   private long nextLook = System.nanoTime();
 
-  RedisDeliveries(RedisSpool.Settings settings, Shard shard, Connection connection) {
+  RedisDeliveries(RedisSpool.Settings settings, Shard shard, int worker, Connection connection) {
     this.settings = settings;
     this.shard = shard;
     this.connection = connection;
     this.group = settings.group().getBytes(UTF_8);
-    this.consumer = settings.instance().getBytes(UTF_8);
+    var instance = settings.instance(); // has no braces, so that nobody else has this name
+    this.consumer = (worker == 0 ? instance : instance + '{' + worker + '}').getBytes(UTF_8);
   }
 
   /** As far as they were met. Any thread. */

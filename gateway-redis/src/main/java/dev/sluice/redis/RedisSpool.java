@@ -65,7 +65,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    *
    * @param url as Lettuce reads it, such as {@code redis://user:password@host:6379/0}, {@code
    *     rediss://} for TLS
-   * @param shards streams, each with a consumer of its own in every delivering process
+   * @param shards streams, each with a consumer of its own for every worker of a delivering process
    * @param prefix what all keys begin with, so that gateways can share a Redis
    * @param group the consumer group
    * @param instance this process among the consumers of the group; the same after a restart where
@@ -388,13 +388,19 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK;
   }
 
+  /** Deliveries of one shard for the first worker, see {@link #deliveries(int, int)}. */
+  public RedisDeliveries deliveries(int shard) {
+    return deliveries(shard, 0);
+  }
+
   /**
    * Deliveries of one shard, with a connection of their own that is made when first needed.
    *
    * @param shard from 0
+   * @param worker from 0; each is a consumer of its own, the same after a restart
    */
-  public RedisDeliveries deliveries(int shard) {
-    return new RedisDeliveries(settings, shards.get(shard), new Connection(client, uri));
+  public RedisDeliveries deliveries(int shard, int worker) {
+    return new RedisDeliveries(settings, shards.get(shard), worker, new Connection(client, uri));
   }
 
   /** The dead letters of all shards, with a connection of their own that is made when needed. */

@@ -131,6 +131,29 @@ class RedisDeliveriesTest {
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
   }
 
+  @Test
+  void next_twoWorkersOfAProcess_haveTheirOwnEachAlsoAfterARestart() throws Exception {
+    var batches = LogBatches.some(2, 1);
+    append(batches.subList(0, 1));
+    var first = deliveries.next(PATIENCE).orElseThrow();
+    append(batches.subList(1, 2));
+    Delivery second;
+    try (var other = spool.deliveries(0, 1)) {
+      second = other.next(PATIENCE).orElseThrow();
+    }
+
+    try (var one = spool.deliveries(0, 0);
+        var other = spool.deliveries(0, 1)) {
+      var firstAgain = one.next(PATIENCE).orElseThrow();
+      var secondAgain = other.next(PATIENCE).orElseThrow();
+
+      assertSame(first.batches(), batches.subList(0, 1));
+      assertSame(second.batches(), batches.subList(1, 2));
+      assertThat(firstAgain.token()).isEqualTo(first.token());
+      assertThat(secondAgain.token()).isEqualTo(second.token());
+    }
+  }
+
   /** As when a reply is lost on the way: the entry is pending, and nobody here knows of it. */
   @Test
   void next_moreBecamePendingUnseen_repeatsTheUnsettledAloneAndThenTheRest() throws Exception {

@@ -67,7 +67,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    var sources = spools.deliveries();
+    var sources = spools.deliveries(settings.workers());
     deliveries = List.copyOf(sources.values());
     for (var source : sources.entrySet()) {
       var backoff =

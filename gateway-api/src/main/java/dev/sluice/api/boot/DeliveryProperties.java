@@ -8,6 +8,9 @@ import org.springframework.util.unit.DataSize;
 /**
  * The way out. A batch is full by whichever bound is met first.
  *
+ * @param workers of each shard, each with a delivery in memory and one insert at a time; two keep
+ *     two cores of ClickHouse busy. With more than one, a Redis that comes back without what it
+ *     wrote last may cost doubled logs. The write-ahead log has one
  * @param maxRecords log records in a batch
  * @param maxBytes bytes of a batch, each record counted with its resource; 0 for an eighth of the
  *     heap, at most 256MB
@@ -21,6 +24,7 @@ import org.springframework.util.unit.DataSize;
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
+    @DefaultValue("1") int workers,
     @DefaultValue("500000") int maxRecords,
     @DefaultValue("0B") DataSize maxBytes,
     @DefaultValue("1s") Duration maxAge,
@@ -30,6 +34,7 @@ record DeliveryProperties(
     @DefaultValue("1000") int maxRefused) {
 
   DeliveryProperties {
+    Setting.requireBetween("sluice.delivery.workers", workers, 1, 64);
     Setting.requirePositive("sluice.delivery.max-records", maxRecords);
     maxBytes = Setting.orShareOfHeap(maxBytes);
     Setting.requirePositive("sluice.delivery.max-bytes", maxBytes);

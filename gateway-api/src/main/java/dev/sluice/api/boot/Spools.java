@@ -1,5 +1,6 @@
 package dev.sluice.api.boot;
 
+import dev.sluice.core.delivery.InTurn;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
@@ -14,6 +15,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
@@ -142,12 +144,19 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     return failover;
   }
 
-  /** Where delivery workers get their logs, by the worker's name; asked once. */
-  SequencedMap<String, Deliveries> deliveries() {
+  /**
+   * Where delivery workers get their logs, by the worker's name; asked once.
+   *
+   * @param workers of each shard
+   */
+  SequencedMap<String, Deliveries> deliveries(int workers) {
     var sources = new LinkedHashMap<String, Deliveries>();
     if (redis != null) {
       for (int shard = 0; shard < shards; shard++) {
-        sources.put(String.valueOf(shard), redis.deliveries(shard));
+        var gathering = new ReentrantLock(true);
+        for (int worker = 0; worker < workers; worker++) {
+          sources.put(shard + "-" + worker, new InTurn(redis.deliveries(shard, worker), gathering));
+        }
       }
     }
     if (failover != null) {

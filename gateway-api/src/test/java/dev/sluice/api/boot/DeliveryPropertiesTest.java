@@ -18,8 +18,20 @@ class DeliveryPropertiesTest {
     assertThat(settings(1_000, 1_000).deadLetters()).isEqualTo(1_000);
   }
 
+  @Test
+  void new_noWorkerOrTooMany_isRefused() {
+    assertThatThrownBy(() -> settings(0, 1_000, 1_000))
+        .hasMessageContaining("sluice.delivery.workers is 0, from 1 to 64");
+    assertThatThrownBy(() -> settings(65, 1_000, 1_000)).hasMessageContaining("workers is 65");
+  }
+
   private static DeliveryProperties settings(int deadLetters, int maxRefused) {
+    return settings(1, deadLetters, maxRefused);
+  }
+
+  private static DeliveryProperties settings(int workers, int deadLetters, int maxRefused) {
     return new DeliveryProperties(
+        workers,
         1,
         DataSize.ofMegabytes(1),
         Duration.ofSeconds(1),
