@@ -1,10 +1,11 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-spool bench-logging bench-mining package clean
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
+export JAVA_OPTS
 MAVEN := JAVA_HOME="$$(bin/jdk25)" mvn
 BENCH = $(MAVEN) -q -pl gateway-bench -am package -DskipTests && \
   "$$(bin/jdk25)/bin/java" --enable-native-access=ALL-UNNAMED -cp gateway-bench/target/benchmarks.jar
@@ -25,7 +26,7 @@ demo: ## send real lines to a running gateway and read them back; LOGS=file for 
 	@bin/demo
 
 eval: ## what templates a gateway finds in LOGS=dir/*.ndjson, written to OUT=dir for scoring; URL=http://127.0.0.1:8080
-	@JAVA_OPTS="$(JAVA_OPTS)" bin/eval
+	@bin/eval
 
 contract: ## try a running gateway against its own OpenAPI document; SECONDS_LONG=120
 	@bin/contract
@@ -38,10 +39,14 @@ faults: ## kill, halt, fill and cut everything under load, count the logs; ARGS=
 	@bin/requirements
 	@ROUNDS="$(ROUNDS)" SEED="$(SEED)" bin/faults $(ARGS)
 
-bench: ## JMH benchmarks; ARGS='OtlpWalker -prof gc' for some of them
+bench: package ## what a log costs from request to row, by each way in; CASES='otlp open' SECONDS_EACH=60 OUT=docs/benchmarks
+	@generators="$$(bin/generators)" && export GENERATORS="$$generators" && \
+	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.EndToEndReport
+
+bench-micro: ## JMH benchmarks, with what they allocate; ARGS='OtlpWalker -f 1' for some of them
 	@bin/requirements
 	@$(MAVEN) -q -pl gateway-bench -am package -DskipTests
-	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" -jar gateway-bench/target/benchmarks.jar $(ARGS)
+	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" -jar gateway-bench/target/benchmarks.jar -prof gc $(ARGS)
 
 bench-spool: package ## what a gateway takes in with Redis, and once Redis is gone for good; SECONDS_EACH=20
 	@$(BENCH) dev.sluice.bench.SpoolReport

@@ -12,11 +12,18 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** The gateway as users start it, from its jar, on ports of its own. */
+/**
+ * The gateway as users start it, from its jar and with the JVM's options that {@code make run}
+ * gives it ({@code JAVA_OPTS} in the environment), on ports of its own. Its settings may be given
+ * in the environment too, by their usual names.
+ */
 final class Gateway implements AutoCloseable {
   static final Path JAR = Path.of("gateway-api/target/sluice-app.jar");
 
@@ -29,6 +36,7 @@ final class Gateway implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
   private final int port = freePort();
   private final int management = freePort();
+  private final int grpc = freePort();
   private final Process process;
 
   /**
@@ -42,18 +50,16 @@ final class Gateway implements AutoCloseable {
     Files.createDirectories(folder);
     var command = new ArrayList<String>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(options());
     command.addAll(
         List.of(
-            "-Xms512m",
-            "-Xmx1g",
-            "-XX:+UseParallelGC",
             "--enable-native-access=ALL-UNNAMED",
             "--sun-misc-unsafe-memory-access=allow",
             "-jar",
             JAR.toString(),
             "--server.port=" + port,
             "--management.server.port=" + management,
-            "--spring.grpc.server.port=0",
+            "--spring.grpc.server.port=" + grpc,
             "--sluice.ingest.otlp-http-port=-1",
             "--sluice.embedded.directory=" + folder.resolve("engines"),
             "--sluice.wal.dir=" + folder.resolve("wal")));
@@ -65,6 +71,15 @@ final class Gateway implements AutoCloseable {
             .start();
     Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
     awaitReady(folder);
+  }
+
+  /** The Makefile is the one place that has them. */
+  static List<String> options() throws IOException {
+    var options = System.getenv("JAVA_OPTS");
+    if (options == null) {
+      throw new IOException("JAVA_OPTS is not set: run this by make");
+    }
+    return options.isBlank() ? List.of() : List.of(options.strip().split("\\s+"));
   }
 
   private void awaitReady(Path folder) throws IOException, InterruptedException {
@@ -87,21 +102,39 @@ final class Gateway implements AutoCloseable {
     return port;
   }
 
+  int grpcPort() {
+    return grpc;
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
+  /** Without Redis and ClickHouse, which it may have started. */
   Watched watched() {
-    return new Watched(process.pid());
+    var engines = process.children().map(ProcessHandle::pid).collect(Collectors.toSet());
+    return new Watched(process.pid(), engines);
   }
 
-  double cpuSeconds() throws IOException {
-    return watched().counters().cpuSeconds();
+  /** With Redis and ClickHouse, when it has started them. */
+  Watched watchedWithEngines() {
+    return new Watched(process.pid(), Set.of());
   }
 
-  /** With Redis and ClickHouse, which it has started. */
-  double cpuSecondsWithEngines() throws IOException {
-    double seconds = cpuSeconds();
-    for (var engine : process.descendants().toList()) {
-      seconds += new Watched(engine.pid()).counters().cpuSeconds();
+  /** Lets it do nothing until {@link #resume}. */
+  void halt() throws IOException, InterruptedException {
+    signal("STOP");
+  }
+
+  void resume() throws IOException, InterruptedException {
+    signal("CONT");
+  }
+
+  private void signal(String name) throws IOException, InterruptedException {
+    var kill = List.of("kill", "-" + name, Long.toString(process.pid()));
+    if (new ProcessBuilder(kill).inheritIO().start().waitFor() != 0) {
+      throw new IOException(String.join(" ", kill) + " failed");
     }
-    return seconds;
   }
 
   /** A figure of its metrics; not a number when it has none. */
@@ -186,9 +219,16 @@ final class Gateway implements AutoCloseable {
   }
 
   @Override
-  public void close() throws InterruptedException {
+  public void close() {
     process.destroy();
-    process.waitFor();
+    try {
+      if (!process.waitFor(2, TimeUnit.MINUTES)) { // one that is halted does not hear it
+        process.destroyForcibly().waitFor();
+      }
+    } catch (InterruptedException _) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
     http.shutdownNow();
   }
 }

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * What do events cost the machine that are sent to a gateway and lie in its write-ahead log,
@@ -76,7 +77,7 @@ public final class LoggingReport {
             .start();
     try {
       Thread.sleep(3_000); // its start
-      var watched = new Watched(process.pid());
+      var watched = new Watched(process.pid(), Set.of());
       var before = watched.counters();
       Thread.sleep(seconds * 1_000L);
       print(name, events, watched, before, folder);

@@ -91,15 +91,18 @@ public final class MiningReport {
 
     /** Sends for so long, and waits until all is stored, merged, and quiet. */
     Turn turn(int seconds) throws IOException, InterruptedException {
-      double own = gateway.cpuSeconds();
-      double all = gateway.cpuSecondsWithEngines();
+      double own = gateway.watched().cpuSeconds();
+      double all = gateway.watchedWithEngines().cpuSeconds();
       long begun = System.nanoTime();
       long logs = sender.send(SENDERS, seconds, 0).taken() * LOGS;
       acknowledged += logs;
       double took = (gateway.awaitDrained().nanos() - begun) / 1e9;
       Workplace.awaitQuiet();
       return new Turn(
-          logs, took, gateway.cpuSeconds() - own, gateway.cpuSecondsWithEngines() - all);
+          logs,
+          took,
+          gateway.watched().cpuSeconds() - own,
+          gateway.watchedWithEngines().cpuSeconds() - all);
     }
 
     /** What was stored without an answer is more than was acknowledged. */
@@ -117,7 +120,7 @@ public final class MiningReport {
     }
 
     @Override
-    public void close() throws InterruptedException {
+    public void close() {
       gateway.close();
     }
   }

@@ -1,12 +1,21 @@
 package dev.sluice.bench;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.function.LongFunction;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** What a process, without those it has started, has cost the machine, as Linux tells it. */
+/**
+ * What a process has cost the machine, with all that it has started but those which are watched by
+ * themselves: embedded engines are the gateway's children, and what they cost is not the gateway's.
+ */
 final class Watched {
   /** Of a second, in all that Linux tells of times. */
   static final double TICKS = 100;
@@ -18,9 +27,14 @@ final class Watched {
   private static final Pattern WHOLE_DISK = Pattern.compile("(vd|sd|xvd)[a-z]|nvme\\d+n\\d+");
 
   private final long pid;
+  private final Set<Long> others;
 
-  Watched(long pid) {
+  /**
+   * @param others that are left out, with all that they have started
+   */
+  Watched(long pid, Set<Long> others) {
     this.pid = pid;
+    this.others = others;
   }
 
   /**
@@ -40,9 +54,10 @@ final class Watched {
       double diskBusySeconds) {}
 
   Counters counters() throws IOException {
-    var stat = Files.readString(Path.of("/proc/" + pid + "/stat"));
-    var fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ", -1);
-    double cpu = (Long.parseLong(fields[11]) + Long.parseLong(fields[12])) / TICKS;
+    long written = 0;
+    for (long each : pids()) {
+      written += number(WRITTEN, "/proc/" + each + "/io");
+    }
     long bytes = 0;
     long operations = 0;
     double busy = 0;
@@ -54,13 +69,53 @@ final class Watched {
         busy = Math.max(busy, Long.parseLong(disk[12]) / 1e3);
       }
     }
-    return new Counters(
-        System.nanoTime(), cpu, number(WRITTEN, "/proc/" + pid + "/io"), bytes, operations, busy);
+    return new Counters(System.nanoTime(), cpuSeconds(), written, bytes, operations, busy);
   }
 
-  /** The most memory it has had, in MiB. */
+  double cpuSeconds() throws IOException {
+    double seconds = 0;
+    for (long each : pids()) {
+      seconds += times(Path.of("/proc/" + each + "/stat"), 11);
+    }
+    return seconds;
+  }
+
+  /** Of the programs that this process has started and seen end. */
+  static double cpuSecondsOfEnded() throws IOException {
+    return times(Path.of("/proc/self/stat"), 13);
+  }
+
+  /** The most memory that each has had, added up, in MiB. */
   long peakMebibytes() throws IOException {
-    return number(PEAK, "/proc/" + pid + "/status") / 1024;
+    long kilobytes = 0;
+    for (long each : pids()) {
+      kilobytes += number(PEAK, "/proc/" + each + "/status");
+    }
+    return kilobytes / 1024;
+  }
+
+  private List<Long> pids() {
+    return tree(
+        pid,
+        others,
+        parent ->
+            ProcessHandle.of(parent).stream()
+                .flatMap(ProcessHandle::children)
+                .map(ProcessHandle::pid)
+                .toList());
+  }
+
+  /** A process and all below it, but the others and all below them. */
+  static List<Long> tree(long root, Set<Long> others, LongFunction<List<Long>> children) {
+    var pids = new ArrayList<>(List.of(root));
+    for (int i = 0; i < pids.size(); i++) {
+      for (var child : children.apply(pids.get(i))) {
+        if (!others.contains(child)) {
+          pids.add(child);
+        }
+      }
+    }
+    return pids;
   }
 
   /** Bytes of the files below a folder that lie in the cache of the system. */
@@ -71,7 +126,7 @@ final class Watched {
         var fincore =
             new ProcessBuilder("fincore", "--noheadings", "--output", "PAGES", file.toString())
                 .start();
-        var said = new String(fincore.getInputStream().readAllBytes()).strip();
+        var said = new String(fincore.getInputStream().readAllBytes(), US_ASCII).strip();
         if (fincore.waitFor() == 0 && !said.isEmpty()) {
           pages += Long.parseLong(said);
         }
@@ -88,6 +143,13 @@ final class Watched {
       }
       return bytes;
     }
+  }
+
+  /** Seconds in user and system mode, from two fields after the name, which may hold anything. */
+  private static double times(Path stat, int first) throws IOException {
+    var line = Files.readString(stat);
+    var fields = line.substring(line.lastIndexOf(')') + 2).split(" ", -1);
+    return (Long.parseLong(fields[first]) + Long.parseLong(fields[first + 1])) / TICKS;
   }
 
   private static long number(Pattern pattern, String file) throws IOException {

@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
+import java.time.ZoneId;
 import java.util.Comparator;
+import java.util.regex.Pattern;
 
 /**
  * A folder to measure in, below {@code gateway-bench/target}: where temporary files lie there may
@@ -57,7 +59,7 @@ public final class Workplace {
 
   /** Of all cores since the machine started: neither idle, nor waiting for a disk or the host. */
   static double busySeconds() throws IOException {
-    var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +");
+    var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +", -1);
     double ticks = 0;
     for (int i = 1; i < times.length; i++) {
       ticks += i == IDLE || i == WAITING || i == STOLEN ? 0 : Double.parseDouble(times[i]);
@@ -67,11 +69,18 @@ public final class Workplace {
 
   /** On what the figures depend. */
   static String machine(Path folder) throws IOException {
-    return "%d cores, Java %s, %s, %s"
+    return "%d cores of %s, %s GB, Java %s, %s, %s"
         .formatted(
             Runtime.getRuntime().availableProcessors(),
+            found("model name\\s*: (.*)", "/proc/cpuinfo"),
+            Long.parseLong(found("MemTotal:\\s+(\\d+) kB", "/proc/meminfo")) >> 20,
             System.getProperty("java.version"),
             Files.getFileStore(folder).type(),
-            LocalDate.now());
+            LocalDate.now(ZoneId.systemDefault()));
+  }
+
+  private static String found(String pattern, String file) throws IOException {
+    var found = Pattern.compile(pattern).matcher(Files.readString(Path.of(file)));
+    return found.find() ? found.group(1) : "0";
   }
 }

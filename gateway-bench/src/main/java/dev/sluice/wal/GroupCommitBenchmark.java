@@ -2,7 +2,10 @@ package dev.sluice.wal;
 
 import dev.sluice.wal.WalSpool.Fsync;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
 import org.openjdk.jmh.annotations.AuxCounters;
@@ -22,12 +25,13 @@ import org.openjdk.jmh.annotations.Warmup;
 
 /**
  * How many appends of 10 kB share one sync of the disk, when so many writers each wait for their
- * own?
+ * own, against each forcing its own append?
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar GroupCommitBenchmark</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar GroupCommitBenchmark -prof gc</pre>
  *
  * <p>Read {@code appends} and {@code forces}, both per second; a group needs two forces, of its
- * data and of its index. An operation is twenty appends of each writer.
+ * data and of its index. An operation is twenty appends of each writer. {@code plainFile} is one
+ * file, one writer after the other, and no index.
  */
 @Fork(1)
 @Warmup(iterations = 2, time = 1)
@@ -43,6 +47,7 @@ public class GroupCommitBenchmark {
   int writers;
 
   private BenchedSegments segments;
+  private PlainFile plain;
   private Frame frame;
 
   /** What JMH shows beside the operations. */
@@ -56,6 +61,7 @@ public class GroupCommitBenchmark {
   @Setup
   public void open() throws IOException {
     segments = new BenchedSegments(Fsync.FLUSH);
+    plain = new PlainFile();
     frame = BenchedSegments.frame(10_000);
   }
 
@@ -67,23 +73,38 @@ public class GroupCommitBenchmark {
   @TearDown
   public void close() throws IOException {
     segments.close();
+    plain.close();
   }
 
   @Benchmark
   public void append(Counters counters) {
     long before = segments.forces();
-    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      for (int i = 0; i < writers; i++) {
-        threads.execute(this::write);
-      }
-    }
-    counters.appends += (long) writers * APPENDS;
+    all(() -> segments.append(frame), counters);
     counters.forces += segments.forces() - before;
   }
 
-  private void write() {
-    for (int i = 0; i < APPENDS; i++) {
-      var _ = segments.append(frame);
+  @Benchmark
+  public void plainFile(Counters counters) {
+    long before = plain.forces();
+    all(() -> plain.append(frame.bytes(), true), counters);
+    counters.forces += plain.forces() - before;
+  }
+
+  private void all(Callable<?> append, Counters counters) {
+    var written = new ArrayList<Future<?>>();
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      for (int i = 0; i < writers; i++) {
+        written.add(threads.submit(() -> write(append)));
+      }
     }
+    written.forEach(Future::resultNow); // throws when one of them failed
+    counters.appends += (long) writers * APPENDS;
+  }
+
+  private static int write(Callable<?> append) throws Exception {
+    for (int i = 0; i < APPENDS; i++) {
+      var _ = append.call();
+    }
+    return APPENDS;
   }
 }

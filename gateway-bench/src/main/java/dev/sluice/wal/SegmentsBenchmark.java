@@ -19,9 +19,12 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long does one writer wait for one frame? Compression is not part of it.
+ * How long does one writer wait for one frame, against appending it to a plain file? Compression is
+ * not part of it.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar SegmentsBenchmark</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar SegmentsBenchmark -prof gc</pre>
+ *
+ * <p>{@code plainFile} has no index, and forces each append or none.
  */
 @Fork(1)
 @Warmup(iterations = 2, time = 1)
@@ -37,11 +40,13 @@ public class SegmentsBenchmark {
   @Param Fsync fsync;
 
   private BenchedSegments segments;
+  private PlainFile plain;
   private Frame frame;
 
   @Setup
   public void open() throws IOException {
     segments = new BenchedSegments(fsync);
+    plain = new PlainFile();
     frame = BenchedSegments.frame(bytes);
   }
 
@@ -53,10 +58,16 @@ public class SegmentsBenchmark {
   @TearDown
   public void close() throws IOException {
     segments.close();
+    plain.close();
   }
 
   @Benchmark
   public Object append() {
     return segments.append(frame);
+  }
+
+  @Benchmark
+  public long plainFile() throws IOException {
+    return plain.append(frame.bytes(), fsync == Fsync.FLUSH);
   }
 }

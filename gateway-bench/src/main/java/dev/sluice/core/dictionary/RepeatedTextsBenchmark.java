@@ -1,5 +1,6 @@
 package dev.sluice.core.dictionary;
 
+import dev.sluice.bench.Allocates;
 import dev.sluice.core.dictionary.TextCache.Settings;
 import dev.sluice.core.port.Dictionary.Kind;
 import java.nio.ByteBuffer;
@@ -83,6 +84,7 @@ public class RepeatedTextsBenchmark {
   }
 
   @Benchmark
+  @Allocates(58)
   public long cache() throws InterruptedException {
     var lookup = new TextCache(new Settings(8_192, 16_384), new NullDictionary()).lookup();
     lookup.at(AT);

@@ -2,10 +2,14 @@ package dev.sluice.core.dictionary;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.sluice.bench.Allocates;
 import dev.sluice.core.dictionary.TextCache.Settings;
 import dev.sluice.core.port.Dictionary.Kind;
 import java.io.ByteArrayOutputStream;
+import java.util.Map;
 import java.util.SplittableRandom;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
 import org.openjdk.jmh.annotations.Benchmark;
@@ -22,14 +26,15 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to look up the shape of one log, once it is known?
+ * What does it cost to look up the shape of one log, once it is known, against a map of strings?
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar TextLookupBenchmark -prof gc</pre>
  *
  * <p>An operation is one shape of 40 to 120 bytes, one of so many, at random: both hashes and the
  * tables. A thousand are found in the worker's own table, of a hundred thousand nearly all in the
  * shared one. Every eighth look-up asks for its scope by the name of the service, as with eight
- * logs to a resource. Read the allocation column first: it must stay at 0.
+ * logs to a resource. Read the allocation column first: that of {@code known} must stay at 0.
+ * {@code map} has a string made of each shape, and one scope alone.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 1)
@@ -50,6 +55,7 @@ public class TextLookupBenchmark {
   private byte[] bytes;
   private final byte[] service = "checkout".getBytes(UTF_8);
   private int[] starts;
+  private final Map<String, UUID> map = new ConcurrentHashMap<>();
   private final int[] order = new int[LOGS];
 
   @Setup(Level.Trial)
@@ -68,17 +74,20 @@ public class TextLookupBenchmark {
     var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < shapes; i++) {
       lookup.identify(scope, bytes, starts[i], starts[i + 1] - starts[i]);
+      var text = new String(bytes, starts[i], starts[i + 1] - starts[i], UTF_8);
+      map.put(text, new UUID(lookup.idHigh(), lookup.idLow()));
     }
     lookup.write();
     for (int i = 0; i < LOGS; i++) {
       order[i] = random.nextInt(shapes);
     }
-    if (known() != LOGS) {
-      throw new IllegalStateException(known() + " of " + LOGS + " are known");
+    if (known() != LOGS || map() != LOGS) {
+      throw new IllegalStateException(known() + " and " + map() + " of " + LOGS + " are known");
     }
   }
 
   @Benchmark
+  @Allocates(0)
   public int known() {
     int known = 0;
     var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
@@ -88,6 +97,18 @@ public class TextLookupBenchmark {
       }
       int from = starts[order[i]];
       if (lookup.find(scope, bytes, from, starts[order[i] + 1] - from)) {
+        known++;
+      }
+    }
+    return known;
+  }
+
+  @Benchmark
+  public int map() {
+    int known = 0;
+    for (int i = 0; i < LOGS; i++) {
+      int from = starts[order[i]];
+      if (map.get(new String(bytes, from, starts[order[i] + 1] - from, UTF_8)) != null) {
         known++;
       }
     }

@@ -1,6 +1,7 @@
 package dev.sluice.core.otlp;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.Limits;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.util.SplittableRandom;
@@ -66,6 +67,7 @@ public class OtlpWalkerBenchmark {
   }
 
   @Benchmark
+  @Allocates(0)
   public long walk() throws MalformedOtlp {
     var body = body();
     walker.walk(body, 0, body.length, sink);

@@ -1,5 +1,11 @@
 package dev.sluice.core.otlp;
 
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogIds;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.UUID;
 import java.util.random.RandomGenerator;
 
 /** Bodies as a collector sends them: some sixty services, a handful of logs from each. */
@@ -18,6 +24,8 @@ public final class SampleLogs {
     {"client.region", "eu-central-1"}
   };
   private static final int LOGS_PER_RESOURCE = 8;
+  private static final long RECEIVED = 1_756_000_000_000_000_000L;
+  private static final LogIds IDS = new LogIds(InstantSource.system());
 
   private SampleLogs() {}
 
@@ -25,7 +33,7 @@ public final class SampleLogs {
   public static byte[] body(RandomGenerator random, int logs) {
     var out = new ByteOutput(logs * 256);
     var writer = new OtlpWriter(out);
-    long time = 1_756_000_000_000_000_000L + random.nextInt();
+    long time = RECEIVED + random.nextInt();
     for (int done = 0; done < logs; done += LOGS_PER_RESOURCE) {
       int resourceLogs = writer.open(1);
       int resource = writer.open(1);
@@ -40,6 +48,40 @@ public final class SampleLogs {
       writer.close(resourceLogs);
     }
     return out.toByteArray();
+  }
+
+  /** The same as a spool has it: judged, and none refused. */
+  public static LogBatch batch(RandomGenerator random, int logs) {
+    var otlp = body(random, logs);
+    return new LogBatch(
+        UUID.randomUUID(),
+        "default",
+        RECEIVED,
+        IDS.next(logs),
+        logs,
+        expandedBytes(otlp),
+        new BitSet(),
+        otlp);
+  }
+
+  private static int expandedBytes(byte[] otlp) {
+    var walker = new OtlpWalker(Limits.DEFAULT);
+    try {
+      walker.walk(otlp, 0, otlp.length, new Nothing());
+    } catch (MalformedOtlp e) {
+      throw new IllegalStateException(e);
+    }
+    return Math.toIntExact(walker.expandedBytes());
+  }
+
+  private static final class Nothing implements OtlpSink {
+    @Override
+    public void accepted(OtlpRecord log) {}
+
+    @Override
+    public void refused(int ordinal, String field, String reason) {
+      throw new IllegalStateException(field + " " + reason);
+    }
   }
 
   private static void log(OtlpWriter writer, RandomGenerator random, long time) {

@@ -1,0 +1,81 @@
+package dev.sluice.bench;
+
+import java.util.List;
+
+/**
+ * Lying bars, as SVG on a ground of its own, so that it is read in the light and in the dark.
+ *
+ * @param format of a value
+ * @param parts what the bars of each name stand for, in their order
+ * @param stacked whether they stand one behind the other, else one below the other
+ */
+record BarChart(String title, String format, List<String> parts, boolean stacked, List<Bars> rows) {
+  private static final List<String> COLOURS = List.of("#2563eb", "#d97706", "#6b7280");
+  private static final int NAMES = 210;
+  private static final int LENGTH = 460;
+  private static final int WIDTH = 780;
+  private static final int BAR = 14;
+  private static final int TOP = 56;
+
+  /** Of one name. */
+  record Bars(String name, List<Double> values) {
+
+    private double length(boolean stacked) {
+      return stacked
+          ? values.stream().mapToDouble(value -> value).sum()
+          : values.stream().mapToDouble(value -> value).max().orElse(0);
+    }
+  }
+
+  String svg() {
+    int row = (stacked ? BAR : BAR * parts.size()) + 12;
+    int height = TOP + rows.size() * row;
+    var svg = new StringBuilder();
+    svg.append(
+        """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
+        <rect width="%d" height="%d" fill="#ffffff"/>
+        """
+            .formatted(WIDTH, height, WIDTH, height));
+    text(svg, 8, 18, "start", title);
+    for (int i = 0; i < parts.size(); i++) {
+      bar(svg, NAMES + i * 120, 28, 12, COLOURS.get(i));
+      text(svg, NAMES + i * 120 + 18, 39, "start", parts.get(i));
+    }
+    double longest = rows.stream().mapToDouble(each -> each.length(stacked)).max().orElse(0);
+    for (int i = 0; i < rows.size(); i++) {
+      draw(svg, rows.get(i), TOP + i * row, LENGTH / Math.max(longest, 1e-9));
+    }
+    return svg.append("</svg>\n").toString();
+  }
+
+  private void draw(StringBuilder svg, Bars bars, int top, double scale) {
+    text(svg, NAMES - 8, top + 11, "end", bars.name);
+    double left = NAMES;
+    for (int i = 0; i < bars.values.size(); i++) {
+      double value = bars.values.get(i);
+      int y = stacked ? top : top + i * BAR;
+      bar(svg, left, y, value * scale, COLOURS.get(i));
+      if (stacked) {
+        left += value * scale;
+      } else {
+        text(svg, NAMES + value * scale + 6, y + 11, "start", format.formatted(value));
+      }
+    }
+    if (stacked) {
+      text(svg, left + 6, top + 11, "start", format.formatted(bars.length(true)));
+    }
+  }
+
+  private static void bar(StringBuilder svg, double x, double y, double width, String colour) {
+    svg.append(
+        "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>%n"
+            .formatted(x, y, width, BAR - 2, colour));
+  }
+
+  private static void text(StringBuilder svg, double x, double y, String anchor, String text) {
+    svg.append(
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>%n"
+            .formatted(x, y, anchor, text.replace("&", "&amp;").replace("<", "&lt;")));
+  }
+}

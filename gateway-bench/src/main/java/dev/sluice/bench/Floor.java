@@ -1,0 +1,68 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+
+/**
+ * What ClickHouse alone spends on the rows of a table: they come as ready blocks in its own format,
+ * in inserts that are large, and go into an empty twin of the table. Nobody in front of it can do
+ * with less, so it is what a gateway is measured by.
+ *
+ * @param rows stored again
+ * @param insert microseconds of CPU for a row
+ * @param merged microseconds of CPU for a row, with the merges that come of it
+ */
+record Floor(long rows, double insert, double merged) {
+  private static final int BLOCK = 100_000;
+  private static final int BLOCKS = 15;
+  private static final String TWIN = "floor_twin";
+
+  /**
+   * @param folder for the blocks
+   * @param table that has rows
+   */
+  static Floor measure(Database database, Watched clickHouse, Path folder, String table)
+      throws IOException, InterruptedException {
+    var columns = columns(database, table);
+    long found = database.rows(table);
+    var blocks = new ArrayList<Path>();
+    for (long from = 0; from < found && blocks.size() < BLOCKS; from += BLOCK) {
+      var block = folder.resolve("floor-" + blocks.size());
+      database.read(
+          """
+          SELECT %s FROM %s LIMIT %d, %d SETTINGS max_threads = 1, max_block_size = %d,
+          preferred_block_size_bytes = 1000000000 FORMAT Native"""
+              .formatted(columns, table, from, BLOCK, BLOCK),
+          block);
+      blocks.add(block);
+    }
+    database.awaitMerged(); // what is merged for others would be counted here
+    database.ask("CREATE TABLE " + TWIN + " AS " + table);
+    double before = clickHouse.cpuSeconds();
+    for (var block : blocks) {
+      database.insert("INSERT INTO " + TWIN + " (" + columns + ") FORMAT Native", block);
+    }
+    double inserted = clickHouse.cpuSeconds();
+    database.awaitMerged();
+    double merged = clickHouse.cpuSeconds();
+    long rows = database.rows(TWIN);
+    database.ask("DROP TABLE " + TWIN + " SYNC");
+    for (var block : blocks) {
+      Files.delete(block);
+    }
+    return new Floor(rows, (inserted - before) * 1e6 / rows, (merged - before) * 1e6 / rows);
+  }
+
+  /** Those that an insert may name. */
+  private static String columns(Database database, String table)
+      throws IOException, InterruptedException {
+    return database.ask(
+        """
+        SELECT arrayStringConcat(groupArray('`' || name || '`'), ', ') FROM (SELECT name
+        FROM system.columns WHERE database = currentDatabase() AND table = '%s'
+        AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') ORDER BY position) FORMAT TSVRaw"""
+            .formatted(table));
+  }
+}

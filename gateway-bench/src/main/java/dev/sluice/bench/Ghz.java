@@ -1,0 +1,55 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Calls OTLP's service over gRPC as fast as it is answered, each connection one call after the
+ * other.
+ *
+ * @param bodies a file of {@link Bodies}
+ */
+record Ghz(int port, Path bodies, int connections) implements Generator {
+  private static final Path PROTO = Path.of("gateway-bench/src/main/ghz/logs.proto");
+
+  @Override
+  public Load send(int seconds) throws IOException, InterruptedException {
+    var ghz =
+        Generator.run(
+            Map.of(),
+            List.of(
+                BUILT.resolve("ghz").toString(),
+                "--insecure",
+                "--proto=" + PROTO,
+                "--call=opentelemetry.proto.collector.logs.v1.LogsService/Export",
+                "--binary-file=" + bodies,
+                "--concurrency=" + connections,
+                "--connections=" + connections,
+                "--duration=" + seconds + "s",
+                "--duration-stop=wait",
+                "--timeout=30s",
+                "--format=json",
+                "127.0.0.1:" + port));
+    return parse(ghz.said()).by(ghz);
+  }
+
+  static Load parse(String said) throws IOException {
+    var result = JsonMapper.shared().readTree(said);
+    var details = result.path("details");
+    if (details.isEmpty()) {
+      throw new IOException("ghz has made no call: " + said);
+    }
+    var nanos = new long[details.size()];
+    long taken = 0;
+    for (int i = 0; i < nanos.length; i++) {
+      nanos[i] = details.get(i).path("latency").asLong();
+      taken += details.get(i).path("status").asString().equals("OK") ? 1 : 0;
+    }
+    long others = nanos.length - taken;
+    return new Load(
+        taken, others, others, result.path("total").asLong() / 1e9, Latency.of(nanos), 0, 0);
+  }
+}

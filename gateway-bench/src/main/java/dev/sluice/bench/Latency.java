@@ -1,0 +1,18 @@
+package dev.sluice.bench;
+
+import java.util.Arrays;
+
+/** How long answers took, in milliseconds. */
+record Latency(double p50, double p99, double p999) {
+
+  /** Of at least one answer. */
+  static Latency of(long[] nanos) {
+    var sorted = nanos.clone();
+    Arrays.sort(sorted);
+    return new Latency(at(sorted, 0.5), at(sorted, 0.99), at(sorted, 0.999));
+  }
+
+  private static double at(long[] sorted, double share) {
+    return sorted[(int) Math.ceil(share * sorted.length) - 1] / 1e6;
+  }
+}

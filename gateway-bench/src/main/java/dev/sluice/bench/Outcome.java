@@ -1,0 +1,57 @@
+package dev.sluice.bench;
+
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * What came of one case.
+ *
+ * @param notTaken requests answered by other than success, or not at all
+ * @param accepted log records answered with success
+ * @param stored log records that are in the table
+ * @param lost accepted, and not in the table
+ * @param extra in the table, though neither accepted nor under way when the load ended
+ * @param imbalance of the gateway's own ledger
+ * @param storedPerSecond from the first request to the last row
+ * @param mergedAfter seconds, from the last row to the end of all merges
+ * @param costs by the name of the process
+ * @param generatorMicros CPU of the load generator for each accepted record
+ */
+record Outcome(
+    String name,
+    int logsPerRequest,
+    long notTaken,
+    long accepted,
+    long stored,
+    long lost,
+    long extra,
+    long imbalance,
+    double acceptedPerSecond,
+    double storedPerSecond,
+    double mergedAfter,
+    Map<String, Cost> costs,
+    double generatorMicros,
+    Latency latency) {
+
+  /**
+   * What a process has spent.
+   *
+   * @param stored microseconds of CPU for each stored record, until the last was
+   * @param merged the same until all was merged
+   * @param peakMebibytes the most memory it has had
+   */
+  record Cost(double stored, double merged, long peakMebibytes) {}
+
+  Cost cost(String process) {
+    return Objects.requireNonNull(costs.get(process), process);
+  }
+
+  boolean complete() {
+    return lost == 0 && extra == 0 && imbalance == 0;
+  }
+
+  /** What is in front of ClickHouse, against what ClickHouse cannot do without. */
+  double ratio(Floor floor) {
+    return (cost("gateway").stored() + cost("Redis").stored()) / floor.merged();
+  }
+}

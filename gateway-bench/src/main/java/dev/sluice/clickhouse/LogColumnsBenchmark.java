@@ -1,0 +1,110 @@
+package dev.sluice.clickhouse;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.bench.Allocates;
+import dev.sluice.clickhouse.LogColumns.Unstorable;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.otlp.SampleLogs;
+import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.Naming;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to make columns in ClickHouse's Native format of one log in OTLP, against
+ * having protobuf-java parse it first?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar LogColumnsBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one log of about 185 bytes with two attributes, of a delivery of 4,000 in
+ * eight batches, to the last byte of the block; nothing is sent and nothing has a template. Both
+ * ways use the same columns and must make the same bytes, or nothing is measured. Read the
+ * allocation column first: {@code columns} must stay at what a delivery costs, a fraction of a
+ * byte.
+ */
+@Fork(3)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OperationsPerInvocation(LogColumnsBenchmark.LOGS)
+@State(Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class LogColumnsBenchmark {
+  static final int LOGS = 4_000;
+  private static final int BATCHES = 8;
+  private static final int PORTIONS = 8;
+
+  private final LogColumns columns = new LogColumns();
+  private final ColumnsOfObjects objects = new ColumnsOfObjects();
+  private final Portion[] portions = new Portion[PORTIONS];
+  private int next;
+
+  @Setup(Level.Trial)
+  public void generate() throws Unstorable, InterruptedException, IOException {
+    var random = new SplittableRandom(42);
+    for (int i = 0; i < PORTIONS; i++) {
+      var batches = new ArrayList<LogBatch>();
+      for (int j = 0; j < BATCHES; j++) {
+        batches.add(SampleLogs.batch(random, LOGS / BATCHES));
+      }
+      portions[i] = Portion.of(new Delivery("token", batches, false));
+      var ours = new ByteArrayOutputStream();
+      columns(portions[i], ours);
+      var theirs = new ByteArrayOutputStream();
+      objects(portions[i], theirs);
+      if (!Arrays.equals(ours.toByteArray(), theirs.toByteArray())) {
+        throw new IllegalStateException(
+            "%d bytes and %d, not the same".formatted(ours.size(), theirs.size()));
+      }
+    }
+  }
+
+  private Portion portion() {
+    return portions[next++ & PORTIONS - 1];
+  }
+
+  private void columns(Portion portion, OutputStream out)
+      throws Unstorable, InterruptedException, IOException {
+    columns.fill(portion, Pass.first(Long.MAX_VALUE), Naming.NONE);
+    columns.block().writeTo(out);
+  }
+
+  private void objects(Portion portion, OutputStream out)
+      throws InvalidProtocolBufferException, IOException {
+    objects.fill(portion.batches());
+    objects.writeTo(out);
+  }
+
+  @Benchmark
+  @Allocates(0.21)
+  public int columns() throws Unstorable, InterruptedException, IOException {
+    columns(portion(), OutputStream.nullOutputStream());
+    return columns.block().rows();
+  }
+
+  @Benchmark
+  public Object protobufJava() throws IOException {
+    objects(portion(), OutputStream.nullOutputStream());
+    return objects;
+  }
+}

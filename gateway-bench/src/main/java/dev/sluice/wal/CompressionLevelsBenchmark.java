@@ -1,0 +1,112 @@
+package dev.sluice.wal;
+
+import dev.sluice.bench.Allocates;
+import dev.sluice.bench.Packer;
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.SampleLogs;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OperationsPerInvocation;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * Which compressor, at which level, makes how little of one log and how cheaply?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar CompressionLevelsBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one log with two attributes, of 500 that are packed together: as the OTLP of
+ * which an entry in Redis is made, or as the lines of JSON that go into a frame of the write-ahead
+ * log. What it comes to in bytes is printed before each run. All are native and used again; what
+ * was unpacked must be what was packed, or nothing is measured.
+ */
+@Fork(1)
+@Warmup(iterations = 2, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.NANOSECONDS)
+@OperationsPerInvocation(CompressionLevelsBenchmark.LOGS)
+@State(Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class CompressionLevelsBenchmark {
+  static final int LOGS = 500;
+  private static final int BATCHES = 64;
+
+  /** What is packed. */
+  public enum Content {
+    OTLP,
+    LINES
+  }
+
+  @Param public Content content;
+
+  @Param public Packer.Level level;
+
+  private final byte[][] contents = new byte[BATCHES][];
+  private final byte[][] packed = new byte[BATCHES][];
+  private Packer packer;
+  private byte[] packing = {};
+  private byte[] unpacking = {};
+  private int next;
+
+  @Setup
+  public void generate() {
+    var random = new SplittableRandom(42);
+    packer = level.open();
+    long plain = 0;
+    long small = 0;
+    for (int i = 0; i < BATCHES; i++) {
+      var bytes = content(random);
+      contents[i] = bytes;
+      if (unpacking.length < bytes.length) {
+        packing = Packer.room(bytes.length);
+        unpacking = new byte[bytes.length];
+      }
+      packed[i] = Arrays.copyOf(packing, packer.pack(bytes, bytes.length, packing));
+      int length = packer.unpack(packed[i], unpacking, bytes.length);
+      if (!Arrays.equals(unpacking, 0, length, bytes, 0, bytes.length)) {
+        throw new IllegalStateException(level + " does not give back what it was given");
+      }
+      plain += bytes.length;
+      small += packed[i].length;
+    }
+    System.out.printf(
+        "%n# %.1f bytes per log, %.1f by %s%n",
+        (double) plain / BATCHES / LOGS, (double) small / BATCHES / LOGS, level);
+  }
+
+  private byte[] content(SplittableRandom random) {
+    var batch = SampleLogs.batch(random, LOGS);
+    if (content == Content.OTLP) {
+      return batch.otlp();
+    }
+    var lines = new ByteOutput(1 << 18);
+    new LineWriter().write(new Entry(batch, false, null), lines, Packing.MAX_PAYLOAD_BYTES);
+    return lines.toByteArray();
+  }
+
+  @Benchmark
+  @Allocates(0)
+  public int pack() {
+    var bytes = contents[next++ & BATCHES - 1];
+    return packer.pack(bytes, bytes.length, packing);
+  }
+
+  @Benchmark
+  @Allocates(0)
+  public int unpack() {
+    int i = next++ & BATCHES - 1;
+    return packer.unpack(packed[i], unpacking, contents[i].length);
+  }
+}
