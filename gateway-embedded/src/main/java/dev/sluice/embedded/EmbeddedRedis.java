@@ -289,7 +289,7 @@ public final class EmbeddedRedis implements AutoCloseable {
           loglevel notice
           save ""
           appendonly yes
-          appendfsync everysec
+          appendfsync always
           maxmemory %s
           maxmemory-policy noeviction
           """
