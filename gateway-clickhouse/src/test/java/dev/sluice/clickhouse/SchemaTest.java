@@ -88,6 +88,7 @@ final class SchemaTest {
             "ttl_only_drop_parts = 1",
             "non_replicated_deduplication_window = 1000",
             "min_parts_to_merge_at_once = 32",
+            "merge_selector_base = 32",
             "auto_statistics_types = ''")
         .doesNotContain("TTL");
     assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
