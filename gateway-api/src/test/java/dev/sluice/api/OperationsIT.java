@@ -75,7 +75,7 @@ class OperationsIT {
     assertThat(components.get("spool").get("status").asString()).isEqualTo("UP");
     assertThat(components.get("clickhouse").get("status").asString()).isEqualTo("UP");
     var workers = components.get("delivery").get("details").get("workers").asInt();
-    assertThat(workers).as("one for Redis, one for the log that stands in for it").isEqualTo(2);
+    assertThat(workers).as("two for Redis, one for the log that stands in for it").isEqualTo(3);
   }
 
   @Test

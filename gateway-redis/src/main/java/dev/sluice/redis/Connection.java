@@ -1,7 +1,9 @@
 package dev.sluice.redis;
 
+import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisConnectionStateAdapter;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
@@ -12,6 +14,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Once made, Lettuce restores it by itself and refuses commands at once meanwhile. A command
  * that gets no answer in time ends the connection all the same: the peer may be gone without a
  * word, which TCP would notice only after a quarter of an hour.
+ *
+ * <p>Who relies on what Redis said before asks for {@link #losses}: Redis may have forgotten it.
  *
  * <p>{@code opening}, {@code failedAt} and {@code closed} are guarded by {@code lock}.
  */
@@ -32,6 +37,7 @@ final class Connection implements AutoCloseable {
   private final RedisClient client;
   private final RedisURI uri;
   private final Object lock = new Object();
+  private final AtomicInteger losses = new AtomicInteger();
 
   private @Nullable CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opening;
   private long failedAt;
@@ -40,6 +46,14 @@ final class Connection implements AutoCloseable {
   Connection(RedisClient client, RedisURI uri) {
     this.client = client;
     this.uri = uri;
+  }
+
+  /**
+   * How often a connection was lost. Counted before there is another one, so that an answer of the
+   * next is never taken for one of the last.
+   */
+  int losses() {
+    return losses.get();
   }
 
   /** A command was not sent, so it has not happened. */
@@ -164,6 +178,15 @@ final class Connection implements AutoCloseable {
 
   private void opened(
       @Nullable StatefulRedisConnection<byte[], byte[]> redis, @Nullable Throwable failure) {
+    if (redis != null) {
+      redis.addListener(
+          new RedisConnectionStateAdapter() {
+            @Override
+            public void onRedisDisconnected(RedisChannelHandler<?, ?> connection) {
+              losses.incrementAndGet();
+            }
+          });
+    }
     boolean late;
     synchronized (lock) {
       late = closed;
@@ -178,6 +201,7 @@ final class Connection implements AutoCloseable {
     synchronized (lock) {
       if (opening == opened && opened.isDone()) {
         opening = null;
+        losses.incrementAndGet(); // its own end comes when it comes
       }
     }
     if (opened.state() == Future.State.SUCCESS) {

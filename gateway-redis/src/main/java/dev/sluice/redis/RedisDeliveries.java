@@ -137,6 +137,9 @@ public final class RedisDeliveries implements Deliveries {
    */
   private @Nullable EntryId before;
 
+  /** The connection's losses when that was asked for; one that was lost since says it anew. */
+  private int beforeLosses;
+
   private volatile boolean hurried;
 
   /** When the dead are to be looked for again, by {@link System#nanoTime}: no clock is set back. */
@@ -278,7 +281,8 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   private @Nullable Found fromNew(Duration patience, Duration gather) throws InterruptedException {
-    if (before == null) {
+    if (before == null || beforeLosses != connection.losses()) {
+      beforeLosses = connection.losses();
       before = lastGiven();
     }
     var gathering = new Gathering<EntryId>(settings.bounds());
@@ -314,7 +318,10 @@ public final class RedisDeliveries implements Deliveries {
     return new Found(
         gathering,
         newMark(),
-        freshAgain || before == null || gathering.places().getFirst().compareTo(before) <= 0);
+        freshAgain
+            || before == null
+            || beforeLosses != connection.losses() // while it was gathered
+            || gathering.places().getFirst().compareTo(before) <= 0);
   }
 
   private void take(Page page, Gathering<EntryId> gathering) {

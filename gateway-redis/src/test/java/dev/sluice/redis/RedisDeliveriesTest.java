@@ -14,6 +14,7 @@ import dev.sluice.core.port.Spool.Tally;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Consumer;
+import io.lettuce.core.KillArgs;
 import io.lettuce.core.Range;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.XReadArgs;
@@ -152,6 +153,24 @@ class RedisDeliveriesTest {
       assertThat(firstAgain.token()).isEqualTo(first.token());
       assertThat(secondAgain.token()).isEqualTo(second.token());
     }
+  }
+
+  /** It may be another Redis, or the same one without what it wrote last. */
+  @Test
+  void next_connectionLostUnseen_whatWasThereMayBeStoredAlready() throws Exception {
+    append(LogBatches.some(1, 1));
+    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    append(LogBatches.some(1, 1));
+    var connections = connections();
+    keys.redis().clientKill(KillArgs.Builder.typeNormal().skipme(true));
+    await().until(() -> connections().size() == connections.size());
+
+    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isTrue();
+  }
+
+  /** Of all clients, without what changes by itself. */
+  private List<String> connections() {
+    return keys.redis().clientList().lines().map(line -> line.split(" ", 2)[0]).toList();
   }
 
   /** As when a reply is lost on the way: the entry is pending, and nobody here knows of it. */

@@ -69,6 +69,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
     var started = new ArrayList<DeliveryWorker>();
     var sources = spools.deliveries(settings.workers());
     deliveries = List.copyOf(sources.values());
+    // the log's worker stores while those of Redis have nothing to
+    int together = sources.size() - (spools.failover() == null ? 0 : 1);
     for (var source : sources.entrySet()) {
       var backoff =
           new Backoff(
@@ -83,7 +85,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
               store,
               namings.get(),
               meter,
-              new DeliveryWorker.Manner(backoff, Thread::sleep, clock, settings.maxRefused())));
+              new DeliveryWorker.Manner(
+                  backoff, Thread::sleep, clock, settings.maxRefused(), together)));
     }
     workers = List.copyOf(started);
   }

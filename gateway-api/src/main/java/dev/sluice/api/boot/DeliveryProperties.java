@@ -9,8 +9,7 @@ import org.springframework.util.unit.DataSize;
  * The way out. A batch is full by whichever bound is met first.
  *
  * @param workers of each shard, each with a delivery in memory and one insert at a time; two keep
- *     two cores of ClickHouse busy. With more than one, a Redis that comes back without what it
- *     wrote last may cost doubled logs. The write-ahead log has one
+ *     two cores of ClickHouse busy. The write-ahead log has one
  * @param maxRecords log records in a batch
  * @param maxBytes bytes of a batch, each record counted with its resource; 0 for an eighth of the
  *     heap, at most 256MB
@@ -24,7 +23,7 @@ import org.springframework.util.unit.DataSize;
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
-    @DefaultValue("1") int workers,
+    @DefaultValue("2") int workers,
     @DefaultValue("500000") int maxRecords,
     @DefaultValue("0B") DataSize maxBytes,
     @DefaultValue("1s") Duration maxAge,

@@ -15,7 +15,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.SequencedMap;
-import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
@@ -153,9 +152,9 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     var sources = new LinkedHashMap<String, Deliveries>();
     if (redis != null) {
       for (int shard = 0; shard < shards; shard++) {
-        var gathering = new ReentrantLock(true);
+        var turns = new InTurn.Turns();
         for (int worker = 0; worker < workers; worker++) {
-          sources.put(shard + "-" + worker, new InTurn(redis.deliveries(shard, worker), gathering));
+          sources.put(shard + "-" + worker, new InTurn(redis.deliveries(shard, worker), turns));
         }
       }
     }

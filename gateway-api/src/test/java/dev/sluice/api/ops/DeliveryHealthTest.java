@@ -34,6 +34,7 @@ class DeliveryHealthTest {
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),
               Thread::sleep,
               InstantSource.system(),
+              1,
               1));
   private final DeliveryHealth health = new DeliveryHealth(() -> List.of(worker), spool);
 

@@ -38,12 +38,16 @@ public final class DeliveryWorker implements AutoCloseable {
    * @param sleeper how it keeps to the store's pace
    * @param clock tells the age of what it stores, and when the last store began
    * @param maxRefused refused records in one delivery beyond which it is the table that is wrong
+   * @param workers that share the store, and its pace
    */
   public record Manner(
-      Backoff backoff, Backoff.Sleeper sleeper, InstantSource clock, int maxRefused) {
+      Backoff backoff, Backoff.Sleeper sleeper, InstantSource clock, int maxRefused, int workers) {
     public Manner {
       if (maxRefused < 1) {
         throw new IllegalArgumentException("at most " + maxRefused + " refused records");
+      }
+      if (workers < 1) {
+        throw new IllegalArgumentException(workers + " workers");
       }
     }
   }
@@ -63,6 +67,7 @@ public final class DeliveryWorker implements AutoCloseable {
   private final Backoff.Sleeper sleeper;
   private final InstantSource clock;
   private final int maxRefused;
+  private final int workers;
   private final Thread thread;
   private volatile boolean draining;
   private volatile boolean stopped;
@@ -89,6 +94,7 @@ public final class DeliveryWorker implements AutoCloseable {
     this.sleeper = manner.sleeper();
     this.clock = manner.clock();
     this.maxRefused = manner.maxRefused();
+    this.workers = manner.workers();
     this.thread = Thread.ofVirtual().name("delivery-" + name).unstarted(this::run);
   }
 
@@ -211,9 +217,10 @@ public final class DeliveryWorker implements AutoCloseable {
 
   /** In short sleeps, so that an orderly end need not wait; a clock set back costs no more. */
   private void keepPace() throws InterruptedException {
-    var left = pace.minus(Duration.between(storeBegan, clock.instant()));
-    if (left.compareTo(pace) > 0) {
-      left = pace;
+    var own = pace.multipliedBy(workers);
+    var left = own.minus(Duration.between(storeBegan, clock.instant()));
+    if (left.compareTo(own) > 0) {
+      left = own;
     }
     while (left.isPositive() && !draining) {
       var nap = left.compareTo(PATIENCE) < 0 ? left : PATIENCE;

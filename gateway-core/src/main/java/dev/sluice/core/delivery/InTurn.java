@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.StampedLock;
 
 /**
  * Deliveries of a shard for one of several workers, of whom one at a time gathers.
@@ -15,32 +16,68 @@ import java.util.concurrent.locks.ReentrantLock;
  * store busy. Were two to gather at once, each would get half of what comes in, and the store twice
  * as many inserts of half the size; that is dear where little comes in, and where much does, a
  * delivery is gathered in no time.
+ *
+ * <p>A delivery that somebody may have tried before is out alone: a spool that comes back without
+ * what it wrote last hands out to one worker what another is storing, and whoever looks for it in
+ * the store before that has ended does not find it.
  */
 public final class InTurn implements Deliveries {
-  private final Deliveries deliveries;
-  private final ReentrantLock gathering;
 
-  /**
-   * @param gathering the same for all workers of the shard, and fair
-   */
-  public InTurn(Deliveries deliveries, ReentrantLock gathering) {
+  /** What the workers of a shard have in common. */
+  public static final class Turns {
+    final ReentrantLock gathering = new ReentrantLock(true);
+
+    /** Held while a delivery is out: by many, or by the one that has to be alone. */
+    private final StampedLock out = new StampedLock();
+  }
+
+  private static final long NOTHING = 0;
+
+  private final Deliveries deliveries;
+  private final Turns turns;
+
+  /** For the delivery that is out. */
+  private long held = NOTHING;
+
+  public InTurn(Deliveries deliveries, Turns turns) {
     this.deliveries = deliveries;
-    this.gathering = gathering;
+    this.turns = turns;
   }
 
   @Override
   public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
-    gathering.lockInterruptibly();
+    release(); // whoever asks has ended with the last one, stored or not
+    turns.gathering.lockInterruptibly();
     try {
-      return deliveries.next(patience, gather);
+      var next = deliveries.next(patience, gather);
+      if (next.isEmpty()) {
+        return next;
+      }
+      if (!next.get().again()) {
+        held = turns.out.readLockInterruptibly();
+        return next;
+      }
+      held = turns.out.writeLockInterruptibly();
+      return deliveries.keep(next.get()) ? next : Optional.empty(); // that may have taken long
     } finally {
-      gathering.unlock();
+      turns.gathering.unlock();
+    }
+  }
+
+  private void release() {
+    if (held != NOTHING) {
+      turns.out.unlock(held);
+      held = NOTHING;
     }
   }
 
   @Override
   public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
-    return deliveries.settle(delivery, deadLetters);
+    boolean settled = deliveries.settle(delivery, deadLetters);
+    if (settled) {
+      release();
+    }
+    return settled;
   }
 
   @Override
@@ -65,6 +102,7 @@ public final class InTurn implements Deliveries {
 
   @Override
   public void close() {
+    release();
     deliveries.close();
   }
 }

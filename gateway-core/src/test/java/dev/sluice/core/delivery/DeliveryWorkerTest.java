@@ -67,7 +67,7 @@ class DeliveryWorkerTest {
           store,
           Naming.NONE,
           new NotingMeter(),
-          new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3));
+          new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 1));
 
   private void sleep(Duration pause) {
     note("sleep " + pause.toMillis());
@@ -296,6 +296,28 @@ class DeliveryWorkerTest {
     assertThat(next(5))
         .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "settle 2-0");
     assertThat(deliveries.gathered()).isEqualTo(Duration.ofMillis(600));
+  }
+
+  /** Else two would ask for twice as many inserts as one. */
+  @Test
+  void deliver_storeWantsAPaceOfTwoWorkers_eachBeginsHalfAsOften() throws Exception {
+    store.pace(Duration.ofMillis(100));
+    try (var waiting = new WaitingDeliveries();
+        var _ =
+            DeliveryWorker.start(
+                "one of two",
+                waiting,
+                store,
+                Naming.NONE,
+                new NotingMeter(),
+                new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 2))) {
+      waiting.offer("1-0", 1);
+      assertThat(next(3))
+          .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+      waiting.offer("2-0", 1);
+
+      assertThat(next(2)).containsExactly("sleep 200", "store 2-0");
+    }
   }
 
   @Test

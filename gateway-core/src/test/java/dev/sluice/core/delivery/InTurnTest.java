@@ -13,7 +13,8 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executors;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -22,7 +23,7 @@ class InTurnTest {
   private static final LogBatch BATCH =
       new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
 
-  private final ReentrantLock gathering = new ReentrantLock(true);
+  private final InTurn.Turns turns = new InTurn.Turns();
   private final Source first = new Source();
   private final Source second = new Source();
 
@@ -32,7 +33,7 @@ class InTurnTest {
       var one = threads.submit(() -> next(first));
       first.asked.await();
       var other = threads.submit(() -> next(second));
-      while (!gathering.hasQueuedThreads()) {
+      while (!turns.gathering.hasQueuedThreads()) {
         Thread.onSpinWait();
       }
       assertThat(second.asked.getCount()).isOne();
@@ -48,7 +49,7 @@ class InTurnTest {
 
   @Test
   void next_anotherGathers_canBeInterrupted() throws Exception {
-    gathering.lock();
+    turns.gathering.lock();
     var waiting =
         Thread.ofVirtual()
             .start(
@@ -59,7 +60,7 @@ class InTurnTest {
                     // as it should
                   }
                 });
-    while (!gathering.hasQueuedThreads()) {
+    while (!turns.gathering.hasQueuedThreads()) {
       Thread.onSpinWait();
     }
 
@@ -77,7 +78,7 @@ class InTurnTest {
       first.asked.await();
 
       assertThat(
-              new InTurn(second, gathering)
+              new InTurn(second, turns)
                   .settle(new Deliveries.Delivery("x", List.of(BATCH), false), List.of()))
           .isTrue();
 
@@ -86,12 +87,72 @@ class InTurnTest {
     }
   }
 
-  private Optional<Deliveries.Delivery> next(Source source) throws InterruptedException {
-    return new InTurn(source, gathering).next(Duration.ZERO);
+  @Test
+  void next_triedBefore_waitsUntilNoOtherIsOut() throws Exception {
+    var one = new InTurn(handingOut(false), turns);
+    var other = new InTurn(handingOut(true), turns);
+    var out = one.next(Duration.ZERO).orElseThrow();
+    var alone = new FutureTask<>(() -> other.next(Duration.ZERO));
+    awaitWaiting(start(alone));
+
+    one.settle(out);
+
+    assertThat(alone.get()).isPresent();
   }
 
-  /** Finds nothing, once it is told to. */
+  @Test
+  void next_oneTriedBeforeIsOut_waitsUntilItIsGivenUp() throws Exception {
+    var one = new InTurn(handingOut(true), turns);
+    var other = new InTurn(handingOut(false), turns);
+    assertThat(one.next(Duration.ZERO)).isPresent();
+    var waiting = new FutureTask<>(() -> other.next(Duration.ZERO));
+    awaitWaiting(start(waiting));
+
+    one.close();
+
+    assertThat(waiting.get()).isPresent();
+  }
+
+  @Test
+  void next_takenOverWhileItWaitedToBeAlone_isNotHandedOut() throws Exception {
+    var one = handingOut(true);
+    one.kept = false;
+
+    assertThat(new InTurn(one, turns).next(Duration.ZERO)).isEmpty();
+  }
+
+  /** What is new is stored by several at once. */
+  @Test
+  void next_neitherTriedBefore_areOutTogether() throws Exception {
+    assertThat(new InTurn(handingOut(false), turns).next(Duration.ZERO)).isPresent();
+    assertThat(new InTurn(handingOut(false), turns).next(Duration.ZERO)).isPresent();
+  }
+
+  private static Source handingOut(boolean again) {
+    var source = new Source();
+    source.delivery = new Deliveries.Delivery("x", List.of(BATCH), again);
+    source.answer.countDown();
+    return source;
+  }
+
+  private static Thread start(FutureTask<?> asking) {
+    return Thread.ofPlatform().daemon().start(asking);
+  }
+
+  private static void awaitWaiting(Thread thread) {
+    while (thread.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private Optional<Deliveries.Delivery> next(Source source) throws InterruptedException {
+    return new InTurn(source, turns).next(Duration.ZERO);
+  }
+
+  /** Finds nothing, or its delivery, once it is told to. */
   private static final class Source implements Deliveries {
+    @Nullable Delivery delivery;
+    boolean kept = true;
     final CountDownLatch asked = new CountDownLatch(1);
     final CountDownLatch answer = new CountDownLatch(1);
 
@@ -99,7 +160,7 @@ class InTurnTest {
     public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
       asked.countDown();
       answer.await();
-      return Optional.empty();
+      return Optional.ofNullable(delivery);
     }
 
     @Override
@@ -109,7 +170,7 @@ class InTurnTest {
 
     @Override
     public boolean keep(Delivery delivery) {
-      return true;
+      return kept;
     }
 
     @Override
