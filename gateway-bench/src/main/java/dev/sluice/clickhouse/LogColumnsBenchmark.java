@@ -2,7 +2,6 @@ package dev.sluice.clickhouse;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.bench.Allocates;
-import dev.sluice.clickhouse.LogColumns.Unstorable;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.SampleLogs;
 import dev.sluice.core.port.Deliveries.Delivery;
@@ -60,7 +59,7 @@ public class LogColumnsBenchmark {
   private int next;
 
   @Setup(Level.Trial)
-  public void generate() throws Unstorable, InterruptedException, IOException {
+  public void generate() throws InterruptedException, IOException {
     var random = new SplittableRandom(42);
     for (int i = 0; i < PORTIONS; i++) {
       var batches = new ArrayList<LogBatch>();
@@ -83,10 +82,9 @@ public class LogColumnsBenchmark {
     return portions[next++ & PORTIONS - 1];
   }
 
-  private void columns(Portion portion, OutputStream out)
-      throws Unstorable, InterruptedException, IOException {
-    columns.fill(portion, Pass.first(Long.MAX_VALUE), Naming.NONE);
-    columns.block().writeTo(out);
+  private long columns(Portion portion, OutputStream out) throws InterruptedException, IOException {
+    return columns.fill(
+        portion, Pass.first(Long.MAX_VALUE), Naming.NONE, block -> block.writeTo(out));
   }
 
   private void objects(Portion portion, OutputStream out)
@@ -97,9 +95,8 @@ public class LogColumnsBenchmark {
 
   @Benchmark
   @Allocates(0.21)
-  public int columns() throws Unstorable, InterruptedException, IOException {
-    columns(portion(), OutputStream.nullOutputStream());
-    return columns.block().rows();
+  public long columns() throws InterruptedException, IOException {
+    return columns(portion(), OutputStream.nullOutputStream());
   }
 
   @Benchmark

@@ -5,17 +5,22 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.clickhouse.client.api.Client;
 import com.clickhouse.client.api.ClientConfigProperties;
 import com.clickhouse.client.api.ClientFaultCause;
+import com.clickhouse.client.api.DataStreamWriter;
 import com.clickhouse.client.api.ServerException;
 import com.clickhouse.client.api.insert.InsertSettings;
 import com.clickhouse.client.api.query.QuerySettings;
 import com.clickhouse.data.ClickHouseFormat;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one class that knows the vendor's client. Each call is one request on the calling thread and
@@ -42,12 +47,23 @@ final class ClickHouseHttp implements AutoCloseable {
   /** More than all queries, inserts and probes together; the client's own 10 would be shared. */
   private static final int MAX_CONNECTIONS = 64;
 
+  /** Rows of an insert, which are fewer. */
+  private static final String MANY = String.valueOf(1L << 40);
+
   private final Client client;
   private final Duration insertTimeout;
 
   /** Turns an answer's body into a value. */
   interface Body<T> {
     T read(InputStream in) throws IOException;
+  }
+
+  /** Writes the blocks of an insert; whatever it throws ends the insert, and comes out of it. */
+  interface Blocks {
+    /**
+     * @return rows in all blocks
+     */
+    long writeTo(OutputStream out) throws IOException, InterruptedException;
   }
 
   ClickHouseHttp(ClickHouseSettings settings) {
@@ -155,12 +171,27 @@ final class ClickHouseHttp implements AutoCloseable {
     }
   }
 
+  /** Inserts one block, as below. */
+  void insert(String table, NativeBlock block, String token, String queryId) {
+    insert(
+        table,
+        block.names(),
+        out -> {
+          block.writeTo(out);
+          return block.rows();
+        },
+        token,
+        queryId);
+  }
+
   /**
-   * Inserts the block, once for each token.
+   * Inserts all of the blocks or none, once for each token: ClickHouse puts them together before it
+   * makes a part of them.
    *
    * @param queryId under which ClickHouse knows this attempt
    */
-  void insert(String table, NativeBlock block, String token, String queryId) {
+  void insert(String table, List<String> columns, Blocks blocks, String token, String queryId) {
+    var sent = new Sent(blocks);
     var request =
         new InsertSettings()
             .setDeduplicationToken(token)
@@ -170,22 +201,58 @@ final class ClickHouseHttp implements AutoCloseable {
             .serverSetting("async_insert", "0")
             .serverSetting("insert_deduplicate", "1")
             .serverSetting("deduplicate_blocks_in_dependent_materialized_views", "1")
-            // a block is one part for each day; more threads would only hand it around
+            // one part for each day, however many blocks there are
+            .serverSetting("min_insert_block_size_rows", MANY)
+            .serverSetting("min_insert_block_size_bytes", "0")
+            // more threads would only hand the blocks around
             .serverSetting("max_threads", "1")
             .serverSetting("max_insert_threads", "1")
             .serverSetting("max_execution_time", String.valueOf(insertTimeout.toSeconds()));
     try (var response =
-        client
-            .insert(table, block.names(), block::writeTo, ClickHouseFormat.Native, request)
-            .get()) {
+        client.insert(table, columns, sent, ClickHouseFormat.Native, request).get()) {
       // views of the table count too
-      if (response.getWrittenRows() < block.rows()) {
+      if (response.getWrittenRows() < sent.rows) {
         throw ClickHouseFailed.inDoubt(
-            "ClickHouse confirmed %d of %d rows"
-                .formatted(response.getWrittenRows(), block.rows()));
+            "ClickHouse confirmed %d of %d rows".formatted(response.getWrittenRows(), sent.rows));
       }
     } catch (Exception e) {
+      if (sent.failure != null) {
+        throw sent.failure;
+      }
       throw failed(e);
+    }
+  }
+
+  /** Hands the blocks on, and sees to it that half of them are not taken for all. */
+  private static final class Sent implements DataStreamWriter {
+    /** Where a block should begin: more columns than ClickHouse reads. */
+    private static final byte[] NO_BLOCK = {-1, -1, -1, -1, -1, -1, -1, -1, 127};
+
+    private final Blocks blocks;
+    private long rows;
+    private @Nullable RuntimeException failure;
+
+    Sent(Blocks blocks) {
+      this.blocks = blocks;
+    }
+
+    @Override
+    public void onOutput(OutputStream out) throws IOException {
+      boolean whole = false;
+      try {
+        rows = blocks.writeTo(out);
+        whole = true;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new InterruptedIOException("interrupted");
+      } catch (RuntimeException e) {
+        failure = e;
+        throw new IOException(e);
+      } finally {
+        if (!whole) {
+          out.write(NO_BLOCK); // the client ends the request as if it were complete
+        }
+      }
     }
   }
 

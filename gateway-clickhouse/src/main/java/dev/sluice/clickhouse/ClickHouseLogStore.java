@@ -9,6 +9,7 @@ import dev.sluice.core.port.Naming;
 import dev.sluice.core.query.LogFilter;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
@@ -140,7 +141,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * </ul>
    */
   private void complete(Portion portion, Naming naming, LogColumns columns)
-      throws InterruptedException, LogColumns.Unstorable {
+      throws InterruptedException {
     http.endInserts(attempts(portion));
     var missing = missing(new Identities(portion, Long.MIN_VALUE));
     // what is older than the retention is inserted like any other, but may be gone at once
@@ -187,18 +188,27 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    */
   private void insert(
       Portion portion, Naming naming, @Nullable BitSet only, String again, LogColumns columns)
-      throws InterruptedException, LogColumns.Unstorable {
+      throws InterruptedException {
     int inserts = 0;
     int parts = 0;
     for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
-      columns.fill(portion, pass, naming);
-      if (only != null) {
-        restrict(portion, naming, pass, only, columns);
-      }
-      write(naming);
-      if (columns.block().rows() > 0) {
-        var token = inserts == 0 ? portion.token() : portion.token() + "-" + inserts;
-        insert(token + again, attempts(portion) + token + again, columns.block());
+      var taking = only == null ? pass : restricted(portion, naming, pass, only, columns);
+      if (taking != null) {
+        var token = (inserts == 0 ? portion.token() : portion.token() + "-" + inserts) + again;
+        http.insert(
+            "otel_logs",
+            columns.names(),
+            out ->
+                columns.fill(
+                    portion,
+                    taking,
+                    naming,
+                    block -> {
+                      write(naming);
+                      block.writeTo(out);
+                    }),
+            token,
+            attempts(portion) + token + "~" + UUID.randomUUID());
       }
       inserts++;
       parts += pass.days();
@@ -217,19 +227,18 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
   }
 
-  private static void restrict(
+  /** For those of the pass that are to be inserted; null when there are none. */
+  private static @Nullable Pass restricted(
       Portion portion, Naming naming, Pass pass, BitSet only, LogColumns columns)
-      throws LogColumns.Unstorable, InterruptedException {
-    var taken = pass.taken();
-    int all = taken.cardinality();
-    taken.and(only);
-    if (taken.cardinality() < all) {
-      columns.fill(portion, Pass.only(taken), naming);
+      throws InterruptedException {
+    try {
+      columns.fill(portion, pass, naming, _ -> {}); // tells what it takes
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // nothing is written anywhere
     }
-  }
-
-  private void insert(String token, String attempt, NativeBlock block) {
-    http.insert("otel_logs", block, token, attempt + "~" + UUID.randomUUID());
+    var taken = pass.taken();
+    taken.and(only);
+    return taken.isEmpty() ? null : Pass.only(taken);
   }
 
   /**
@@ -260,7 +269,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   private void keep(LogColumns columns) {
-    if (!columns.block().oversized() && spare.size() < SPARE_COLUMNS) {
+    if (!columns.oversized() && spare.size() < SPARE_COLUMNS) {
       spare.addFirst(columns);
     }
   }

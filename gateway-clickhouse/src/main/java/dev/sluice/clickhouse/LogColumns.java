@@ -16,7 +16,9 @@ import dev.sluice.core.otlp.OtlpSink;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.LogStore.Portion;
 import dev.sluice.core.port.Naming;
+import java.io.IOException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +35,17 @@ final class LogColumns implements OtlpSink {
 
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
   private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
+
+  /** In a block: some megabytes, while ClickHouse reads a row of small blocks at greater cost. */
+  private static final int BLOCK_ROWS = 32_768;
+
+  /** In a block whose rows are large. */
+  private static final long BLOCK_BYTES = 16L << 20;
+
+  /** Takes blocks; what was in one is gone when it returns. */
+  interface Outlet {
+    void take(NativeBlock block) throws IOException, InterruptedException;
+  }
 
   private final OtlpWalker walker = new OtlpWalker(Limits.ALREADY_JUDGED);
   private final NativeBlock block = new NativeBlock();
@@ -90,20 +103,31 @@ final class LogColumns implements OtlpSink {
   private int end; // of the portion
   private @Nullable String fault;
 
-  /** The columns, filled with what the last {@link #fill} took. */
-  NativeBlock block() {
-    return block;
+  /** Of every block. */
+  List<String> names() {
+    return block.names();
+  }
+
+  /** Whether its memory should be given up. */
+  boolean oversized() {
+    return block.oversized();
   }
 
   /**
-   * Replaces the columns' contents by what the pass takes of the portion. Batches without any
+   * Makes blocks of what the pass takes of the portion, each of whole batches. Batches without any
    * record of the portion are not looked at.
    *
    * @param names what the rows say of what they share, which is to be written before they are
+   * @return rows in all blocks
    * @throws Unstorable when a batch is not what its envelope says
    */
-  void fill(Portion portion, Pass taking, Naming names) throws Unstorable, InterruptedException {
+  long fill(Portion portion, Pass taking, Naming names, Outlet outlet)
+      throws IOException, InterruptedException {
     clear();
+    fault = null;
+    taken = 0;
+    long rows = 0;
+    long handed = 0;
     pass = taking;
     naming = names;
     base = -portion.from();
@@ -114,7 +138,12 @@ final class LogColumns implements OtlpSink {
           walk(next);
         }
         base += next.records();
+        if (block.rows() >= BLOCK_ROWS || taken - handed >= BLOCK_BYTES) {
+          rows += hand(outlet);
+          handed = taken;
+        }
       }
+      return block.rows() == 0 ? rows : rows + hand(outlet);
     } finally {
       batch = null; // this object outlives the delivery, which is large
       pass = null;
@@ -122,22 +151,29 @@ final class LogColumns implements OtlpSink {
     }
   }
 
+  private int hand(Outlet outlet) throws IOException, InterruptedException {
+    int rows = block.rows();
+    outlet.take(block);
+    clear();
+    return rows;
+  }
+
+  /** What is known of resource and scope are numbers within the block. */
   private void clear() {
     block.clear();
     resourceSerial = Long.MIN_VALUE;
     scopeSerial = Long.MIN_VALUE;
-    fault = null;
-    taken = 0;
   }
 
-  private void walk(LogBatch next) throws Unstorable, InterruptedException {
+  private void walk(LogBatch next) throws InterruptedException {
     batch = next;
     accepted = 0;
     naming.batch(next);
     var name = next.tenant().getBytes(UTF_8);
     tenantNumber = tenant.numberOf(name, 0, name.length);
+    var otlp = unpacked(next);
     try {
-      walker.walk(next.otlp(), 0, next.otlp().length, this);
+      walker.walk(otlp, 0, otlp.length, this);
     } catch (MalformedOtlp e) {
       throw new Unstorable(next, "it is no OTLP: " + e.getMessage());
     }
@@ -147,6 +183,14 @@ final class LogColumns implements OtlpSink {
     if (accepted != next.records()) {
       throw new Unstorable(
           next, "it has %d records, its envelope says %d".formatted(accepted, next.records()));
+    }
+  }
+
+  private static byte[] unpacked(LogBatch batch) {
+    try {
+      return batch.otlp();
+    } catch (IllegalStateException e) {
+      throw new Unstorable(batch, String.valueOf(e.getMessage()));
     }
   }
 
@@ -296,7 +340,7 @@ final class LogColumns implements OtlpSink {
   }
 
   /** A batch can never be stored: a fault of ours, or of the spool. */
-  static final class Unstorable extends Exception {
+  static final class Unstorable extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
     private final UUID appendId;

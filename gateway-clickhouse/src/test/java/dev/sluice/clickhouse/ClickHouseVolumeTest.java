@@ -100,6 +100,22 @@ final class ClickHouseVolumeTest {
         .isGreaterThanOrEqualTo(3);
   }
 
+  /** Parts decide what merges cost: as many as there are inserts, whatever an insert is sent in. */
+  @Test
+  void store_severalBlocks_areOnePartAndOnce() throws Exception {
+    var batches = LogBatches.some(50, 2_000);
+
+    try (var store = new ClickHouseLogStore(Database.settings())) {
+      assertThat(store.store("large", batches)).isEqualTo(new Stored());
+      assertThat(store.store("large", batches)).isEqualTo(new Stored());
+    }
+
+    assertThat(
+            Database.ask(
+                "SELECT count(), sum(rows) FROM system.parts WHERE table = 'otel_logs' AND active"))
+        .isEqualTo("1\t100000");
+  }
+
   @Test
   void store_manyThreadsAtOnce_storesEachDeliveryOnce() throws Exception {
     try (var store = new ClickHouseLogStore(Database.settings());

@@ -39,7 +39,8 @@ import org.slf4j.LoggerFactory;
  * </pre>
  *
  * <p>The hash is of the compressed bytes: they are a third of the others, and what arrives intact
- * decompresses to what was sent. Safe for use by many threads.
+ * decompresses to what was sent, when it is read: a delivery waits packed. Safe for use by many
+ * threads.
  */
 final class Envelope {
   static final int VERSION = 1;
@@ -100,7 +101,39 @@ final class Envelope {
     return Arrays.copyOf(bytes, end);
   }
 
-  /** The batch, or why there is none; whatever the bytes are, nothing else is thrown. */
+  /**
+   * An LZ4 block, to the end of an envelope, which is kept.
+   *
+   * @param from where it begins
+   * @param length before compression
+   */
+  private record Packed(byte[] envelope, int from, int length) implements LogBatch.Contents {
+    @Override
+    public byte[] otlp() {
+      var otlp = new byte[length];
+      int written;
+      try {
+        written = DECOMPRESSOR.decompress(envelope, from, envelope.length - from, otlp, 0, length);
+      } catch (LZ4Exception e) {
+        throw new IllegalStateException("no LZ4 block: " + e.getMessage(), e);
+      }
+      if (written != length) {
+        throw new IllegalStateException(
+            "%d bytes of logs, should be %d".formatted(written, length));
+      }
+      return otlp;
+    }
+
+    @Override
+    public int held() {
+      return envelope.length;
+    }
+  }
+
+  /**
+   * The batch, its logs still packed and the bytes kept; or why there is none. Whatever the bytes
+   * are, nothing else is thrown.
+   */
   static LogBatch decode(byte[] bytes) throws UnreadableEnvelope {
     if (bytes.length == 0) {
       throw new Corrupt("no bytes");
@@ -121,7 +154,7 @@ final class Envelope {
     }
     try {
       return decodeIntact(bytes);
-    } catch (BufferUnderflowException | IllegalArgumentException | LZ4Exception e) {
+    } catch (BufferUnderflowException | IllegalArgumentException e) {
       throw new Corrupt(String.valueOf(e.getMessage()));
     }
   }
@@ -143,11 +176,6 @@ final class Envelope {
     if (length > (long) in.remaining() * LZ4_MAX_RATIO) {
       throw new Corrupt("%d bytes of logs out of %d".formatted(length, in.remaining()));
     }
-    byte[] otlp = new byte[length];
-    int written = DECOMPRESSOR.decompress(bytes, in.position(), in.remaining(), otlp, 0, length);
-    if (written != length) {
-      throw new Corrupt("%d bytes of logs, should be %d".formatted(written, length));
-    }
     return new LogBatch(
         appendId,
         new String(tenant, StandardCharsets.UTF_8),
@@ -156,7 +184,7 @@ final class Envelope {
         records,
         expandedBytes,
         refused,
-        otlp);
+        new Packed(bytes, in.position(), length));
   }
 
   /** A hash over whose batches these are, in their order. */

@@ -75,16 +75,7 @@ class RedisFailoverTest {
               var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             },
             InstantSource.system());
-    writeThrough();
     failover.start();
-  }
-
-  /**
-   * Else Redis puts off writing to its file while an earlier write is on its way to the disk, and
-   * what it has confirmed meanwhile is lost with its process.
-   */
-  private void writeThrough() {
-    keys.redis().configSet("appendfsync", "always");
   }
 
   @AfterEach
@@ -109,7 +100,6 @@ class RedisFailoverTest {
       await().until(() -> !failover.status().firstTakesLogs());
       awaitMore(200);
       redis.restart();
-      writeThrough();
       await().atMost(Duration.ofSeconds(30)).until(() -> failover.status().firstTakesLogs());
     }
 

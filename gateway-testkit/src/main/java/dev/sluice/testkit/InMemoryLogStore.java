@@ -92,7 +92,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       if (first < end) {
         try {
           wanted.addAll(rows(batch, naming).subList(first, end));
-        } catch (MalformedOtlp | IllegalArgumentException e) {
+        } catch (MalformedOtlp | IllegalArgumentException | IllegalStateException e) {
           return new Outcome.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
         }
       }
@@ -115,8 +115,8 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       throws MalformedOtlp, InterruptedException {
     var rows = new ArrayList<Row>();
     naming.batch(batch);
-    new OtlpWalker(Limits.ALREADY_JUDGED)
-        .walk(batch.otlp(), 0, batch.otlp().length, new Rows(batch, naming, rows));
+    var otlp = batch.otlp();
+    new OtlpWalker(Limits.ALREADY_JUDGED).walk(otlp, 0, otlp.length, new Rows(batch, naming, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
           "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));

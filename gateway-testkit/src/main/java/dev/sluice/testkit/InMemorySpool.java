@@ -392,7 +392,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     long bytes = 0;
     for (var entry = from.peek(); entry != null; entry = from.peek()) {
       records += entry.batch().records();
-      bytes += entry.batch().weight();
+      bytes += entry.batch().contents().held();
       if (!taken.isEmpty() && (records > mostRecords || bytes > mostBytes)) {
         break;
       }

@@ -281,6 +281,50 @@ public abstract class LogStoreContract extends LogContract {
     assertThat(store().stored()).isZero();
   }
 
+  /** Part of it may be on its way to the store when that is found. */
+  @Test
+  void store_corruptBatchBehindManyGoodOnes_storesNoneOfThem() throws Exception {
+    var bad = noOtlp();
+
+    assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(70_000), bad)));
+    assertThat(store().stored()).isZero();
+  }
+
+  @Test
+  void store_bytesThatCannotBeUnpacked_areCorrupt() throws Exception {
+    var good = LogBatches.of(1);
+    var bad =
+        new LogBatch(
+            good.appendId(),
+            good.tenant(),
+            good.receivedNanos(),
+            good.firstId(),
+            1,
+            1,
+            good.refused(),
+            new Unpackable());
+
+    assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
+    assertThat(store().stored()).isZero();
+  }
+
+  private static final class Unpackable implements LogBatch.Contents {
+    @Override
+    public byte[] otlp() {
+      throw new IllegalStateException("no LZ4 block");
+    }
+
+    @Override
+    public int length() {
+      return 1;
+    }
+
+    @Override
+    public int held() {
+      return 1;
+    }
+  }
+
   @Test
   void store_fewerRecordsThanTheEnvelopeSays_areCorrupt() throws Exception {
     var batch = LogBatches.of(3);

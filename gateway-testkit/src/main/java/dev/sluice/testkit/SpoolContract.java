@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -17,8 +18,11 @@ import dev.sluice.core.port.Spool.Fate;
 import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.Spool.Tally;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.InstrumentationScope;
 import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import io.opentelemetry.proto.resource.v1.Resource;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -29,6 +33,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.Executors;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -446,10 +451,7 @@ public abstract class SpoolContract {
 
   @Test
   void next_moreThanMaxBytes_splits() throws Exception {
-    var batches =
-        IntStream.range(0, 5)
-            .mapToObj(_ -> expandedTo(LogBatches.of(1), MAX_BYTES / 5 * 2))
-            .toList();
+    var batches = IntStream.range(0, 5).mapToObj(_ -> incompressible(MAX_BYTES / 3)).toList();
     append(batches);
 
     var delivered = drain(restarted());
@@ -589,16 +591,19 @@ public abstract class SpoolContract {
     return thread;
   }
 
-  private static LogBatch expandedTo(LogBatch batch, int bytes) {
-    return new LogBatch(
-        batch.appendId(),
-        batch.tenant(),
-        batch.receivedNanos(),
-        batch.firstId(),
-        batch.records(),
-        bytes,
-        batch.refused(),
-        batch.otlp());
+  /** Takes a little more than so many bytes, packed or not. */
+  private static LogBatch incompressible(int bytes) {
+    var body = new byte[bytes];
+    ThreadLocalRandom.current().nextBytes(body);
+    var log =
+        LogRecord.newBuilder()
+            .setBody(AnyValue.newBuilder().setBytesValue(ByteString.copyFrom(body)));
+    return LogBatches.of(
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder().addScopeLogs(ScopeLogs.newBuilder().addLogRecords(log)))
+            .build()
+            .toByteArray());
   }
 
   /**

@@ -172,7 +172,7 @@ final class LineWriter {
   }
 
   private void request(LogBatch batch) throws MalformedOtlp {
-    int end = batch.otlp().length;
+    int end = in.bytes.length;
     while (in.position < end) {
       int tag = in.tag(end);
       if (tag == message(1)) {

@@ -21,8 +21,8 @@ import org.springframework.util.unit.DataSize;
  * @param queryTimeout how long a query for logs may take
  * @param maxQueries queries for logs under way at once, from all protocols together; others are
  *     told to come again
- * @param maxInsert size of the columns of one insert; a larger batch becomes several; 0 for an
- *     eighth of the heap, at most 256MB
+ * @param maxInsert size of the columns of one insert; a larger batch becomes several. It takes
+ *     ClickHouse's memory; the gateway never has more than some megabytes of them
  */
 @ConfigurationProperties("sluice.clickhouse")
 record ClickHouseProperties(
@@ -34,13 +34,13 @@ record ClickHouseProperties(
     @DefaultValue("60s") Duration insertTimeout,
     @DefaultValue("30s") Duration queryTimeout,
     @DefaultValue("8") int maxQueries,
-    @DefaultValue("0B") DataSize maxInsert) {
+    @DefaultValue("256MB") DataSize maxInsert) {
 
   ClickHouseProperties {
     Setting.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
     Setting.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
     Setting.requirePositive("sluice.clickhouse.max-queries", maxQueries);
-    maxInsert = Setting.orShareOfHeap(maxInsert);
+    Setting.requirePositive("sluice.clickhouse.max-insert", maxInsert);
   }
 
   /** Without the password. */

@@ -11,8 +11,8 @@ import org.springframework.util.unit.DataSize;
  * @param workers of each shard, each with a delivery in memory and one insert at a time; two keep
  *     two cores of ClickHouse busy. The write-ahead log has one
  * @param maxRecords log records in a batch
- * @param maxBytes bytes of a batch, each record counted with its resource; 0 for an eighth of the
- *     heap, at most 256MB
+ * @param maxBytes memory of a batch, which waits as the spool has it: what came by Redis packed to
+ *     a third; 0 for an eighth of the heap, at most 256MB
  * @param maxAge how long the first entry of a batch waits for more
  * @param firstPause pause after a first failure; it doubles
  * @param longestPause longest pause between two tries

@@ -40,8 +40,8 @@ final class Setting {
   }
 
   /**
-   * The size, or where it is 0 an eighth of the heap, at most 256 MB: beside what comes in, a
-   * delivery is held as bytes, as columns, and for a moment as both of them twice while they grow.
+   * The size, or where it is 0 an eighth of the heap, at most 256 MB: there are what comes in, two
+   * deliveries as they wait, the columns of a block for each, and room to collect garbage.
    */
   static DataSize orShareOfHeap(DataSize value) {
     return value.toBytes() == 0

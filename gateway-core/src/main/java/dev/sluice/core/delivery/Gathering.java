@@ -35,13 +35,13 @@ public final class Gathering<P> {
     if (!isEmpty()
         && (isFull()
             || records + batch.records() > bounds.maxRecords()
-            || bytes + batch.weight() > bounds.maxBytes())) {
+            || bytes + batch.contents().held() > bounds.maxBytes())) {
       return false;
     }
     places.add(place);
     batches.add(batch);
     records += batch.records();
-    bytes += batch.weight();
+    bytes += batch.contents().held();
     return true;
   }
 

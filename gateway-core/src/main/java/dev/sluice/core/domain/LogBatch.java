@@ -9,10 +9,10 @@ import java.util.UUID;
 /**
  * Log records that were accepted together: what one spool entry holds.
  *
- * <p>{@code otlp} is an {@code ExportLogsServiceRequest} exactly as it was sent (or several, one
- * after the other, which by the rules of protobuf is their union). Records that were refused are
- * still in the bytes; {@code refused} says which, so that whoever reads them later needs no limits
- * to reach the same verdict.
+ * <p>{@code contents} are an {@code ExportLogsServiceRequest} exactly as it was sent (or several,
+ * one after the other, which by the rules of protobuf is their union). Records that were refused
+ * are still in the bytes; {@code refused} says which, so that whoever reads them later needs no
+ * limits to reach the same verdict.
  *
  * <p>The arrays are handed over: neither side changes them afterwards.
  *
@@ -24,7 +24,7 @@ import java.util.UUID;
  * @param records accepted records, at least 1
  * @param expandedBytes what the accepted records come to when each carries its own resource
  * @param refused ordinals, in the bytes, of the records that are not part of the batch
- * @param otlp the records
+ * @param contents the records
  */
 public record LogBatch(
     UUID appendId,
@@ -34,7 +34,39 @@ public record LogBatch(
     int records,
     int expandedBytes,
     BitSet refused,
-    byte[] otlp) {
+    Contents contents) {
+
+  /** The records' bytes, which may be packed while they wait. Safe for use by many threads. */
+  public interface Contents {
+    /**
+     * Where they are packed, anew with each call.
+     *
+     * @throws IllegalStateException when they are not what they should be
+     */
+    byte[] otlp();
+
+    /** Of them, unpacked. */
+    int length();
+
+    /** What they take while they wait. */
+    int held();
+  }
+
+  private record Plain(byte[] otlp) implements Contents {
+    Plain {
+      requireNonNull(otlp, "otlp");
+    }
+
+    @Override
+    public int length() {
+      return otlp.length;
+    }
+
+    @Override
+    public int held() {
+      return otlp.length;
+    }
+  }
 
   private static final long DAY_NANOS = 86_400_000_000_000L;
 
@@ -43,10 +75,29 @@ public record LogBatch(
     requireNonNull(tenant, "tenant");
     requireNonNull(firstId, "firstId");
     requireNonNull(refused, "refused");
-    requireNonNull(otlp, "otlp");
+    requireNonNull(contents, "contents");
     if (records < 1) {
       throw new IllegalArgumentException("a batch of " + records + " records");
     }
+  }
+
+  /** Of bytes that are as they were sent. */
+  public LogBatch(
+      UUID appendId,
+      String tenant,
+      long receivedNanos,
+      LogId firstId,
+      int records,
+      int expandedBytes,
+      BitSet refused,
+      byte[] otlp) {
+    this(
+        appendId, tenant, receivedNanos, firstId, records, expandedBytes, refused, new Plain(otlp));
+  }
+
+  /** Those of {@link #contents}, unpacked: to be asked for once by whoever reads them. */
+  public byte[] otlp() {
+    return contents.otlp();
   }
 
   /** On which the gateway had the records, in UTC: they are accounted for by it. */
@@ -56,6 +107,6 @@ public record LogBatch(
 
   /** What it takes to deliver the batch: its bytes hold refused records and unknown fields too. */
   public int weight() {
-    return Math.max(expandedBytes, otlp.length);
+    return Math.max(expandedBytes, contents.length());
   }
 }

@@ -73,7 +73,7 @@ public interface Deliveries extends AutoCloseable {
    * How large a delivery may become; by whichever is met first.
    *
    * @param maxRecords log records
-   * @param maxBytes bytes of logs, each with its resource; at least one batch is delivered
+   * @param maxBytes bytes of logs as they are held, packed or not; at least one batch is delivered
    * @param maxAge how long the first batch waits for more
    */
   record Bounds(long maxRecords, long maxBytes, Duration maxAge) {

@@ -33,15 +33,8 @@ class GatheringTest {
     assertThat(gathering.add(3, batch(60, 600))).isTrue();
   }
 
-  private static LogBatch batch(int records, int expandedBytes) {
+  private static LogBatch batch(int records, int held) {
     return new LogBatch(
-        new UUID(0, 1),
-        "default",
-        0,
-        new LogId(0, 0),
-        records,
-        expandedBytes,
-        new BitSet(),
-        new byte[0]);
+        new UUID(0, 1), "default", 0, new LogId(0, 0), records, 1, new BitSet(), new byte[held]);
   }
 }
