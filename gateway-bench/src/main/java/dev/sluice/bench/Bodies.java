@@ -33,8 +33,13 @@ final class Bodies {
 
   /** One file, each body with its length before it, as a varint of protobuf: for wrk and ghz. */
   static Path file(Path folder, Form form, int bodies, int logs) throws IOException {
+    return file(folder, form, bodies, logs, Traffic.Shape.USUAL);
+  }
+
+  static Path file(Path folder, Form form, int bodies, int logs, Traffic.Shape shape)
+      throws IOException {
     var file = folder.resolve("bodies");
-    var source = source(form, bodies, logs);
+    var source = source(form, bodies, logs, shape);
     try (var out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 16)) {
       for (int i = 0; i < bodies; i++) {
         var body = source.get();
@@ -49,7 +54,7 @@ final class Bodies {
   static Path targets(Path folder, String url, Form form, int bodies, int logs) throws IOException {
     var parts = Files.createDirectories(folder.resolve("parts")).toAbsolutePath();
     var targets = new StringBuilder();
-    var source = source(form, bodies, logs);
+    var source = source(form, bodies, logs, Traffic.Shape.USUAL);
     for (int i = 0; i < bodies; i++) {
       var part = Files.write(parts.resolve(Integer.toString(i)), source.get());
       targets.append("POST %s\nContent-Type: %s\n@%s\n\n".formatted(url, form.type, part));
@@ -57,11 +62,11 @@ final class Bodies {
     return Files.writeString(folder.resolve("targets"), targets);
   }
 
-  private static Supplier<byte[]> source(Form form, int bodies, int logs) {
+  private static Supplier<byte[]> source(Form form, int bodies, int logs, Traffic.Shape shape) {
     // the last log is of now, so that none is of the future
     var now = Instant.now();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    var traffic = new Traffic(SEED, (long) bodies * logs, nanos);
+    var traffic = new Traffic(SEED, (long) bodies * logs, nanos, shape);
     return switch (form) {
       case OTLP -> () -> traffic.otlp(logs);
       case OTLP_GZIP -> () -> gzip(traffic.otlp(logs));

@@ -1,5 +1,8 @@
 package dev.sluice.bench;
 
+import static dev.sluice.bench.Environment.setting;
+import static dev.sluice.bench.Environment.text;
+
 import dev.sluice.bench.Bodies.Form;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -228,15 +231,5 @@ public final class EndToEndReport {
     setup.put("seconds", "%d after %d of warming up".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d; JSON objects %,d".formatted(bodies * LOGS, OBJECTS));
     return setup;
-  }
-
-  private static int setting(String name, int byDefault) {
-    var text = text(name, "");
-    return text.isEmpty() ? byDefault : Integer.parseInt(text);
-  }
-
-  private static String text(String name, String byDefault) {
-    var text = System.getenv().getOrDefault(name, "");
-    return text.isBlank() ? byDefault : text.strip();
   }
 }

@@ -48,6 +48,10 @@ final class Engines implements AutoCloseable {
     return database;
   }
 
+  Spooled spooled() throws IOException {
+    return Spooled.ask(redis.port(), redis.password());
+  }
+
   /** Of both, as they say it themselves. */
   String versions() throws IOException, InterruptedException {
     var said =

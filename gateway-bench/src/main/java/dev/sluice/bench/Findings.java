@@ -124,11 +124,11 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
     return "%,d".formatted(outcome.cost(process).peakMebibytes());
   }
 
-  private static String row(String... cells) {
+  static String row(String... cells) {
     return "| " + String.join(" | ", cells) + " |";
   }
 
-  private static String rule(int cells) {
+  static String rule(int cells) {
     return "|" + "---|".repeat(cells);
   }
 

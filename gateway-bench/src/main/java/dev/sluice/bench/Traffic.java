@@ -8,12 +8,14 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
+import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
  * The logs of a shop: twelve services on five hosts each, which write some fifty different lines
  * with fresh numbers. A log has two attributes, every fourth a trace; in OTLP it has about 185
- * bytes. The same seed gives the same logs, a millisecond apart up to the moment that is given.
+ * bytes; a {@link Shape} has it otherwise. The same seed gives the same logs, a millisecond apart
+ * up to the moment that is given.
  */
 final class Traffic {
   private static final int HOSTS = 5;
@@ -105,7 +107,34 @@ final class Traffic {
               "WARN parcel ############ delayed by ## min at hub ##",
               "ERROR carrier c-# refused parcel ############: weight ##.# kg"));
 
+  /** Of what further attributes are about, and what they tell of it. */
+  private static final List<String> ABOUT = List.of("http", "peer", "job");
+
+  private static final List<Attribute> FURTHER =
+      List.of(
+          new Attribute("id", "#@@@@@@@-@@@@"),
+          new Attribute("status", "###"),
+          new Attribute("duration.ms", "####"),
+          new Attribute("address", "10.##.#.##"),
+          new Attribute("port", "#####"),
+          new Attribute("attempt", "#"),
+          new Attribute("route", "orders.items.read"),
+          new Attribute("version", "1.##.#"),
+          new Attribute("bytes", "######"),
+          new Attribute("zone", "eu-central-1"));
+
+  /** What a longer body goes on with: words that stay and fresh numbers, so that its line does. */
+  private static final String ON =
+      ", item ###### of #### at shelf ##-##, read by #@@@@@@@ in ## ms";
+
+  private static final List<String> SYLLABLES =
+      List.of(
+          "ba", "do", "fi", "go", "ka", "ko", "la", "le", "mi", "mo", "ne", "nu", "pa", "po", "ra",
+          "ri", "sa", "tu", "vo", "ze");
+
   private final Random random;
+  private final Shape shape;
+  private final List<Service> services;
   private long time;
 
   /**
@@ -113,12 +142,86 @@ final class Traffic {
    * @param last when the last of them is from, in nanoseconds since 1970
    */
   Traffic(long seed, long logs, long last) {
+    this(seed, logs, last, Shape.USUAL);
+  }
+
+  Traffic(long seed, long logs, long last, Shape shape) {
     random = new Random(seed);
+    this.shape = shape;
+    services = services(shape);
     time = last - logs * APART;
   }
 
+  /**
+   * What logs are like.
+   *
+   * @param attributes each has, at most {@value #MOST_ATTRIBUTES}
+   * @param bodyBytes of each body; 0 for as many as its line has
+   * @param lines that are written, as many for each service as for any other; 0 for the shop's own
+   */
+  record Shape(int attributes, int bodyBytes, int lines) {
+    static final int MOST_ATTRIBUTES = 32;
+    static final Shape USUAL = new Shape(2, 0, 0);
+
+    Shape {
+      if (attributes < 0 || attributes > MOST_ATTRIBUTES || bodyBytes < 0 || lines < 0) {
+        throw new IllegalArgumentException(
+            "no logs have %d attributes, %d bytes and %d lines"
+                .formatted(attributes, bodyBytes, lines));
+      }
+    }
+  }
+
+  private record Attribute(String key, String value) {}
+
+  private static List<Service> services(Shape shape) {
+    var services = shape.lines == 0 ? SERVICES : madeUp(shape.lines);
+    return shape.bodyBytes == 0
+        ? services
+        : services.stream().map(service -> service.withBodiesOf(shape.bodyBytes)).toList();
+  }
+
+  /** Lines that nobody takes for one another, since their words are made up. */
+  private static List<Service> madeUp(int lines) {
+    var random = new Random(lines);
+    var services = new ArrayList<Service>();
+    for (int i = 0; i < SERVICES.size() && i < lines; i++) {
+      var like = SERVICES.get(i);
+      var own =
+          Stream.generate(() -> madeUpLine(random))
+              .limit(Math.ceilDiv(lines - i, SERVICES.size()))
+              .toArray(String[]::new);
+      services.add(new Service(like.name, like.logger, own));
+    }
+    return List.copyOf(services);
+  }
+
+  private static String madeUpLine(Random random) {
+    return "INFO %s %s ###### of %s took ### ms, %s by %s"
+        .formatted(word(random), word(random), word(random), word(random), word(random));
+  }
+
+  private static String word(Random random) {
+    var word = new StringBuilder();
+    for (int i = 0; i < 4; i++) {
+      word.append(SYLLABLES.get(random.nextInt(SYLLABLES.size())));
+    }
+    return word.toString();
+  }
+
   /** Each line begins with its severity; a # stands for a digit, an @ for a hexadecimal one. */
-  private record Service(String name, String logger, String... lines) {}
+  private record Service(String name, String logger, String... lines) {
+
+    Service withBodiesOf(int bytes) {
+      var sized = lines.clone();
+      for (int i = 0; i < sized.length; i++) {
+        int body = sized[i].indexOf(' ') + 1;
+        var on = ON.repeat(bytes / ON.length() + 1);
+        sized[i] = (sized[i] + on).substring(0, body + bytes);
+      }
+      return new Service(name, logger, sized);
+    }
+  }
 
   /** What a log is, whatever it is sent as; an empty trace for none. */
   private record Log(
@@ -127,7 +230,7 @@ final class Traffic {
       int host,
       String severity,
       String body,
-      String thread,
+      List<Attribute> attributes,
       byte[] trace,
       byte[] span) {
 
@@ -148,12 +251,12 @@ final class Traffic {
   /** A request of so many logs, each below the host and service that wrote it. */
   byte[] otlp(int logs) {
     var byResource = new ArrayList<List<Log>>();
-    for (int i = 0; i < SERVICES.size() * HOSTS; i++) {
+    for (int i = 0; i < services.size() * HOSTS; i++) {
       byResource.add(new ArrayList<>());
     }
     for (int i = 0; i < logs; i++) {
       var log = next();
-      byResource.get(SERVICES.indexOf(log.service) * HOSTS + log.host).add(log);
+      byResource.get(services.indexOf(log.service) * HOSTS + log.host).add(log);
     }
     var out = new ByteOutput(logs * 256);
     var writer = new OtlpWriter(out);
@@ -181,8 +284,9 @@ final class Traffic {
       int body = writer.open(5);
       writer.string(1, log.body);
       writer.close(body);
-      writer.attribute(6, "log.logger", log.service.logger);
-      writer.attribute(6, "thread.name", log.thread);
+      for (var attribute : log.attributes) {
+        writer.attribute(6, attribute.key, attribute.value);
+      }
       if (log.trace.length > 0) {
         writer.bytes(9, log.trace, 0, log.trace.length);
         writer.bytes(10, log.span, 0, log.span.length);
@@ -215,10 +319,8 @@ final class Traffic {
             .put("service", log.service.name)
             .put("host", log.hostName())
             .put("body", log.body);
-    object
-        .putObject("attributes")
-        .put("log.logger", log.service.logger)
-        .put("thread.name", log.thread);
+    var attributes = object.putObject("attributes");
+    log.attributes.forEach(attribute -> attributes.put(attribute.key, attribute.value));
     if (log.trace.length > 0) {
       object.put("trace_id", HexFormat.of().formatHex(log.trace));
       object.put("span_id", HexFormat.of().formatHex(log.span));
@@ -228,7 +330,7 @@ final class Traffic {
 
   private Log next() {
     time += APART;
-    var service = SERVICES.get(random.nextInt(SERVICES.size()));
+    var service = services.get(random.nextInt(services.size()));
     var line = service.lines[random.nextInt(service.lines.length)];
     int space = line.indexOf(' ');
     boolean traced = random.nextInt(4) == 0;
@@ -238,9 +340,28 @@ final class Traffic {
         random.nextInt(HOSTS),
         line.substring(0, space),
         filled(line, space + 1),
-        filled("request-executor-##", 0),
+        attributes(service),
         bytes(traced ? 16 : 0),
         bytes(traced ? 8 : 0));
+  }
+
+  private List<Attribute> attributes(Service service) {
+    var attributes = new ArrayList<Attribute>(shape.attributes);
+    for (int i = 0; i < shape.attributes; i++) {
+      attributes.add(
+          switch (i) {
+            case 0 -> new Attribute("log.logger", service.logger);
+            case 1 -> new Attribute("thread.name", filled("request-executor-##", 0));
+            default -> further(i - 2);
+          });
+    }
+    return attributes;
+  }
+
+  private Attribute further(int number) {
+    var like = FURTHER.get(number % FURTHER.size());
+    var about = ABOUT.get(number / FURTHER.size());
+    return new Attribute(about + "." + like.key, filled(like.value, 0));
   }
 
   private byte[] bytes(int length) {

@@ -23,6 +23,7 @@ final class Watched {
   private static final int SECTOR = 512;
   private static final int PAGE = 4096;
   private static final Pattern PEAK = Pattern.compile("VmHWM:\\s+(\\d+) kB");
+  private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s+(\\d+) kB");
   private static final Pattern WRITTEN = Pattern.compile("(?m)^write_bytes: (\\d+)$");
   private static final Pattern WHOLE_DISK = Pattern.compile("(vd|sd|xvd)[a-z]|nvme\\d+n\\d+");
 
@@ -87,9 +88,18 @@ final class Watched {
 
   /** The most memory that each has had, added up, in MiB. */
   long peakMebibytes() throws IOException {
+    return mebibytes(PEAK);
+  }
+
+  /** The memory they have now, in MiB. */
+  long residentMebibytes() throws IOException {
+    return mebibytes(RESIDENT);
+  }
+
+  private long mebibytes(Pattern pattern) throws IOException {
     long kilobytes = 0;
     for (long each : pids()) {
-      kilobytes += number(PEAK, "/proc/" + each + "/status");
+      kilobytes += number(pattern, "/proc/" + each + "/status");
     }
     return kilobytes / 1024;
   }

@@ -2,9 +2,14 @@ package dev.sluice.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.core.templates.Mask;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
+import java.security.MessageDigest;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -38,6 +43,78 @@ class TrafficTest {
   @Test
   void otlp_sameSeed_sameLogs() {
     assertThat(new Traffic(7, 500, NOW).otlp(500)).isEqualTo(new Traffic(7, 500, NOW).otlp(500));
+  }
+
+  @Test
+  void otlpAndJson_usual_theLogsThatEarlierReportsSent() throws Exception {
+    var traffic = new Traffic(7, 1_000, NOW);
+
+    assertThat(md5(traffic.otlp(900))).isEqualTo("6efc45220ea88b8e0719af145bddbfab");
+    assertThat(md5(traffic.json(100))).isEqualTo("fb6bbdd566c734f70e2fc32aff612f7c");
+  }
+
+  @Test
+  void otlp_bytesOfBodies_eachHasThem() {
+    for (int bytes : new int[] {64, 256, 16_384}) {
+      var logs = logs(parsed(shaped(2, bytes, 0).otlp(500)));
+
+      assertThat(logs)
+          .hasSize(500)
+          .allSatisfy(log -> assertThat(log.getBody().getStringValue()).hasSize(bytes));
+    }
+  }
+
+  @Test
+  void otlp_attributes_eachHasThemUnderKeysOfItsOwn() {
+    for (int attributes : new int[] {0, 1, 2, 8, 32}) {
+      var logs = logs(parsed(shaped(attributes, 0, 0).otlp(100)));
+
+      assertThat(logs)
+          .hasSize(100)
+          .allSatisfy(
+              log ->
+                  assertThat(log.getAttributesList().stream().map(KeyValue::getKey).distinct())
+                      .hasSize(attributes));
+    }
+  }
+
+  @Test
+  void otlp_lines_asManyTemplates() {
+    for (int lines : new int[] {5, 10, 1_000}) {
+      var logs = logs(parsed(shaped(2, 0, lines).otlp(20 * lines)));
+
+      assertThat(logs.stream().map(TrafficTest::masked).distinct()).hasSize(lines);
+    }
+  }
+
+  @Test
+  void otlp_longBodies_asManyTemplatesAsShort() {
+    var logs = logs(parsed(shaped(2, 1_024, 10).otlp(500)));
+
+    assertThat(logs.stream().map(TrafficTest::masked).distinct()).hasSize(10);
+  }
+
+  @Test
+  void shape_thatNoLogHas_isRefused() {
+    assertThatThrownBy(() -> new Traffic.Shape(33, 0, 0))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("33 attributes");
+  }
+
+  private static Traffic shaped(int attributes, int bodyBytes, int lines) {
+    return new Traffic(7, 100_000, NOW, new Traffic.Shape(attributes, bodyBytes, lines));
+  }
+
+  /** As the gateway sees it: two messages of one template have the same. */
+  private static String masked(LogRecord log) {
+    var body = log.getBody().getStringValueBytes().toByteArray();
+    var mask = new Mask();
+    mask.apply(body, 0, body.length);
+    return mask.text();
+  }
+
+  private static String md5(byte[] bytes) throws Exception {
+    return HexFormat.of().formatHex(MessageDigest.getInstance("MD5").digest(bytes));
   }
 
   @Test

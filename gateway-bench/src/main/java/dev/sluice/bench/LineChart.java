@@ -1,0 +1,167 @@
+package dev.sluice.bench;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.DoubleStream;
+
+/**
+ * Lines over an axis, as SVG on a ground of its own, so that it is read in the light and in the
+ * dark. The vertical axis begins at zero, or all growth would look alike.
+ *
+ * @param across what the horizontal axis is, with its unit
+ * @param up what the vertical axis is, with its unit
+ * @param logarithmic whether each step to the right is a factor; a zero is then one step before the
+ *     least, since it has no place of its own
+ * @param x where the values are, rising
+ */
+record LineChart(
+    String title, String across, String up, boolean logarithmic, List<Double> x, List<Line> lines) {
+  private static final List<String> COLOURS = List.of("#2563eb", "#d97706", "#6b7280", "#059669");
+  private static final String DARK = "#111827";
+  private static final String PALE = "#d1d5db";
+  private static final int WIDTH = 780;
+  private static final int HEIGHT = 360;
+  private static final int LEFT = 90;
+  private static final int RIGHT = 750;
+  private static final int TOP = 66;
+  private static final int BOTTOM = 300;
+  private static final int MARGIN = 20;
+  private static final int STEPS = 5;
+
+  /** A value for each place; not a number where there is none. */
+  record Line(String name, List<Double> values) {}
+
+  String svg() {
+    var svg = new StringBuilder();
+    svg.append(
+        """
+        <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">
+        <rect width="%d" height="%d" fill="#ffffff"/>
+        """
+            .formatted(WIDTH, HEIGHT, WIDTH, HEIGHT));
+    text(svg, 8, 18, "start", title);
+    text(svg, LEFT, TOP - 10, "start", up);
+    text(svg, RIGHT, BOTTOM + 44, "end", across);
+    legend(svg);
+    double step = step(highest());
+    int steps = (int) Math.max(1, Math.ceil(highest() / step - 1e-9));
+    for (int i = 0; i <= steps; i++) {
+      double y = BOTTOM - (double) (BOTTOM - TOP) * i / steps;
+      line(svg, LEFT, y, RIGHT, y, PALE);
+      text(svg, LEFT - 8, y + 4, "end", number(i * step));
+    }
+    for (double each : ticks()) {
+      line(svg, place(each), BOTTOM, place(each), BOTTOM + 5, DARK);
+      text(svg, place(each), BOTTOM + 20, "middle", number(each));
+    }
+    line(svg, LEFT, BOTTOM, RIGHT, BOTTOM, DARK);
+    for (int i = 0; i < lines.size(); i++) {
+      draw(svg, lines.get(i).values, steps * step, COLOURS.get(i));
+    }
+    return svg.append("</svg>\n").toString();
+  }
+
+  private void legend(StringBuilder svg) {
+    for (int i = 0; i < lines.size(); i++) {
+      int left = LEFT + i * 165;
+      svg.append(
+          "<rect x=\"%d\" y=\"28\" width=\"12\" height=\"12\" fill=\"%s\"/>%n"
+              .formatted(left, COLOURS.get(i)));
+      text(svg, left + 18, 39, "start", lines.get(i).name);
+    }
+  }
+
+  private void draw(StringBuilder svg, List<Double> values, double top, String colour) {
+    var corners = new ArrayList<String>();
+    var dots = new StringBuilder();
+    for (int i = 0; i < values.size(); i++) {
+      if (!values.get(i).isNaN()) {
+        double y = BOTTOM - (BOTTOM - TOP) * values.get(i) / top;
+        corners.add("%.1f,%.1f".formatted(place(x.get(i)), y));
+        dots.append(
+            "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>%n"
+                .formatted(place(x.get(i)), y, colour));
+      }
+    }
+    svg.append(
+        "<polyline points=\"%s\" fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>%n"
+            .formatted(String.join(" ", corners), colour));
+    svg.append(dots);
+  }
+
+  /** What stands below the horizontal axis: all places, or even steps. */
+  private List<Double> ticks() {
+    if (logarithmic) {
+      return x;
+    }
+    double step = step(x.getLast());
+    return DoubleStream.iterate(0, each -> each <= x.getLast(), each -> each + step)
+        .boxed()
+        .toList();
+  }
+
+  /** From left to right. */
+  private double place(double value) {
+    double from = logarithmic ? logarithm(x.getFirst()) : 0;
+    double to = logarithmic ? logarithm(x.getLast()) : x.getLast();
+    double at = logarithmic ? logarithm(value) : value;
+    return LEFT + MARGIN + (RIGHT - LEFT - 2 * MARGIN) * (at - from) / Math.max(to - from, 1e-9);
+  }
+
+  private double logarithm(double value) {
+    if (value > 0) {
+      return Math.log(value);
+    }
+    var above = x.stream().filter(each -> each > 0).map(Math::log).toList();
+    if (above.size() < 2) {
+      return above.isEmpty() ? 0 : above.getFirst() - 1;
+    }
+    return above.getFirst() - (above.getLast() - above.getFirst()) / (above.size() - 1);
+  }
+
+  private double highest() {
+    return lines.stream()
+        .flatMapToDouble(line -> line.values.stream().mapToDouble(value -> value))
+        .filter(value -> !Double.isNaN(value))
+        .max()
+        .orElse(0);
+  }
+
+  /** Between two lines of the ground: one, two or five of some power of ten. */
+  private static double step(double highest) {
+    double rough = Math.max(highest, 1e-6) / STEPS;
+    double power = Math.pow(10, Math.floor(Math.log10(rough)));
+    return DoubleStream.of(1, 2, 5, 10)
+        .map(each -> each * power)
+        .filter(each -> each >= rough * (1 - 1e-9))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static String number(double value) {
+    if (value >= 1e6) {
+      return plain(value / 1e6) + "M";
+    }
+    return value >= 1000 ? "%,.0f".formatted(value) : plain(value);
+  }
+
+  /** Without zeros that say nothing. */
+  private static String plain(double value) {
+    var text = String.format(Locale.ROOT, "%.3f", value);
+    return text.replaceFirst("\\.?0+$", "");
+  }
+
+  private static void line(
+      StringBuilder svg, double x1, double y1, double x2, double y2, String colour) {
+    svg.append(
+        "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>%n"
+            .formatted(x1, y1, x2, y2, colour));
+  }
+
+  private static void text(StringBuilder svg, double x, double y, String anchor, String text) {
+    svg.append(
+        "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" fill=\"%s\">%s</text>%n"
+            .formatted(x, y, anchor, DARK, text.replace("&", "&amp;").replace("<", "&lt;")));
+  }
+}
