@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-spool bench-logging bench-mining bench-growth package clean
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -42,6 +42,10 @@ faults: ## kill, halt, fill and cut everything under load, count the logs; ARGS=
 bench: package ## what a log costs from request to row, by each way in; CASES='otlp open' SECONDS_EACH=60 OUT=docs/benchmarks
 	@generators="$$(bin/generators)" && export GENERATORS="$$generators" && \
 	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.EndToEndReport
+
+bench-stages: package ## what each idea brought, from a plain insert to the gateway; STAGES='1 7' PER_REQUEST='1 100' SECONDS_EACH=30
+	@generators="$$(bin/generators wrk)" && export GENERATORS="$$generators" && \
+	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.StagesReport
 
 bench-micro: ## JMH benchmarks, with what they allocate; ARGS='OtlpWalker -f 1' for some of them
 	@bin/requirements

@@ -1,8 +1,5 @@
 package dev.sluice.bench;
 
-import static dev.sluice.bench.Environment.setting;
-import static dev.sluice.bench.Environment.text;
-
 import dev.sluice.bench.Bodies.Form;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -47,11 +44,11 @@ public final class EndToEndReport {
 
   private static final int FILL_SECONDS = 2;
 
-  private final int seconds = setting("SECONDS_EACH", 60);
-  private final int warmUp = setting("WARM_UP", 30);
-  private final int bodies = setting("BODIES", 2048);
-  private final int drainLogs = setting("DRAIN_LOGS", 5_000_000);
-  private final double openRate = setting("OPEN_RATE", 0);
+  private final int seconds = Environment.number("SECONDS_EACH", 60);
+  private final int warmUp = Environment.number("WARM_UP", 30);
+  private final int bodies = Environment.number("BODIES", 2048);
+  private final int drainLogs = Environment.number("DRAIN_LOGS", 5_000_000);
+  private final double openRate = Environment.number("OPEN_RATE", 0);
   private final List<Outcome> outcomes = new ArrayList<>();
   private @Nullable Floor floor;
   private String versions = "";
@@ -88,7 +85,7 @@ public final class EndToEndReport {
 
   public static void main(String[] arguments) throws Exception {
     Locale.setDefault(Locale.ROOT); // what is written is read by programs too
-    var cases = Case.named(text("CASES", "otlp gzip grpc json arrays open drain"));
+    var cases = Case.named(Environment.text("CASES", "otlp gzip grpc json arrays open drain"));
     System.exit(new EndToEndReport().run(cases) ? 0 : 1);
   }
 
@@ -112,7 +109,7 @@ public final class EndToEndReport {
     }
     var findings = new Findings(setup(folder), floor, outcomes);
     System.out.println("\n" + findings.tables());
-    var out = text("OUT", "");
+    var out = Environment.text("OUT", "");
     if (!out.isEmpty()) {
       findings.write(Path.of(out));
     }
@@ -225,9 +222,11 @@ public final class EndToEndReport {
   private Map<String, String> setup(Path folder) throws IOException, InterruptedException {
     var setup = new LinkedHashMap<String, String>();
     setup.put("machine", Workplace.machine(folder));
-    setup.put("gateway", text("COMMIT", "not known") + ", " + String.join(" ", Gateway.options()));
+    setup.put(
+        "gateway",
+        Environment.text("COMMIT", "not known") + ", " + String.join(" ", JavaProcess.options()));
     setup.put("engines", versions);
-    setup.put("load generators", text("GENERATORS", "not known"));
+    setup.put("load generators", Environment.text("GENERATORS", "not known"));
     setup.put("seconds", "%d after %d of warming up".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d; JSON objects %,d".formatted(bodies * LOGS, OBJECTS));
     return setup;

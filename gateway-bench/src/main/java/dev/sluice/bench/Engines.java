@@ -65,9 +65,9 @@ final class Engines implements AutoCloseable {
   }
 
   /** The three whose cost is told, each without the others. */
-  Map<String, Watched> watched(Gateway gateway) {
+  Map<String, Watched> watched(LogServer server) {
     var pids = new LinkedHashMap<String, Long>();
-    pids.put("gateway", gateway.pid());
+    pids.put("gateway", server.pid());
     pids.put("Redis", redis.pid());
     pids.put("ClickHouse", clickHouse.pid());
     var watched = new LinkedHashMap<String, Watched>();

@@ -1,11 +1,10 @@
 package dev.sluice.bench;
 
-/** What a run is asked for, by variables of its environment. */
+/** What whoever runs a report may set; what is blank is not set. */
 final class Environment {
-
   private Environment() {}
 
-  static int setting(String name, int byDefault) {
+  static int number(String name, int byDefault) {
     var text = text(name, "");
     return text.isEmpty() ? byDefault : Integer.parseInt(text);
   }

@@ -55,21 +55,25 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
               "%,d".formatted(each.notTaken()),
               "%,d".formatted(each.lost()),
               "%,d".formatted(each.extra()),
-              "%,d".formatted(each.imbalance())));
+              number(each.imbalance())));
     }
     text.add("");
-    text.add(
-        row(
-            "CPU µs/log",
-            "gateway",
-            "Redis",
-            "ClickHouse",
-            "gateway, merged",
-            "Redis, merged",
-            "ClickHouse, merged",
-            "generator",
-            "(gateway + Redis) / floor"));
-    text.add(rule(9));
+    var costs =
+        new ArrayList<>(
+            List.of(
+                "CPU µs/log",
+                "gateway",
+                "Redis",
+                "ClickHouse",
+                "gateway, merged",
+                "Redis, merged",
+                "ClickHouse, merged",
+                "generator"));
+    if (floor != null) {
+      costs.add("(gateway + Redis) / floor");
+    }
+    text.add(row(costs));
+    text.add(rule(costs.size()));
     for (var each : outcomes) {
       text.add(cost(each));
     }
@@ -112,8 +116,10 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
       cells.add(micros(each.cost(process).merged()));
     }
     cells.add(micros(each.generatorMicros()));
-    cells.add(floor == null ? "" : "%.2f".formatted(each.ratio(floor)));
-    return row(cells.toArray(String[]::new));
+    if (floor != null) {
+      cells.add("%.2f".formatted(each.ratio(floor)));
+    }
+    return row(cells);
   }
 
   private static String micros(double micros) {
@@ -124,7 +130,15 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
     return "%,d".formatted(outcome.cost(process).peakMebibytes());
   }
 
+  static String number(@Nullable Long number) {
+    return number == null ? "" : "%,d".formatted(number);
+  }
+
   static String row(String... cells) {
+    return row(List.of(cells));
+  }
+
+  private static String row(List<String> cells) {
     return "| " + String.join(" | ", cells) + " |";
   }
 
@@ -156,18 +170,17 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
 
         %s
         """
-            .formatted(
-                setup.entrySet().stream()
-                    .map(each -> "- %s: %s".formatted(each.getKey(), each.getValue()))
-                    .collect(Collectors.joining("\n")),
-                NAME,
-                NAME,
-                tables(),
-                NOTES);
+            .formatted(list(setup), NAME, NAME, tables(), NOTES);
     Files.writeString(folder.resolve(NAME + ".md"), page);
   }
 
-  private BarChart rates() {
+  static String list(Map<String, String> setup) {
+    return setup.entrySet().stream()
+        .map(each -> "- %s: %s".formatted(each.getKey(), each.getValue()))
+        .collect(Collectors.joining("\n"));
+  }
+
+  BarChart rates() {
     return new BarChart(
         "logs a second",
         "%,.0f",
@@ -181,7 +194,22 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
             .toList());
   }
 
-  private BarChart costs() {
+  BarChart latencies() {
+    return new BarChart(
+        "milliseconds to the answer",
+        "%.1f",
+        List.of("p50", "p99", "p99.9"),
+        false,
+        outcomes.stream()
+            .map(
+                each ->
+                    new BarChart.Bars(
+                        each.name(),
+                        List.of(each.latency().p50(), each.latency().p99(), each.latency().p999())))
+            .toList());
+  }
+
+  BarChart costs() {
     var bars = new ArrayList<BarChart.Bars>();
     for (var each : outcomes) {
       bars.add(

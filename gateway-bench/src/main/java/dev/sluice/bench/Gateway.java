@@ -1,8 +1,6 @@
 package dev.sluice.bench;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -13,18 +11,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The gateway as users start it, from its jar and with the JVM's options that {@code make run}
- * gives it ({@code JAVA_OPTS} in the environment), on ports of its own. Its settings may be given
- * in the environment too, by their usual names.
+ * The gateway as users start it, from its jar, on ports of its own. Its settings may be given in
+ * the environment too, by their usual names.
  */
-final class Gateway implements AutoCloseable {
+final class Gateway implements LogServer {
   static final Path JAR = Path.of("gateway-api/target/sluice-app.jar");
 
   private static final Duration START = Duration.ofMinutes(2);
@@ -34,10 +30,10 @@ final class Gateway implements AutoCloseable {
   private static final Duration STILL = Duration.ofSeconds(10);
 
   private final HttpClient http = HttpClient.newHttpClient();
-  private final int port = freePort();
-  private final int management = freePort();
-  private final int grpc = freePort();
-  private final Process process;
+  private final int port = JavaProcess.freePort();
+  private final int management = JavaProcess.freePort();
+  private final int grpc = JavaProcess.freePort();
+  private final JavaProcess process;
 
   /**
    * @param folder for all it writes
@@ -48,57 +44,27 @@ final class Gateway implements AutoCloseable {
       throw new IOException(JAR + " is not there: mvn -pl gateway-api -am package -DskipTests");
     }
     Files.createDirectories(folder);
-    var command = new ArrayList<String>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(options());
-    command.addAll(
-        List.of(
-            "--enable-native-access=ALL-UNNAMED",
-            "--sun-misc-unsafe-memory-access=allow",
-            "-jar",
-            JAR.toString(),
-            "--server.port=" + port,
-            "--management.server.port=" + management,
-            "--spring.grpc.server.port=" + grpc,
-            "--sluice.ingest.otlp-http-port=-1",
-            "--sluice.embedded.directory=" + folder.resolve("engines"),
-            "--sluice.wal.dir=" + folder.resolve("wal")));
-    command.addAll(List.of(settings));
+    var arguments =
+        new ArrayList<>(
+            List.of(
+                "-jar",
+                JAR.toString(),
+                "--server.port=" + port,
+                "--management.server.port=" + management,
+                "--spring.grpc.server.port=" + grpc,
+                "--sluice.ingest.otlp-http-port=-1",
+                "--sluice.embedded.directory=" + folder.resolve("engines"),
+                "--sluice.wal.dir=" + folder.resolve("wal")));
+    arguments.addAll(List.of(settings));
     process =
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve("gateway.log").toFile())
-            .start();
-    Runtime.getRuntime().addShutdownHook(new Thread(process::destroy));
-    awaitReady(folder);
+        new JavaProcess(
+            folder.resolve("gateway.log"),
+            () -> answer("/actuator/health/readiness").statusCode() == 200,
+            arguments);
   }
 
-  /** The Makefile is the one place that has them. */
-  static List<String> options() throws IOException {
-    var options = System.getenv("JAVA_OPTS");
-    if (options == null) {
-      throw new IOException("JAVA_OPTS is not set: run this by make");
-    }
-    return options.isBlank() ? List.of() : List.of(options.strip().split("\\s+"));
-  }
-
-  private void awaitReady(Path folder) throws IOException, InterruptedException {
-    long end = System.nanoTime() + START.toNanos();
-    while (process.isAlive() && System.nanoTime() < end) {
-      try {
-        if (answer("/actuator/health/readiness").statusCode() == 200) {
-          return;
-        }
-      } catch (IOException _) {
-        // not yet
-      }
-      Thread.sleep(100);
-    }
-    close();
-    throw new IOException("the gateway is not ready, see " + folder.resolve("gateway.log"));
-  }
-
-  int port() {
+  @Override
+  public int port() {
     return port;
   }
 
@@ -106,35 +72,39 @@ final class Gateway implements AutoCloseable {
     return grpc;
   }
 
-  long pid() {
-    return process.pid();
+  @Override
+  public long pid() {
+    return process.handle().pid();
   }
 
   /** Without Redis and ClickHouse, which it may have started. */
   Watched watched() {
-    var engines = process.children().map(ProcessHandle::pid).collect(Collectors.toSet());
-    return new Watched(process.pid(), engines);
+    var engines = process.handle().children().map(ProcessHandle::pid).collect(Collectors.toSet());
+    return new Watched(pid(), engines);
   }
 
   /** With Redis and ClickHouse, when it has started them. */
   Watched watchedWithEngines() {
-    return new Watched(process.pid(), Set.of());
+    return new Watched(pid(), Set.of());
   }
 
   /** Lets it do nothing until {@link #resume}. */
   void halt() throws IOException, InterruptedException {
-    signal("STOP");
+    process.signal("STOP");
   }
 
   void resume() throws IOException, InterruptedException {
-    signal("CONT");
+    process.signal("CONT");
   }
 
-  private void signal(String name) throws IOException, InterruptedException {
-    var kill = List.of("kill", "-" + name, Long.toString(process.pid()));
-    if (new ProcessBuilder(kill).inheritIO().start().waitFor() != 0) {
-      throw new IOException(String.join(" ", kill) + " failed");
-    }
+  @Override
+  public void kill() throws InterruptedException {
+    process.kill();
+  }
+
+  @Override
+  public void restart() throws IOException, InterruptedException {
+    process.restart();
   }
 
   /** A figure of its metrics; not a number when it has none. */
@@ -201,6 +171,11 @@ final class Gateway implements AutoCloseable {
     }
   }
 
+  @Override
+  public Long imbalance() throws IOException, InterruptedException {
+    return ledger().path("imbalance").asLong();
+  }
+
   private java.net.http.HttpResponse<String> answer(String path)
       throws IOException, InterruptedException {
     return http.send(
@@ -210,25 +185,9 @@ final class Gateway implements AutoCloseable {
         BodyHandlers.ofString());
   }
 
-  private static int freePort() {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
-  }
-
   @Override
   public void close() {
-    process.destroy();
-    try {
-      if (!process.waitFor(2, TimeUnit.MINUTES)) { // one that is halted does not hear it
-        process.destroyForcibly().waitFor();
-      }
-    } catch (InterruptedException _) {
-      process.destroyForcibly();
-      Thread.currentThread().interrupt();
-    }
+    process.close();
     http.shutdownNow();
   }
 }

@@ -1,8 +1,5 @@
 package dev.sluice.bench;
 
-import static dev.sluice.bench.Environment.setting;
-import static dev.sluice.bench.Environment.text;
-
 import dev.sluice.bench.Axis.Point;
 import dev.sluice.bench.Bodies.Form;
 import java.io.IOException;
@@ -48,10 +45,10 @@ public final class GrowthReport {
   /** Of the spool: a long body fills the usual one in seconds, and what is refused costs too. */
   private static final String REDIS_MEMORY = "4096mb";
 
-  private final int seconds = setting("SECONDS_EACH", 10);
-  private final int warmUp = setting("WARM_UP", 30);
-  private final int minutes = setting("MINUTES", 10);
-  private final int rate = setting("RATE", 0);
+  private final int seconds = Environment.number("SECONDS_EACH", 10);
+  private final int warmUp = Environment.number("WARM_UP", 30);
+  private final int minutes = Environment.number("MINUTES", 10);
+  private final int rate = Environment.number("RATE", 0);
   private final Asked asked;
   private final Path folder;
   private boolean complete = true;
@@ -102,13 +99,13 @@ public final class GrowthReport {
   public static void main(String[] arguments) throws Exception {
     Locale.setDefault(Locale.ROOT); // what is written is read by programs too
     var axes = "connections request bytes attributes templates shards table";
-    var asked = Asked.of(text("AXES", axes), text("POINTS", ""));
+    var asked = Asked.of(Environment.text("AXES", axes), Environment.text("POINTS", ""));
     System.exit(new GrowthReport(asked, Workplace.make()).run() ? 0 : 1);
   }
 
   private boolean run() throws IOException, InterruptedException {
     System.out.println(Workplace.machine(folder));
-    var out = text("OUT", "");
+    var out = Environment.text("OUT", "");
     var growths = new ArrayList<Growth>();
     for (var each : asked.points.entrySet()) {
       growths.add(along(each.getKey(), each.getValue()));
@@ -258,9 +255,9 @@ public final class GrowthReport {
   private Map<String, String> setup(String lasting) throws IOException {
     var setup = new LinkedHashMap<String, String>();
     setup.put("machine", Workplace.machine(folder));
-    setup.put("gateway", text("COMMIT", "not known") + ", " + String.join(" ", Gateway.options()));
+    setup.put("gateway", Environment.text("COMMIT", "not known") + ", " + String.join(" ", Gateway.options()));
     setup.put("engines", versions);
-    setup.put("load generators", text("GENERATORS", "not known"));
+    setup.put("load generators", Environment.text("GENERATORS", "not known"));
     setup.put("lasting", lasting);
     setup.put(
         "load, where it is not said",

@@ -9,25 +9,31 @@ import java.util.Map;
 final class Measurement {
   static final String TABLE = "otel_logs";
 
-  /** After the last row that was waited for; what is stored twice would come later. */
-  private static final Duration STILL = Duration.ofSeconds(3);
-
-  /** Without a new row what is missing is lost. */
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
-
   private final Engines engines;
-  private final Gateway gateway;
+  private final LogServer server;
+  private final Duration patience;
   private final Map<String, Watched> watched;
   private final Map<String, Double> cpu;
-  private final long rows;
+  private final Arrivals arrivals;
   private final long begun;
 
   /** Begins here. */
-  Measurement(Engines engines, Gateway gateway) throws IOException, InterruptedException {
+  Measurement(Engines engines, LogServer server) throws IOException, InterruptedException {
+    this(engines, server, Arrivals.PATIENCE);
+  }
+
+  /**
+   * Begins here.
+   *
+   * @param patience without a new row for so long, what is missing is lost
+   */
+  Measurement(Engines engines, LogServer server, Duration patience)
+      throws IOException, InterruptedException {
     this.engines = engines;
-    this.gateway = gateway;
-    watched = engines.watched(gateway);
-    rows = engines.database().rows(TABLE);
+    this.server = server;
+    this.patience = patience;
+    watched = engines.watched(server);
+    arrivals = new Arrivals(engines.database());
     cpu = cpuSeconds();
     begun = System.nanoTime();
   }
@@ -38,10 +44,10 @@ final class Measurement {
       throw new IOException("no request was answered with success: " + name);
     }
     long accepted = load.taken() * logsPerRequest;
-    var last = awaitRows(accepted);
+    var last = arrivals.await(accepted, patience);
     var whenStored = cpuSeconds();
     engines.database().awaitMerged();
-    double mergedAfter = (System.nanoTime() - last.nanos) / 1e9;
+    double mergedAfter = (System.nanoTime() - last.nanos()) / 1e9;
     var whenMerged = cpuSeconds();
     var costs = new LinkedHashMap<String, Outcome.Cost>();
     for (var each : watched.entrySet()) {
@@ -49,8 +55,8 @@ final class Measurement {
       costs.put(
           each.getKey(),
           new Outcome.Cost(
-              (whenStored.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows,
-              (whenMerged.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows,
+              (whenStored.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows(),
+              (whenMerged.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows(),
               each.getValue().peakMebibytes()));
     }
     return new Outcome(
@@ -58,34 +64,16 @@ final class Measurement {
         logsPerRequest,
         load.others(),
         accepted,
-        last.rows,
-        Math.max(0, accepted - last.rows),
-        Math.max(0, last.rows - accepted - load.open() * logsPerRequest),
-        gateway.ledger().path("imbalance").asLong(),
+        last.rows(),
+        Math.max(0, accepted - last.rows()),
+        Math.max(0, last.rows() - accepted - load.open() * logsPerRequest),
+        server.imbalance(),
         accepted / load.seconds(),
-        last.rows / ((last.nanos - Math.max(begun, load.begun())) / 1e9),
+        last.rows() / ((last.nanos() - Math.max(begun, load.begun())) / 1e9),
         mergedAfter,
         costs,
         load.cpuSeconds() * 1e6 / accepted,
         load.latency());
-  }
-
-  /** How many rows have come, and when the last did. */
-  private record Arrived(long rows, long nanos) {}
-
-  private Arrived awaitRows(long accepted) throws IOException, InterruptedException {
-    var arrived = new Arrived(0, System.nanoTime());
-    while (true) {
-      long now = engines.database().rows(TABLE) - rows;
-      if (now != arrived.rows) {
-        arrived = new Arrived(now, System.nanoTime());
-      }
-      long still = System.nanoTime() - arrived.nanos;
-      if (still > (now >= accepted ? STILL : PATIENCE).toNanos()) {
-        return arrived;
-      }
-      Thread.sleep(100);
-    }
   }
 
   private Map<String, Double> cpuSeconds() throws IOException {

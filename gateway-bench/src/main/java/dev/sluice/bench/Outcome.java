@@ -2,6 +2,7 @@ package dev.sluice.bench;
 
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What came of one case.
@@ -11,7 +12,7 @@ import java.util.Objects;
  * @param stored log records that are in the table
  * @param lost accepted, and not in the table
  * @param extra in the table, though neither accepted nor under way when the load ended
- * @param imbalance of the gateway's own ledger
+ * @param imbalance of the server's own ledger, null when it keeps none
  * @param storedPerSecond from the first request to the last row
  * @param mergedAfter seconds, from the last row to the end of all merges
  * @param costs by the name of the process
@@ -25,7 +26,7 @@ record Outcome(
     long stored,
     long lost,
     long extra,
-    long imbalance,
+    @Nullable Long imbalance,
     double acceptedPerSecond,
     double storedPerSecond,
     double mergedAfter,
@@ -47,7 +48,7 @@ record Outcome(
   }
 
   boolean complete() {
-    return lost == 0 && extra == 0 && imbalance == 0;
+    return lost == 0 && extra == 0 && (imbalance == null || imbalance == 0);
   }
 
   /** What is in front of ClickHouse, against what ClickHouse cannot do without. */

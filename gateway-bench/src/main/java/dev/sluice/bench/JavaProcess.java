@@ -1,0 +1,127 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.ProcessBuilder.Redirect;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A JVM with the options that {@code make run} gives the gateway ({@code JAVA_OPTS} in the
+ * environment). Ends with this process.
+ */
+final class JavaProcess implements AutoCloseable {
+  private static final Duration START = Duration.ofMinutes(2);
+
+  private final List<String> command = new ArrayList<>();
+  private final Path log;
+  private final Probe probe;
+  private Process process;
+
+  /** Whether a server is ready; an {@link IOException} says not yet. */
+  @FunctionalInterface
+  interface Probe {
+    boolean ready() throws IOException, InterruptedException;
+  }
+
+  /**
+   * Returns when it is ready.
+   *
+   * @param log what it says, added to what is there
+   * @param arguments of {@code java}, after the options
+   */
+  JavaProcess(Path log, Probe probe, List<String> arguments)
+      throws IOException, InterruptedException {
+    this.log = log;
+    this.probe = probe;
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(options());
+    command.add("--enable-native-access=ALL-UNNAMED");
+    command.add("--sun-misc-unsafe-memory-access=allow");
+    command.addAll(arguments);
+    process = begun();
+    awaitReady();
+  }
+
+  /** The Makefile is the one place that has them. */
+  static List<String> options() throws IOException {
+    var options = System.getenv("JAVA_OPTS");
+    if (options == null) {
+      throw new IOException("JAVA_OPTS is not set: run this by make");
+    }
+    return options.isBlank() ? List.of() : List.of(options.strip().split("\\s+"));
+  }
+
+  static int freePort() {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private Process begun() throws IOException {
+    var begun =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(Redirect.appendTo(log.toFile()))
+            .start();
+    Runtime.getRuntime().addShutdownHook(new Thread(begun::destroy));
+    return begun;
+  }
+
+  private void awaitReady() throws IOException, InterruptedException {
+    long end = System.nanoTime() + START.toNanos();
+    while (process.isAlive() && System.nanoTime() < end) {
+      try {
+        if (probe.ready()) {
+          return;
+        }
+      } catch (IOException _) {
+        // not yet
+      }
+      Thread.sleep(100);
+    }
+    close();
+    throw new IOException("it is not ready, see " + log);
+  }
+
+  ProcessHandle handle() {
+    return process.toHandle();
+  }
+
+  void signal(String name) throws IOException, InterruptedException {
+    var kill = List.of("kill", "-" + name, Long.toString(process.pid()));
+    if (new ProcessBuilder(kill).inheritIO().start().waitFor() != 0) {
+      throw new IOException(String.join(" ", kill) + " failed");
+    }
+  }
+
+  void kill() throws InterruptedException {
+    process.destroyForcibly().waitFor();
+  }
+
+  /** The same again; returns when it is ready. */
+  void restart() throws IOException, InterruptedException {
+    process = begun();
+    awaitReady();
+  }
+
+  @Override
+  public void close() {
+    process.destroy();
+    try {
+      if (!process.waitFor(2, TimeUnit.MINUTES)) { // one that is halted does not hear it
+        process.destroyForcibly().waitFor();
+      }
+    } catch (InterruptedException _) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,145 @@
+package dev.sluice.bench;
+
+import dev.sluice.bench.Bodies.Form;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * How the gateway came to be what it is: each stage is the one before with one idea more. They are
+ * named by their numbers.
+ */
+enum Stage {
+  SYNCHRONOUS_INSERT(
+      1,
+      "synchronous insert",
+      "Each request is an insert of its own, row by row in JSON, and waits for its end.",
+      "the logs are in the table",
+      Promise.AT_LEAST_ONCE),
+  FIRE_AND_FORGET(
+      2,
+      "fire-and-forget, async_insert",
+      "The answer does not wait for the insert, and ClickHouse makes few inserts of many"
+          + " (`async_insert=1, wait_for_async_insert=0`).",
+      "nothing: the logs are in the memory of the server, then in ClickHouse's; each loses them"
+          + " when it ends, and nobody hears of an insert that fails",
+      Promise.NOTHING),
+  COALESCING(
+      3,
+      "request coalescing",
+      "Requests that come while an insert is under way share the next one, and wait for it again.",
+      "the logs are in the table",
+      Promise.AT_LEAST_ONCE),
+  REDIS_STREAMS(
+      4,
+      "Redis Streams",
+      "A stream stands between: the request waits for Redis alone, and one consumer makes an"
+          + " insert of what has come within a second.",
+      "the logs are in Redis; they will be stored, twice when an insert had been made and not"
+          + " been settled",
+      Promise.AT_LEAST_ONCE),
+  PARALLEL_DELIVERY(
+      5,
+      "parallel delivery",
+      "Consumers on virtual threads share the stream, each with an insert of its own under way.",
+      "the same",
+      Promise.AT_LEAST_ONCE),
+  COLUMNAR(
+      6,
+      "columnar Native path",
+      "The gateway itself: requests share packed entries of the stream, and ClickHouse is sent"
+          + " columns (`Native`) instead of rows to parse, under a token.",
+      "the logs are in Redis; they will be stored once",
+      Promise.ONCE),
+  PROTOBUF(
+      7,
+      "protobuf in place of JSON",
+      "The same gateway is sent OTLP, which it only has to judge, not to translate.",
+      "the same",
+      Promise.ONCE);
+
+  /**
+   * What is compared is how a log gets into the table, not what else the gateway can tell of it:
+   * the stages before know no templates and no identities of resources.
+   */
+  private static final List<String> ALIKE =
+      List.of("--sluice.templates.enabled=false", "--sluice.dictionary.resources=false");
+
+  /** ClickHouse writes what it has gathered within a second; what has not come by now is lost. */
+  private static final Duration SOON = Duration.ofSeconds(15);
+
+  final String adds;
+  final String success;
+  private final int number;
+  private final String title;
+  private final Promise promise;
+
+  Stage(int number, String title, String adds, String success, Promise promise) {
+    this.number = number;
+    this.title = title;
+    this.adds = adds;
+    this.success = success;
+    this.promise = promise;
+  }
+
+  /** What has become of a log that was answered with success, whatever is killed. */
+  private enum Promise {
+    NOTHING,
+    AT_LEAST_ONCE,
+    ONCE
+  }
+
+  static List<Stage> numbered(String numbers) {
+    return Arrays.stream(numbers.strip().split("[\\s,]+"))
+        .map(Integer::valueOf)
+        .map(
+            wanted ->
+                Arrays.stream(values())
+                    .filter(each -> each.number == wanted)
+                    .findFirst()
+                    .orElseThrow(() -> new IllegalArgumentException("no stage: " + wanted)))
+        .toList();
+  }
+
+  String title() {
+    return number + " " + title;
+  }
+
+  /** In what form it is sent logs, and where. */
+  Form form() {
+    return this == PROTOBUF ? Form.OTLP : Form.JSON;
+  }
+
+  String path() {
+    return this == PROTOBUF ? "/v1/logs" : "/api/v1/logs";
+  }
+
+  /** How long to wait for what does not come. */
+  Duration patience() {
+    return promise == Promise.NOTHING ? SOON : Arrivals.PATIENCE;
+  }
+
+  /** On engines that are empty yet. */
+  LogServer start(Engines engines, Path folder) throws IOException, InterruptedException {
+    var settings = new ArrayList<>(List.of(engines.settings()));
+    settings.addAll(ALIKE);
+    var gateway = new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
+    if (promise == Promise.ONCE) {
+      return gateway;
+    }
+    gateway.close(); // it has made the table, which is the same for all
+    return new Variant(number, folder, engines.settings());
+  }
+
+  /** Whether success meant what it is said to. */
+  boolean kept(Outcome outcome, Killed killed) {
+    return switch (promise) {
+      case NOTHING -> true;
+      case AT_LEAST_ONCE -> outcome.lost() == 0 && killed.lost() == 0;
+      case ONCE -> outcome.complete() && killed.complete();
+    };
+  }
+}

@@ -1,0 +1,228 @@
+package dev.sluice.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * All that a run of {@link StagesReport} has found.
+ *
+ * @param setup on what the figures depend
+ */
+record StagesFindings(Map<String, String> setup, List<Group> groups) {
+  private static final String NAME = "stages";
+  private static final String NOTES =
+      """
+      ## How to read it
+
+      - *gateway* is the process of the stage, whichever server that is; it has the same JVM and options in every stage. Stages
+        that have no ledger of their own have no *imbalance*.
+      - *of the first* is how many times as many logs a second were stored. Stored a second counts until the last row, accepted a
+        second while the load was on: what is accepted faster than it is stored waits in between.
+      - *logs an insert* are those of one part that ClickHouse has made. A ClickHouse that has no queue for asynchronous inserts
+        takes `async_insert` and makes each insert by itself all the same; the embedded one is such. Where stage 2 has no more
+        logs an insert than stage 1, it is that.
+      - CPU is in microseconds for a stored log, until the last one was in the table, and *merged* once all merges had ended; the
+        load generator's is for an accepted one, what it takes to read its bodies included. The summary adds up gateway, Redis and
+        ClickHouse, merged. Memory is the most that was resident, and in the summary that of the three.
+      - Each of the connections waits for its answer before it sends again, so the time of an answer is told of that load.
+      - *Lost* is what was accepted and is not in the table, *extra* what is there and was neither accepted nor under way when the
+        load ended, *not taken* are requests answered by other than success.
+      - *Killed* is `kill -9` of the stage's process under load, and its start on the same engines, which are left alone. *Doubled*
+        are rows of logs that are there already. A request under way may be stored without its answer, so a loss smaller than what
+        was under way would not be seen.
+      - All stages store the same columns of the same logs in the same table, without templates and without identities of
+        resources, which the gateway is set not to tell here.""";
+
+  /** Of one number of logs in each request. */
+  record Group(int logsPerRequest, List<Result> results) {
+
+    Findings findings() {
+      return new Findings(Map.of(), null, results.stream().map(Result::outcome).toList());
+    }
+
+    String name() {
+      return "%s-%d".formatted(NAME, logsPerRequest);
+    }
+
+    String heading() {
+      return logsPerRequest == 1
+          ? "## One log a request"
+          : "## %,d logs a request".formatted(logsPerRequest);
+    }
+  }
+
+  /**
+   * Of one stage.
+   *
+   * @param inserts that ClickHouse has made of what was stored
+   */
+  record Result(Stage stage, Outcome outcome, long inserts, Killed killed) {
+
+    boolean kept() {
+      return stage.kept(outcome, killed);
+    }
+
+    /** As it ends. */
+    String line() {
+      return "%s; killed: %,d accepted, %,d lost, %,d doubled%s"
+          .formatted(
+              Findings.line(outcome, null),
+              killed.accepted(),
+              killed.lost(),
+              killed.doubled(),
+              kept() ? "" : ": NOT WHAT IT PROMISES");
+    }
+
+    private double micros() {
+      return outcome.costs().values().stream().mapToDouble(Outcome.Cost::merged).sum();
+    }
+
+    private long mebibytes() {
+      return outcome.costs().values().stream().mapToLong(Outcome.Cost::peakMebibytes).sum();
+    }
+  }
+
+  /** What the stages are, and the tables of each group. */
+  String tables() {
+    var text = new ArrayList<String>();
+    for (var group : groups) {
+      text.add(group.heading() + "\n\n" + tables(group));
+    }
+    return String.join("\n\n", text);
+  }
+
+  private static String tables(Group group) {
+    return "%s\n\n%s\n\n%s".formatted(summary(group), group.findings().tables(), killed(group));
+  }
+
+  private static String summary(Group group) {
+    var text = new ArrayList<String>();
+    text.add(
+        Findings.row(
+            "stage",
+            "stored/s",
+            "of the first",
+            "logs an insert",
+            "p50 ms",
+            "p99 ms",
+            "p99.9 ms",
+            "CPU µs/log",
+            "memory MiB",
+            "lost",
+            "lost when killed",
+            "doubled when killed"));
+    text.add(Findings.rule(12));
+    double first = group.results.getFirst().outcome.storedPerSecond();
+    for (var each : group.results) {
+      var outcome = each.outcome;
+      text.add(
+          Findings.row(
+              outcome.name(),
+              "%,.0f".formatted(outcome.storedPerSecond()),
+              "%.1f".formatted(outcome.storedPerSecond() / first),
+              "%,.0f".formatted((double) outcome.stored() / each.inserts),
+              "%.1f".formatted(outcome.latency().p50()),
+              "%.1f".formatted(outcome.latency().p99()),
+              "%.1f".formatted(outcome.latency().p999()),
+              "%.1f".formatted(each.micros()),
+              "%,d".formatted(each.mebibytes()),
+              "%,d".formatted(outcome.lost()),
+              "%,d".formatted(each.killed.lost()),
+              "%,d".formatted(each.killed.doubled())));
+    }
+    return String.join("\n", text);
+  }
+
+  private static String killed(Group group) {
+    var text = new ArrayList<String>();
+    text.add(
+        Findings.row("killed under load", "accepted", "stored", "lost", "doubled", "imbalance"));
+    text.add(Findings.rule(6));
+    for (var each : group.results) {
+      var killed = each.killed;
+      text.add(
+          Findings.row(
+              killed.name(),
+              "%,d".formatted(killed.accepted()),
+              "%,d".formatted(killed.stored()),
+              "%,d".formatted(killed.lost()),
+              "%,d".formatted(killed.doubled()),
+              Findings.number(killed.imbalance())));
+    }
+    return String.join("\n", text);
+  }
+
+  private String stages() {
+    var stages = new LinkedHashSet<Stage>();
+    groups.forEach(group -> group.results.forEach(each -> stages.add(each.stage)));
+    var text = new ArrayList<String>();
+    text.add(Findings.row("stage", "what it adds", "an answer of success means"));
+    text.add(Findings.rule(3));
+    for (var each : stages) {
+      text.add(Findings.row(each.title(), each.adds, each.success));
+    }
+    return String.join("\n", text);
+  }
+
+  /** A page with its charts, and all figures for a program. */
+  void write(Path folder) throws IOException {
+    Files.createDirectories(folder);
+    for (var group : groups) {
+      var findings = group.findings();
+      chart(folder, group, "rates", findings.rates());
+      chart(folder, group, "latencies", findings.latencies());
+      chart(folder, group, "cpu", findings.costs());
+    }
+    Files.writeString(
+        folder.resolve(NAME + ".json"),
+        JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(this) + "\n");
+    Files.writeString(folder.resolve(NAME + ".md"), page());
+  }
+
+  private static void chart(Path folder, Group group, String name, BarChart chart)
+      throws IOException {
+    Files.writeString(folder.resolve("%s-%s.svg".formatted(group.name(), name)), chart.svg());
+  }
+
+  String page() {
+    return """
+    # The seven stages: what each idea of the gateway brings
+
+    Written by `make bench-stages`.
+
+    %s
+
+    %s
+
+    %s
+
+    %s
+    """
+        .formatted(
+            Findings.list(setup),
+            stages(),
+            groups.stream().map(StagesFindings::section).collect(Collectors.joining("\n\n")),
+            NOTES);
+  }
+
+  private static String section(Group group) {
+    return """
+    %s
+
+    ![logs a second](%s-rates.svg)
+
+    ![milliseconds to the answer](%s-latencies.svg)
+
+    ![CPU of a log](%s-cpu.svg)
+
+    %s"""
+        .formatted(group.heading(), group.name(), group.name(), group.name(), tables(group));
+  }
+}

@@ -1,0 +1,52 @@
+package dev.sluice.bench.stages;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/** Rows on their way into {@code otel_logs}, over HTTP and row by row. */
+final class Inserts {
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
+
+  private final HttpClient http =
+      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final HttpRequest.Builder insert;
+
+  /**
+   * @param with settings of ClickHouse for each insert, such as {@code async_insert=1}, or none
+   */
+  Inserts(String url, String user, String password, String... with) {
+    var settings = with.length == 0 ? "" : " SETTINGS " + String.join(", ", with);
+    var sql = "INSERT INTO otel_logs" + settings + " FORMAT JSONEachRow";
+    insert =
+        HttpRequest.newBuilder(URI.create(url + "/?query=" + URLEncoder.encode(sql, UTF_8)))
+            .header("X-ClickHouse-User", user)
+            .header("X-ClickHouse-Key", password)
+            .timeout(PATIENCE);
+  }
+
+  /** Ends when ClickHouse has answered; fails when that was not success. */
+  CompletableFuture<Void> insert(Rows rows) {
+    var request = insert.copy().POST(BodyPublishers.ofByteArray(rows.lines())).build();
+    return http.sendAsync(request, BodyHandlers.ofString()).thenAccept(Inserts::check);
+  }
+
+  private static void check(HttpResponse<String> answer) {
+    if (answer.statusCode() != 200) {
+      // its text may quote the row
+      var code = answer.headers().firstValue("X-ClickHouse-Exception-Code").orElse("none");
+      throw new CompletionException(
+          new IOException("ClickHouse: %d, code %s".formatted(answer.statusCode(), code)));
+    }
+  }
+}

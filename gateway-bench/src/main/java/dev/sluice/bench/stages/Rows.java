@@ -1,0 +1,22 @@
+package dev.sluice.bench.stages;
+
+import java.io.ByteArrayOutputStream;
+import java.util.Collection;
+
+/**
+ * The logs of a request, or of several.
+ *
+ * @param lines an object of ClickHouse's {@code JSONEachRow} each, ended by a line break
+ * @param logs how many
+ */
+record Rows(byte[] lines, int logs) {
+
+  static Rows together(Collection<Rows> parts) {
+    int bytes = parts.stream().mapToInt(each -> each.lines.length).sum();
+    var lines = new ByteArrayOutputStream(bytes);
+    for (var each : parts) {
+      lines.writeBytes(each.lines);
+    }
+    return new Rows(lines.toByteArray(), parts.stream().mapToInt(Rows::logs).sum());
+  }
+}

@@ -1,0 +1,105 @@
+package dev.sluice.bench.stages;
+
+import ch.qos.logback.classic.Level;
+import ch.qos.logback.classic.Logger;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.slf4j.LoggerFactory;
+import reactor.core.publisher.Mono;
+import reactor.netty.http.server.HttpServer;
+import reactor.netty.http.server.HttpServerRequest;
+import reactor.netty.http.server.HttpServerResponse;
+import tools.jackson.core.JacksonException;
+
+/**
+ * One of the stages before the gateway's own: a server on the HTTP library that the gateway has
+ * too. It is told by {@code --port}, {@code --stage}, from 1 to 5, and the settings by which a
+ * gateway finds its engines.
+ *
+ * <p>It answers 202 when the stage says so, 400 to what is no log and 503 to the rest.
+ */
+public final class StageServer {
+  private static final int CONSUMERS = 4;
+
+  private final RowWriter writer = new RowWriter();
+  private final Way way;
+
+  private StageServer(Way way) {
+    this.way = way;
+  }
+
+  public static void main(String[] arguments) {
+    // as the gateway; else the libraries would tell of each request
+    ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
+    var settings = settings(arguments);
+    var server = new StageServer(way(settings));
+    HttpServer.create()
+        .host("127.0.0.1")
+        .port(Integer.parseInt(setting(settings, "port")))
+        .route(
+            routes ->
+                routes
+                    .get("/ready", (_, response) -> response.sendString(Mono.just("ready")))
+                    .post("/api/v1/logs", server::take))
+        .bindNow()
+        .onDispose()
+        .block();
+  }
+
+  /** Of {@code --name=value}. */
+  static Map<String, String> settings(String... arguments) {
+    return Arrays.stream(arguments)
+        .map(each -> each.substring("--".length()).split("=", 2))
+        .collect(Collectors.toMap(each -> each[0], each -> each[1]));
+  }
+
+  private static String setting(Map<String, String> settings, String name) {
+    return Objects.requireNonNull(settings.get(name), name);
+  }
+
+  private static Way way(Map<String, String> settings) {
+    return switch (setting(settings, "stage")) {
+      case "1" -> inserts(settings)::insert;
+      case "2" ->
+          new FireAndForget(inserts(settings, "async_insert = 1", "wait_for_async_insert = 0"));
+      case "3" -> new SharedInserts(inserts(settings));
+      case "4" -> stream(settings).deliver(1, Thread.ofPlatform().factory());
+      case "5" -> stream(settings).deliver(CONSUMERS, Thread.ofVirtual().factory());
+      default -> throw new IllegalArgumentException("no stage of ours: " + settings.get("stage"));
+    };
+  }
+
+  private static Inserts inserts(Map<String, String> settings, String... with) {
+    return new Inserts(
+        setting(settings, "sluice.clickhouse.url"),
+        setting(settings, "sluice.clickhouse.user"),
+        setting(settings, "sluice.clickhouse.password"),
+        with);
+  }
+
+  private static StreamFirst stream(Map<String, String> settings) {
+    return new StreamFirst(setting(settings, "sluice.redis.url"), inserts(settings));
+  }
+
+  private Mono<Void> take(HttpServerRequest request, HttpServerResponse response) {
+    return request
+        .receive()
+        .aggregate()
+        .asByteArray()
+        .flatMap(
+            body -> {
+              var rows = writer.rows(body);
+              return Mono.fromCompletionStage(way.take(rows))
+                  .thenReturn("{\"accepted\":%d}".formatted(rows.logs()));
+            })
+        .flatMap(answer -> answer(response, 202, answer))
+        .onErrorResume(JacksonException.class, _ -> answer(response, 400, "no log"))
+        .onErrorResume(failed -> answer(response, 503, failed.toString()));
+  }
+
+  private static Mono<Void> answer(HttpServerResponse response, int status, String text) {
+    return response.status(status).sendString(Mono.just(text)).then();
+  }
+}

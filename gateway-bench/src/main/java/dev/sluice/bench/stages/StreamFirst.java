@@ -1,0 +1,157 @@
+package dev.sluice.bench.stages;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
+import io.lettuce.core.Consumer;
+import io.lettuce.core.RedisBusyException;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.StreamMessage;
+import io.lettuce.core.XGroupCreateArgs;
+import io.lettuce.core.XReadArgs;
+import io.lettuce.core.XReadArgs.StreamOffset;
+import io.lettuce.core.api.async.RedisAsyncCommands;
+import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.codec.ByteArrayCodec;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ThreadFactory;
+
+/**
+ * Answers when Redis has the request, as one entry of a stream. Consumers of one group gather
+ * entries, insert them as one and delete them; an insert that fails is tried again until it does
+ * not. What a consumer had read when the process was killed it reads again first: if that was
+ * inserted before, it is then there twice.
+ */
+final class StreamFirst implements Way {
+  private static final String GROUP = "bench";
+  private static final String STREAM = "bench:logs";
+
+  /** Of one reading. */
+  private static final int ENTRIES = 500;
+
+  /** Nobody waits for the insert, so that it may be larger than what comes at once. */
+  private static final int LOGS = 20_000;
+
+  private static final Duration OLDEST = Duration.ofSeconds(1);
+  private static final Duration WAIT = Duration.ofMillis(100);
+  private static final Duration PAUSE = Duration.ofSeconds(1);
+
+  private final RedisClient redis;
+  private final RedisAsyncCommands<byte[], byte[]> appends;
+  private final Inserts inserts;
+
+  StreamFirst(String url, Inserts inserts) {
+    this.inserts = inserts;
+    redis = RedisClient.create(url);
+    var connection = redis.connect(ByteArrayCodec.INSTANCE);
+    appends = connection.async();
+    try {
+      var _ =
+          connection
+              .sync()
+              .xgroupCreate(
+                  StreamOffset.from(bytes(STREAM), "0"),
+                  bytes(GROUP),
+                  XGroupCreateArgs.Builder.mkstream());
+    } catch (RedisBusyException _) {
+      // it is there from before
+    }
+  }
+
+  @Override
+  public CompletionStage<?> take(Rows rows) {
+    return appends.xadd(bytes(STREAM), Map.of(bytes(Integer.toString(rows.logs())), rows.lines()));
+  }
+
+  /** Begins to deliver, by so many threads, each with a connection and an insert of its own. */
+  StreamFirst deliver(int consumers, ThreadFactory threads) {
+    for (int i = 0; i < consumers; i++) {
+      var delivery = new Delivery("consumer-" + i);
+      threads.newThread(delivery).start();
+    }
+    return this;
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(US_ASCII);
+  }
+
+  /** In Redis it has one field, whose name is how many logs there are in its lines. */
+  private record Entry(String id, Rows rows) {
+
+    static Entry of(StreamMessage<byte[], byte[]> message) {
+      var field = message.getBody().entrySet().iterator().next();
+      int logs = Integer.parseInt(new String(field.getKey(), US_ASCII));
+      return new Entry(message.getId(), new Rows(field.getValue(), logs));
+    }
+  }
+
+  /** What one consumer does. */
+  private final class Delivery implements Runnable {
+    private final RedisCommands<byte[], byte[]> commands =
+        redis.connect(ByteArrayCodec.INSTANCE).sync();
+    private final Consumer<byte[]> consumer;
+
+    Delivery(String name) {
+      consumer = Consumer.from(bytes(GROUP), bytes(name));
+    }
+
+    @Override
+    public void run() {
+      try {
+        var unsettled = StreamOffset.from(bytes(STREAM), "0");
+        for (var left = read(unsettled); !left.isEmpty(); left = read(unsettled)) {
+          store(left);
+        }
+        while (true) {
+          store(gather());
+        }
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private List<Entry> gather() {
+      var fresh = StreamOffset.lastConsumed(bytes(STREAM));
+      var entries = new ArrayList<Entry>();
+      long first = System.nanoTime();
+      int logs = 0;
+      while (logs < LOGS && System.nanoTime() - first < OLDEST.toNanos()) {
+        for (var entry : read(fresh)) {
+          entries.add(entry);
+          logs += entry.rows.logs();
+        }
+        if (entries.isEmpty()) {
+          first = System.nanoTime();
+        }
+      }
+      return entries;
+    }
+
+    @SuppressWarnings("unchecked") // the array of its one stream
+    private List<Entry> read(StreamOffset<byte[]> from) {
+      var args = XReadArgs.Builder.count(ENTRIES).block(WAIT);
+      return commands.xreadgroup(consumer, args, from).stream().map(Entry::of).toList();
+    }
+
+    private void store(List<Entry> entries) throws InterruptedException {
+      var rows = Rows.together(entries.stream().map(Entry::rows).toList());
+      for (boolean stored = false; !stored; ) {
+        try {
+          inserts.insert(rows).join();
+          stored = true;
+        } catch (CompletionException e) {
+          System.err.printf("%d logs are tried again: %s%n", rows.logs(), e.getCause());
+          Thread.sleep(PAUSE);
+        }
+      }
+      var ids = entries.stream().map(Entry::id).toArray(String[]::new);
+      commands.xack(bytes(STREAM), bytes(GROUP), ids);
+      commands.xdel(bytes(STREAM), ids);
+    }
+  }
+}
