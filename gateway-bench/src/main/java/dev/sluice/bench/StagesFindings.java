@@ -25,9 +25,9 @@ record StagesFindings(Map<String, String> setup, List<Group> groups) {
         that have no ledger of their own have no *imbalance*.
       - *of the first* is how many times as many logs a second were stored. Stored a second counts until the last row, accepted a
         second while the load was on: what is accepted faster than it is stored waits in between.
-      - *logs an insert* are those of one part that ClickHouse has made. A ClickHouse that has no queue for asynchronous inserts
-        takes `async_insert` and makes each insert by itself all the same; the embedded one is such. Where stage 2 has no more
-        logs an insert than stage 1, it is that.
+      - *logs an insert* are those of one part that ClickHouse has made. The embedded ClickHouse has no queue for asynchronous
+        inserts: it takes `async_insert` and makes each insert at once. So in stage 2 a `Buffer` table, which gathers in its memory
+        too, stands before the table.
       - CPU is in microseconds for a stored log, until the last one was in the table, and *merged* once all merges had ended; the
         load generator's is for an accepted one, what it takes to read its bodies included. The summary adds up gateway, Redis and
         ClickHouse, merged. Memory is the most that was resident, and in the summary that of the three.

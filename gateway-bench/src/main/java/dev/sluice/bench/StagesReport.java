@@ -16,7 +16,7 @@ import java.util.Map;
  * its last row is stored and merged, and then killed under load.
  *
  * <p>Run by {@code make bench-stages}; in the environment {@code SECONDS_EACH}, 30 by default,
- * {@code WARM_UP}, 15, {@code STAGES}, by their numbers, {@code PER_REQUEST}, how many logs a
+ * {@code WARM_UP}, 20, {@code STAGES}, by their numbers, {@code PER_REQUEST}, how many logs a
  * request has, by default first 1, then 100, {@code OUT}, a folder for the report, and {@code
  * JAVA_OPTS}. Ends with status 1 when a log is lost or doubled that should not be by what the
  * stage's answers promise.
@@ -31,7 +31,7 @@ public final class StagesReport {
   private static final String REDIS_MEMORY = "4gb";
 
   private final int seconds = Environment.number("SECONDS_EACH", 30);
-  private final int warmUp = Environment.number("WARM_UP", 15);
+  private final int warmUp = Environment.number("WARM_UP", 20);
   private String versions = "";
 
   private StagesReport() {}

@@ -14,30 +14,46 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** Rows on their way into {@code otel_logs}, over HTTP and row by row. */
+/** Rows on their way into a table, over HTTP and row by row. */
 final class Inserts {
   private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final HttpClient http =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private final String url;
+  private final String user;
+  private final String password;
   private final HttpRequest.Builder insert;
 
   /**
    * @param with settings of ClickHouse for each insert, such as {@code async_insert=1}, or none
    */
-  Inserts(String url, String user, String password, String... with) {
+  Inserts(String url, String user, String password, String table, String... with) {
+    this.url = url;
+    this.user = user;
+    this.password = password;
     var settings = with.length == 0 ? "" : " SETTINGS " + String.join(", ", with);
-    var sql = "INSERT INTO otel_logs" + settings + " FORMAT JSONEachRow";
-    insert =
-        HttpRequest.newBuilder(URI.create(url + "/?query=" + URLEncoder.encode(sql, UTF_8)))
-            .header("X-ClickHouse-User", user)
-            .header("X-ClickHouse-Key", password)
-            .timeout(PATIENCE);
+    insert = request("INSERT INTO " + table + settings + " FORMAT JSONEachRow");
+  }
+
+  private HttpRequest.Builder request(String sql) {
+    return HttpRequest.newBuilder(URI.create(url + "/?query=" + URLEncoder.encode(sql, UTF_8)))
+        .header("X-ClickHouse-User", user)
+        .header("X-ClickHouse-Key", password)
+        .timeout(PATIENCE);
+  }
+
+  /** A command that is no insert; returns when it is done. */
+  void command(String sql) {
+    send(request(sql).POST(BodyPublishers.noBody()).build()).join();
   }
 
   /** Ends when ClickHouse has answered; fails when that was not success. */
   CompletableFuture<Void> insert(Rows rows) {
-    var request = insert.copy().POST(BodyPublishers.ofByteArray(rows.lines())).build();
+    return send(insert.copy().POST(BodyPublishers.ofByteArray(rows.lines())).build());
+  }
+
+  private CompletableFuture<Void> send(HttpRequest request) {
     return http.sendAsync(request, BodyHandlers.ofString()).thenAccept(Inserts::check);
   }
 
