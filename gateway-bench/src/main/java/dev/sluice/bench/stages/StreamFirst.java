@@ -19,6 +19,8 @@ import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.locks.Lock;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Answers when Redis has the request, as one entry of a stream. Consumers of one group gather
@@ -37,12 +39,13 @@ final class StreamFirst implements Way {
   private static final int LOGS = 20_000;
 
   private static final Duration OLDEST = Duration.ofSeconds(1);
-  private static final Duration WAIT = Duration.ofMillis(100);
+  private static final Duration WAIT = Duration.ofMillis(20);
   private static final Duration PAUSE = Duration.ofSeconds(1);
 
   private final RedisClient redis;
   private final RedisAsyncCommands<byte[], byte[]> appends;
   private final Inserts inserts;
+  private final Lock turn = new ReentrantLock();
 
   StreamFirst(String url, Inserts inserts) {
     this.inserts = inserts;
@@ -115,26 +118,34 @@ final class StreamFirst implements Way {
       }
     }
 
-    private List<Entry> gather() {
+    /** In turn: who gathers beside others gets little, and all of them ask Redis all the time. */
+    private List<Entry> gather() throws InterruptedException {
       var fresh = StreamOffset.lastConsumed(bytes(STREAM));
       var entries = new ArrayList<Entry>();
-      long first = System.nanoTime();
       int logs = 0;
-      while (logs < LOGS && System.nanoTime() - first < OLDEST.toNanos()) {
-        for (var entry : read(fresh)) {
-          entries.add(entry);
-          logs += entry.rows.logs();
+      turn.lockInterruptibly();
+      try {
+        long first = System.nanoTime();
+        while (logs < LOGS && System.nanoTime() - first < OLDEST.toNanos()) {
+          var more = read(fresh);
+          entries.addAll(more);
+          logs += more.stream().mapToInt(each -> each.rows.logs()).sum();
+          if (entries.isEmpty()) {
+            first = System.nanoTime();
+          }
+          if (more.size() < ENTRIES) {
+            Thread.sleep(WAIT); // to wait in Redis instead would be to be handed one by one
+          }
         }
-        if (entries.isEmpty()) {
-          first = System.nanoTime();
-        }
+      } finally {
+        turn.unlock();
       }
       return entries;
     }
 
     @SuppressWarnings("unchecked") // the array of its one stream
     private List<Entry> read(StreamOffset<byte[]> from) {
-      var args = XReadArgs.Builder.count(ENTRIES).block(WAIT);
+      var args = XReadArgs.Builder.count(ENTRIES);
       return commands.xreadgroup(consumer, args, from).stream().map(Entry::of).toList();
     }
 
