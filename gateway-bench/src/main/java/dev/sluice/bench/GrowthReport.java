@@ -255,7 +255,9 @@ public final class GrowthReport {
   private Map<String, String> setup(String lasting) throws IOException {
     var setup = new LinkedHashMap<String, String>();
     setup.put("machine", Workplace.machine(folder));
-    setup.put("gateway", Environment.text("COMMIT", "not known") + ", " + String.join(" ", Gateway.options()));
+    setup.put(
+        "gateway",
+        Environment.text("COMMIT", "not known") + ", " + String.join(" ", JavaProcess.options()));
     setup.put("engines", versions);
     setup.put("load generators", Environment.text("GENERATORS", "not known"));
     setup.put("lasting", lasting);
