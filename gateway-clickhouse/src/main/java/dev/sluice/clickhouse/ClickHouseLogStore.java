@@ -151,7 +151,8 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         throw ClickHouseFailed.inDoubt(
             "ClickHouse confirmed %d records that are not there".formatted(missing.cardinality()));
       }
-      insert(portion, naming, missing, token == 0 ? "" : "#" + token, columns);
+      boolean all = missing.cardinality() == portion.records();
+      insert(portion, naming, all ? null : missing, token == 0 ? "" : "#" + token, columns);
       missing = missing(lasting);
     }
   }

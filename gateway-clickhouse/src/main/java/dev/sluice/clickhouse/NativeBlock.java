@@ -53,6 +53,9 @@ final class NativeBlock {
   }
 
   void clear() {
+    if (rows > 0) {
+      recentBytes = Math.max(bytes(), recentBytes - recentBytes / 16);
+    }
     rows = 0;
     for (var named : columns) {
       named.column().clear();
@@ -93,7 +96,6 @@ final class NativeBlock {
    * block is forgotten after some dozens of small ones.
    */
   boolean oversized() {
-    recentBytes = Math.max(bytes(), recentBytes - recentBytes / 16);
     long capacity = 0;
     for (var named : columns) {
       capacity += named.column().capacity();

@@ -46,6 +46,7 @@ final class Schema {
           "V8__cheaper_merges.sql");
 
   private static final String KNOWS = "-- KNOWS ";
+  private static final int ACCESS_DENIED = 497;
 
   private final ClickHouseHttp http;
   private final ClickHouseSettings settings;
@@ -201,6 +202,9 @@ final class Schema {
               "SELECT count() FROM system.merge_tree_settings WHERE name = '%s'".formatted(setting))
           > 0;
     } catch (ClickHouseFailed e) {
+      if (e.code() != ACCESS_DENIED) {
+        throw e; // it is asked again
+      }
       LOG.info("{} is left as it is, nobody says whether it exists: {}", setting, e.getMessage());
       return false; // it saves something, and is no reason to store nothing
     }

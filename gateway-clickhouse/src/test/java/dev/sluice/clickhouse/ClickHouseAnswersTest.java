@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Answers that a real ClickHouse gives rarely, from a server that gives them at once. */
 @Timeout(60)
@@ -267,6 +268,18 @@ final class ClickHouseAnswersTest {
                 assertThat(refused.reason())
                     .contains(String.valueOf(code), name)
                     .doesNotContain("a secret"));
+  }
+
+  /**
+   * The HTTP client would send it again by itself, and the second time there is nothing to send.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {429, 503})
+  void store_answerThatAsksToComeAgain_triesLaterAndSendsNoEmptyInsert(int status)
+      throws Exception {
+    script.add(e -> answer(e, status, Map.of("Retry-After", "0"), "come again"));
+
+    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
   }
 
   private static void failure(HttpExchange exchange, int code, String name) throws IOException {

@@ -1,8 +1,10 @@
 package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.port.LogReader.Query;
@@ -10,7 +12,9 @@ import dev.sluice.core.port.LogStore.Outcome;
 import dev.sluice.core.port.LogStore.Outcome.Stored;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.LogBatches;
+import java.util.BitSet;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
 import java.util.stream.IntStream;
@@ -114,6 +118,38 @@ final class ClickHouseVolumeTest {
             Database.ask(
                 "SELECT count(), sum(rows) FROM system.parts WHERE table = 'otel_logs' AND active"))
         .isEqualTo("1\t100000");
+  }
+
+  /** The client ends the request as if it were complete, so ClickHouse would make a part of it. */
+  @Test
+  void store_brokenOffBetweenTwoBlocks_isRefusedByClickHouse() throws Exception {
+    var good = LogBatches.of(40_000);
+    var bad =
+        new LogBatch(
+            UUID.randomUUID(),
+            good.tenant(),
+            good.receivedNanos(),
+            good.firstId(),
+            1,
+            1,
+            new BitSet(),
+            new byte[] {10, 100, 1});
+
+    try (var store = new ClickHouseLogStore(Database.settings())) {
+      assertThat(store.store("half", List.of(good, bad))).isInstanceOf(Outcome.Corrupt.class);
+
+      await().until(() -> attempts(good, "ExceptionWhileProcessing") == 1);
+      assertThat(attempts(good, "QueryFinish")).isZero();
+      assertThat(store.stored()).isZero();
+    }
+  }
+
+  private static int attempts(LogBatch first, String end) {
+    Database.execute("SYSTEM FLUSH LOGS");
+    return Integer.parseInt(
+        Database.ask(
+            "SELECT count() FROM system.query_log WHERE type = '%s' AND startsWith(query_id, '%s')"
+                .formatted(end, first.appendId())));
   }
 
   @Test

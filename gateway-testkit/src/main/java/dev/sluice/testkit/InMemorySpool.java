@@ -90,7 +90,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
 
   /**
    * @param maxRecords log records in one delivery
-   * @param maxBytes expanded bytes in one delivery
+   * @param maxBytes bytes in one delivery, as they are held
    * @param maxDeadLetters that are kept
    * @param clock tells the age of entries
    */

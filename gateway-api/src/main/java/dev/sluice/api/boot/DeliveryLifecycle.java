@@ -69,8 +69,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
     var started = new ArrayList<DeliveryWorker>();
     var sources = spools.deliveries(settings.workers());
     deliveries = List.copyOf(sources.values());
-    // the log's worker stores while those of Redis have nothing to
-    int together = sources.size() - (spools.failover() == null ? 0 : 1);
+    // the log's worker stores while those of Redis have nothing to, and so at a pace of its own
+    int together = sources.size() - (sources.containsKey(Spools.WAL) ? 1 : 0);
     for (var source : sources.entrySet()) {
       var backoff =
           new Backoff(
@@ -86,7 +86,11 @@ final class DeliveryLifecycle implements SmartLifecycle {
               namings.get(),
               meter,
               new DeliveryWorker.Manner(
-                  backoff, Thread::sleep, clock, settings.maxRefused(), together)));
+                  backoff,
+                  Thread::sleep,
+                  clock,
+                  settings.maxRefused(),
+                  source.getKey().equals(Spools.WAL) ? 1 : together)));
     }
     workers = List.copyOf(started);
   }

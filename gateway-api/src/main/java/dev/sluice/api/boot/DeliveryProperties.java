@@ -12,7 +12,7 @@ import org.springframework.util.unit.DataSize;
  *     two cores of ClickHouse busy. The write-ahead log has one
  * @param maxRecords log records in a batch
  * @param maxBytes memory of a batch, which waits as the spool has it: what came by Redis packed to
- *     a third; 0 for an eighth of the heap, at most 256MB
+ *     a third; 0 for a quarter of the heap for all workers of a shard, at most 256MB each
  * @param maxAge how long the first entry of a batch waits for more
  * @param firstPause pause after a first failure; it doubles
  * @param longestPause longest pause between two tries
@@ -33,9 +33,9 @@ record DeliveryProperties(
     @DefaultValue("1000") int maxRefused) {
 
   DeliveryProperties {
-    Setting.requireBetween("sluice.delivery.workers", workers, 1, 64);
+    Setting.requireBetween("sluice.delivery.workers", workers, 1, 16);
     Setting.requirePositive("sluice.delivery.max-records", maxRecords);
-    maxBytes = Setting.orShareOfHeap(maxBytes);
+    maxBytes = Setting.orShareOfHeap(maxBytes, 4 * workers);
     Setting.requirePositive("sluice.delivery.max-bytes", maxBytes);
     Setting.requirePositive("sluice.delivery.max-age", maxAge);
     Setting.requirePositive("sluice.delivery.first-pause", firstPause);

@@ -44,8 +44,13 @@ final class Setting {
    * deliveries as they wait, the columns of a block for each, and room to collect garbage.
    */
   static DataSize orShareOfHeap(DataSize value) {
+    return orShareOfHeap(value, 8);
+  }
+
+  /** The size, or where it is 0 one of so many parts of the heap, at most 256 MB. */
+  static DataSize orShareOfHeap(DataSize value, int parts) {
     return value.toBytes() == 0
-        ? DataSize.ofBytes(Math.min(256L << 20, Runtime.getRuntime().maxMemory() / 8))
+        ? DataSize.ofBytes(Math.min(256L << 20, Runtime.getRuntime().maxMemory() / parts))
         : value;
   }
 

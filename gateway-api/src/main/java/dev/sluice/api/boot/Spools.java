@@ -31,6 +31,9 @@ final class Spools implements SmartLifecycle, AutoCloseable {
   /** Begins the ids of dead letters that are in the log while it stands in. */
   private static final String OF_WAL = "wal-";
 
+  /** The worker of the write-ahead log. */
+  static final String WAL = "wal";
+
   /** Also when delivery has used up the budget: other processes may be waiting for these logs. */
   private static final Duration LAST_CHANCE = Duration.ofSeconds(1);
 
@@ -159,9 +162,9 @@ final class Spools implements SmartLifecycle, AutoCloseable {
       }
     }
     if (failover != null) {
-      sources.put("wal", failover.deliveries());
+      sources.put(WAL, failover.deliveries());
     } else if (wal != null) {
-      sources.put("wal", wal.deliveries());
+      sources.put(WAL, wal.deliveries());
     }
     return sources;
   }

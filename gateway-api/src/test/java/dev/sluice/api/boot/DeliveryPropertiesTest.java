@@ -21,8 +21,8 @@ class DeliveryPropertiesTest {
   @Test
   void new_noWorkerOrTooMany_isRefused() {
     assertThatThrownBy(() -> settings(0, 1_000, 1_000))
-        .hasMessageContaining("sluice.delivery.workers is 0, from 1 to 64");
-    assertThatThrownBy(() -> settings(65, 1_000, 1_000)).hasMessageContaining("workers is 65");
+        .hasMessageContaining("sluice.delivery.workers is 0, from 1 to 16");
+    assertThatThrownBy(() -> settings(17, 1_000, 1_000)).hasMessageContaining("workers is 17");
   }
 
   private static DeliveryProperties settings(int deadLetters, int maxRefused) {

@@ -30,6 +30,8 @@ import org.jspecify.annotations.Nullable;
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
   private static final Duration PATIENCE = Duration.ofMillis(250);
+  private static final Outcome TAKEN_OVER =
+      new Outcome.TryLater("another has taken the delivery over");
 
   /**
    * How a worker takes its time.
@@ -180,7 +182,10 @@ public final class DeliveryWorker implements AutoCloseable {
 
   /** At once, or if that is refused in pieces. */
   private Outcome whole(Delivery delivery) throws InterruptedException {
-    keepPace(); // not with each piece: a refused record would hold the shard for minutes
+    // not with each piece: a refused record would hold the shard for minutes
+    if (!keepPace(delivery)) {
+      return TAKEN_OVER;
+    }
     var outcome = store(Portion.of(delivery));
     if (outcome instanceof Outcome.Refused(var reason)) {
       LOG.log(
@@ -197,12 +202,7 @@ public final class DeliveryWorker implements AutoCloseable {
   /** Which may take long: others must see that somebody is at it. */
   private Outcome pieces(Bisection refused, Delivery delivery) throws InterruptedException {
     bisection = null; // what ends in the middle of a step, such as for want of memory, starts over
-    var outcome =
-        refused.go(
-            piece ->
-                deliveries.keep(delivery)
-                    ? store(piece)
-                    : new Outcome.TryLater("another has taken the delivery over"));
+    var outcome = refused.go(piece -> deliveries.keep(delivery) ? store(piece) : TAKEN_OVER);
     bisection = refused;
     return outcome;
   }
@@ -215,8 +215,12 @@ public final class DeliveryWorker implements AutoCloseable {
     }
   }
 
-  /** In short sleeps, so that an orderly end need not wait; a clock set back costs no more. */
-  private void keepPace() throws InterruptedException {
+  /**
+   * In short sleeps, so that an orderly end need not wait; a clock set back costs no more.
+   *
+   * @return false when another has taken the delivery over meanwhile
+   */
+  private boolean keepPace(Delivery delivery) throws InterruptedException {
     var own = pace.multipliedBy(workers);
     var left = own.minus(Duration.between(storeBegan, clock.instant()));
     if (left.compareTo(own) > 0) {
@@ -226,8 +230,12 @@ public final class DeliveryWorker implements AutoCloseable {
       var nap = left.compareTo(PATIENCE) < 0 ? left : PATIENCE;
       sleeper.sleep(nap);
       left = left.minus(nap);
+      if (!deliveries.keep(delivery)) {
+        return false;
+      }
     }
     storeBegan = clock.instant();
+    return true;
   }
 
   private void settle(Delivery delivery, List<DeadLetter> letters, Instant start)

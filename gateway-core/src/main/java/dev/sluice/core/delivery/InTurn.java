@@ -49,16 +49,20 @@ public final class InTurn implements Deliveries {
     release(); // whoever asks has ended with the last one, stored or not
     turns.gathering.lockInterruptibly();
     try {
-      var next = deliveries.next(patience, gather);
-      if (next.isEmpty()) {
-        return next;
+      while (true) {
+        var next = deliveries.next(patience, gather);
+        if (next.isEmpty()) {
+          return next;
+        }
+        held =
+            next.get().again()
+                ? turns.out.writeLockInterruptibly()
+                : turns.out.readLockInterruptibly();
+        if (deliveries.keep(next.get())) { // to be let out may have taken long
+          return next;
+        }
+        release();
       }
-      if (!next.get().again()) {
-        held = turns.out.readLockInterruptibly();
-        return next;
-      }
-      held = turns.out.writeLockInterruptibly();
-      return deliveries.keep(next.get()) ? next : Optional.empty(); // that may have taken long
     } finally {
       turns.gathering.unlock();
     }
@@ -73,11 +77,11 @@ public final class InTurn implements Deliveries {
 
   @Override
   public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
-    boolean settled = deliveries.settle(delivery, deadLetters);
-    if (settled) {
-      release();
+    try {
+      return deliveries.settle(delivery, deadLetters);
+    } finally {
+      release(); // settled or not, nobody is storing it
     }
-    return settled;
   }
 
   @Override
@@ -92,6 +96,7 @@ public final class InTurn implements Deliveries {
 
   @Override
   public void setAside(UUID appendId, String reason) {
+    release();
     deliveries.setAside(appendId, reason);
   }
 

@@ -17,6 +17,8 @@ import java.util.concurrent.FutureTask;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(30)
 class InTurnTest {
@@ -113,12 +115,26 @@ class InTurnTest {
     assertThat(waiting.get()).isPresent();
   }
 
-  @Test
-  void next_takenOverWhileItWaitedToBeAlone_isNotHandedOut() throws Exception {
-    var one = handingOut(true);
+  /** Nobody must wait for a delivery that is another's. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void next_takenOverWhileItWaited_isNotHandedOut(boolean again) throws Exception {
+    var one = handingOut(again);
     one.kept = false;
 
     assertThat(new InTurn(one, turns).next(Duration.ZERO)).isEmpty();
+    assertThat(new InTurn(handingOut(true), turns).next(Duration.ZERO)).isPresent();
+  }
+
+  @Test
+  void settle_noRoomForDeadLetters_letsTheOtherGoOn() throws Exception {
+    var one = handingOut(true);
+    one.settles = false;
+    var turn = new InTurn(one, turns);
+
+    assertThat(turn.settle(turn.next(Duration.ZERO).orElseThrow(), List.of())).isFalse();
+
+    assertThat(new InTurn(handingOut(true), turns).next(Duration.ZERO)).isPresent();
   }
 
   /** What is new is stored by several at once. */
@@ -153,6 +169,7 @@ class InTurnTest {
   private static final class Source implements Deliveries {
     @Nullable Delivery delivery;
     boolean kept = true;
+    boolean settles = true;
     final CountDownLatch asked = new CountDownLatch(1);
     final CountDownLatch answer = new CountDownLatch(1);
 
@@ -160,12 +177,14 @@ class InTurnTest {
     public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
       asked.countDown();
       answer.await();
-      return Optional.ofNullable(delivery);
+      var next = Optional.ofNullable(delivery);
+      delivery = null;
+      return next;
     }
 
     @Override
     public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
-      return true;
+      return settles;
     }
 
     @Override
