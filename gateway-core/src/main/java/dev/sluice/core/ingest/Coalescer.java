@@ -8,6 +8,7 @@ import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Manner;
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.LinkedHashMap;
@@ -29,7 +30,9 @@ import java.util.function.Consumer;
  * <p>An entry costs the spool about the same whether it holds one log or thousands. So the first
  * request on an idle gateway goes at once, and those that come while an append is under way wait
  * for its end, for a full entry, or for {@code maxWait}, whichever is first: entries grow with the
- * load and nobody waits without need.
+ * load and nobody waits without need. Only so many entries are under way at a time, and what comes
+ * beyond that waits here: a spool is called slow by what it takes for one append, and with all of a
+ * rush in its hands at once the last of them would say more of the rush than of the spool.
  *
  * <p>Requests that were answered already have entries of their own, which are tried again, as the
  * same batch, until the spool has taken them. What it may have taken without our knowing it then
@@ -41,6 +44,9 @@ import java.util.function.Consumer;
 final class Coalescer {
   /** A spool that fails instead of answering is tried again after this. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
+
+  /** Enough to keep a spool busy while it confirms; each may be a megabyte. */
+  private static final int MOST_UNDER_WAY = 8;
 
   private static final LogId NOWHERE = new LogId(0, 0);
 
@@ -139,9 +145,9 @@ final class Coalescer {
   private final Bounds bounds;
   private final Object lock = new Object();
 
-  private List<Part> waiting = new ArrayList<>();
-  private int records;
-  private int bytes;
+  private final ArrayDeque<Part> waiting = new ArrayDeque<>();
+  private long records;
+  private long bytes;
   private int underWay;
   private long round;
 
@@ -160,15 +166,16 @@ final class Coalescer {
     List<Part> now = List.of();
     long armed = -1;
     synchronized (lock) {
-      if (!waiting.isEmpty() && overflows(part)) {
-        before = take();
+      if (overflows(part)) {
+        before = takeIfFree();
       }
       waiting.add(part);
       records += part.records();
       bytes += part.length();
       if (underWay == 0 || full()) {
-        now = take();
-      } else if (waiting.size() == 1) {
+        now = takeIfFree();
+      }
+      if (waiting.size() == 1) {
         armed = round;
       }
     }
@@ -190,7 +197,7 @@ final class Coalescer {
 
   private boolean overflows(Part part) {
     return records + part.records() > bounds.maxRecords()
-        || (long) bytes + part.length() > bounds.maxBytes();
+        || bytes + part.length() > bounds.maxBytes();
   }
 
   private boolean full() {
@@ -198,14 +205,28 @@ final class Coalescer {
   }
 
   /** Call with the lock held. */
+  private List<Part> takeIfFree() {
+    return underWay < MOST_UNDER_WAY ? take() : List.of();
+  }
+
+  /** An entry's worth of those that wait, the oldest first. Call with the lock held. */
   private List<Part> take() {
     if (waiting.isEmpty()) {
-      return List.of(); // never the list itself: others add to it as soon as the lock is free
+      return List.of();
     }
-    var taken = waiting;
-    waiting = new ArrayList<>();
-    records = 0;
-    bytes = 0;
+    var taken = new ArrayList<Part>();
+    int takenRecords = 0;
+    long takenBytes = 0;
+    do {
+      var part = waiting.remove();
+      taken.add(part);
+      takenRecords += part.records();
+      takenBytes += part.length();
+    } while (!waiting.isEmpty()
+        && takenRecords + waiting.element().records() <= bounds.maxRecords()
+        && takenBytes + waiting.element().length() <= bounds.maxBytes());
+    records -= takenRecords;
+    bytes -= takenBytes;
     round++;
     underWay++;
     return taken;
@@ -214,16 +235,19 @@ final class Coalescer {
   private void waitedEnough(long awaited) {
     List<Part> now;
     synchronized (lock) {
-      now = round == awaited ? take() : List.of();
+      now = round == awaited ? takeIfFree() : List.of();
     }
     append(now);
   }
 
-  /** What has been waiting for this end, if it was the last. */
+  /**
+   * What has been waiting for this end: as the last of all, or as a place among those under way.
+   */
   private List<Part> ended() {
     synchronized (lock) {
+      boolean awaited = underWay == MOST_UNDER_WAY || underWay == 1;
       underWay--;
-      return underWay == 0 ? take() : List.of();
+      return awaited ? take() : List.of();
     }
   }
 
@@ -306,10 +330,12 @@ final class Coalescer {
   void close(Duration patience) {
     ending = true;
     List<Part> now;
-    synchronized (lock) {
-      now = take();
-    }
-    append(now);
+    do {
+      synchronized (lock) {
+        now = take();
+      }
+      append(now);
+    } while (!now.isEmpty());
     persistent.forEach(Persistent::again);
     var left = persistent.stream().map(entry -> entry.ended).toArray(CompletableFuture<?>[]::new);
     try {

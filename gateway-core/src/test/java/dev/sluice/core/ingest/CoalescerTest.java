@@ -29,6 +29,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Consumer;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -95,6 +96,68 @@ class CoalescerTest {
     assertThat(entries())
         .containsExactly(
             List.of("a"), List.of("b1", "b2", "b3", "b4", "b5", "c1", "c2", "c3", "c4", "d"));
+  }
+
+  @Test
+  void accept_moreThanMayBeUnderWay_waitForAnEndAndAreCutIntoEntries() {
+    fillUp();
+    var waiting = new ArrayList<CompletableFuture<Ingested>>();
+    for (var name : List.of("x", "y", "z")) {
+      waiting.add(send(bodies(name, 6)));
+    }
+    time.advance(WAIT);
+    assertThat(entries()).hasSize(8);
+
+    spool.accept(3);
+    assertThat(entries()).hasSize(9).last().isEqualTo(List.of(bodies("x", 6)));
+    spool.accept(8);
+    assertThat(entries()).hasSize(10).last().isEqualTo(List.of(bodies("y", 6)));
+    spool.accept(0);
+    assertThat(entries()).hasSize(11).last().isEqualTo(List.of(bodies("z", 6)));
+
+    spool.accept(9);
+    spool.accept(10);
+    assertThat(waiting).allMatch(CompletableFuture::isDone);
+    assertThat(entries()).hasSize(11);
+  }
+
+  @Test
+  void accept_aPlaceIsFreeAgain_entriesFillAsBefore() {
+    fillUp();
+    send("x");
+    spool.accept(0);
+    assertThat(entries()).hasSize(9).last().isEqualTo(List.of("x"));
+    spool.accept(1);
+
+    send("y");
+    assertThat(entries()).hasSize(9);
+    time.advance(WAIT);
+
+    assertThat(entries()).hasSize(10).last().isEqualTo(List.of("y"));
+  }
+
+  @Test
+  void close_moreThanMayBeUnderWay_allGo() {
+    fillUp();
+    send(bodies("x", 6));
+    send(bodies("y", 6));
+
+    ingest.close(Duration.ZERO);
+
+    assertThat(entries()).hasSize(10);
+  }
+
+  /** One alone and seven full entries: as many as may be under way. */
+  private void fillUp() {
+    send("a");
+    for (int i = 0; i < 7; i++) {
+      send(bodies("full" + i + "-", 10));
+    }
+    assertThat(entries()).hasSize(8);
+  }
+
+  private static String[] bodies(String name, int count) {
+    return IntStream.range(0, count).mapToObj(i -> name + i).toArray(String[]::new);
   }
 
   @Test
