@@ -384,12 +384,16 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return days;
   }
 
-  /**
-   * {@inheritDoc} Follows the parts of the table, and those of the last insert: see {@link Pace}.
-   */
+  /** {@inheritDoc} Follows the parts of the table: see {@link Pace}. */
   @Override
   public Duration pace() {
-    return pace.current();
+    return pace.distance();
+  }
+
+  /** {@inheritDoc} Follows the parts of the last insert: see {@link Pace}. */
+  @Override
+  public Duration gather() {
+    return pace.gather();
   }
 
   /**

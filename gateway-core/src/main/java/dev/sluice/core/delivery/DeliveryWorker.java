@@ -145,7 +145,10 @@ public final class DeliveryWorker implements AutoCloseable {
   private boolean step(boolean last) throws InterruptedException {
     try {
       pace = last ? Duration.ZERO : store.pace();
-      var next = deliveries.next(last ? Duration.ZERO : PATIENCE, pace);
+      var gather = last ? Duration.ZERO : store.gather();
+      var next =
+          deliveries.next(
+              last ? Duration.ZERO : PATIENCE, gather.compareTo(pace) < 0 ? pace : gather);
       if (next.isEmpty()) {
         goesOn();
         return false;

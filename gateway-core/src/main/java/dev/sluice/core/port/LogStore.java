@@ -51,6 +51,14 @@ public interface LogStore {
   Duration pace();
 
   /**
+   * How long a delivery that is not full should wait for company, going by what the last was like;
+   * zero when the usual will do.
+   */
+  default Duration gather() {
+    return Duration.ZERO;
+  }
+
+  /**
    * Records of a delivery, all of them or a run.
    *
    * @param token names these very records; the same records come with the same token when they are

@@ -298,6 +298,17 @@ class DeliveryWorkerTest {
     assertThat(deliveries.gathered()).isEqualTo(Duration.ofMillis(600));
   }
 
+  @Test
+  void deliver_storeWantsMoreCompany_gathersForLongerAndStoresAtOnce() throws Exception {
+    store.gather(Duration.ofSeconds(9));
+    deliveries.offer("1-0", 1);
+    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+    deliveries.offer("2-0", 1);
+
+    assertThat(next(2)).containsExactly("store 2-0", "settle 2-0");
+    assertThat(deliveries.gathered()).isEqualTo(Duration.ofSeconds(9));
+  }
+
   /** Else two would ask for twice as many inserts as one. */
   @Test
   void deliver_storeWantsAPaceOfTwoWorkers_eachBeginsHalfAsOften() throws Exception {
@@ -625,6 +636,7 @@ class DeliveryWorkerTest {
     private final Set<Integer> refused = ConcurrentHashMap.newKeySet();
     private final Queue<Integer> stored = new ConcurrentLinkedQueue<>();
     private volatile Duration pace = Duration.ZERO;
+    private volatile Duration gather = Duration.ZERO;
     private final Queue<Step> script = new ConcurrentLinkedQueue<>();
     private final CountDownLatch released = new CountDownLatch(1);
     private volatile boolean held;
@@ -653,6 +665,10 @@ class DeliveryWorkerTest {
 
     void pace(Duration pace) {
       this.pace = pace;
+    }
+
+    void gather(Duration gather) {
+      this.gather = gather;
     }
 
     List<Integer> records() {
@@ -690,6 +706,11 @@ class DeliveryWorkerTest {
     @Override
     public Duration pace() {
       return pace;
+    }
+
+    @Override
+    public Duration gather() {
+      return gather;
     }
   }
 
