@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
 
 /**
  * The way in around a spool of the test's own, without Spring. The spool is asked for its condition
@@ -57,7 +58,7 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
   }
 
   public WayIn http(Duration bodyWithin, Duration answerWithin) {
-    return new WayIn(ingest, budget, admission, bodyWithin, answerWithin);
+    return new WayIn(ingest, budget, admission, Doors::deadline, bodyWithin, answerWithin);
   }
 
   /** The way back to these logs, of which nobody has told a template. */
@@ -70,7 +71,19 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
   }
 
   public GrpcIntake grpc(Duration answerWithin) {
-    return new GrpcIntake(ingest, budget, admission, answerWithin);
+    return new GrpcIntake(ingest, budget, admission, Doors::deadline, answerWithin);
+  }
+
+  private static Runnable deadline(Duration within, Runnable missed) {
+    var due = new CompletableFuture<Void>();
+    var _ =
+        due.orTimeout(within.toNanos(), TimeUnit.NANOSECONDS)
+            .exceptionally(
+                _ -> {
+                  missed.run();
+                  return null;
+                });
+    return () -> due.complete(null);
   }
 
   private static final class Keyless implements IdempotencyKeys {

@@ -1,5 +1,6 @@
 package dev.sluice.redis;
 
+import dev.sluice.core.port.Deadlines;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -37,6 +38,10 @@ final class Connection implements AutoCloseable {
   private final RedisClient client;
   private final RedisURI uri;
   private final Object lock = new Object();
+
+  /** A tenth of a second late at most. */
+  private final Deadlines deadlines;
+
   private final AtomicInteger losses = new AtomicInteger();
 
   private @Nullable CompletableFuture<StatefulRedisConnection<byte[], byte[]>> opening;
@@ -46,6 +51,13 @@ final class Connection implements AutoCloseable {
   Connection(RedisClient client, RedisURI uri) {
     this.client = client;
     this.uri = uri;
+    var wheel = client.getResources().timer();
+    this.deadlines =
+        (within, missed) -> {
+          var deadline =
+              wheel.newTimeout(_ -> missed.run(), within.toNanos(), TimeUnit.NANOSECONDS);
+          return deadline::cancel;
+        };
   }
 
   /**
@@ -86,8 +98,8 @@ final class Connection implements AutoCloseable {
               }
               return redis;
             });
-    return sent.thenCompose(command)
-        .orTimeout(within.toNanos(), TimeUnit.NANOSECONDS)
+    return deadlines
+        .within(within, sent.thenCompose(command))
         .whenComplete(
             (_, failure) -> {
               if (failure != null && cause(failure) instanceof TimeoutException) {

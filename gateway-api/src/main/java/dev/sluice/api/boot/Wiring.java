@@ -36,6 +36,7 @@ import dev.sluice.core.ingest.IngestLogs.Choice;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.Mirror;
 import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.DeliveryMeter.Cause;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Naming;
@@ -57,8 +58,6 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.HashSet;
 import java.util.List;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.springframework.beans.factory.BeanFactory;
@@ -133,25 +132,9 @@ class Wiring {
     return new MicrometerMeters(registry);
   }
 
-  @Bean(destroyMethod = "shutdownNow")
-  ScheduledThreadPoolExecutor timerThread() {
-    var executor =
-        new ScheduledThreadPoolExecutor(
-            1, Thread.ofPlatform().name("sluice-timer").daemon().factory());
-    executor.setRemoveOnCancelPolicy(true);
-    return executor;
-  }
-
   @Bean
   MemoryBudget memoryBudget(IngestProperties properties) {
     return new MemoryBudget(properties.maxInFlight().toBytes());
-  }
-
-  @Bean
-  Timer timer(ScheduledThreadPoolExecutor timerThread) {
-    return (delay, task) -> {
-      var _ = timerThread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
-    };
   }
 
   @Bean
@@ -239,8 +222,13 @@ class Wiring {
   @Bean
   @Conditional(IngestRole.class)
   WayIn wayIn(
-      IngestLogs ingest, MemoryBudget budget, Admission admission, IngestProperties properties) {
-    return new WayIn(ingest, budget, admission, properties.bodyWithin(), properties.answerWithin());
+      IngestLogs ingest,
+      MemoryBudget budget,
+      Admission admission,
+      Deadlines deadlines,
+      IngestProperties properties) {
+    return new WayIn(
+        ingest, budget, admission, deadlines, properties.bodyWithin(), properties.answerWithin());
   }
 
   @Bean
@@ -265,8 +253,12 @@ class Wiring {
   @Bean
   @Conditional(IngestRole.class)
   GrpcIntake grpcIntake(
-      IngestLogs ingest, MemoryBudget budget, Admission admission, IngestProperties properties) {
-    return new GrpcIntake(ingest, budget, admission, properties.answerWithin());
+      IngestLogs ingest,
+      MemoryBudget budget,
+      Admission admission,
+      Deadlines deadlines,
+      IngestProperties properties) {
+    return new GrpcIntake(ingest, budget, admission, deadlines, properties.answerWithin());
   }
 
   @Bean

@@ -10,6 +10,7 @@ import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpAnswer;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.port.Deadlines;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -39,6 +40,7 @@ public final class GrpcIntake {
   private final IngestLogs ingest;
   private final MemoryBudget budget;
   private final Admission admission;
+  private final Deadlines deadlines;
   private final Duration answerWithin;
 
   /**
@@ -46,10 +48,15 @@ public final class GrpcIntake {
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
   public GrpcIntake(
-      IngestLogs ingest, MemoryBudget budget, Admission admission, Duration answerWithin) {
+      IngestLogs ingest,
+      MemoryBudget budget,
+      Admission admission,
+      Deadlines deadlines,
+      Duration answerWithin) {
     this.ingest = ingest;
     this.budget = budget;
     this.admission = admission;
+    this.deadlines = deadlines;
     this.answerWithin = answerWithin;
   }
 
@@ -149,7 +156,7 @@ public final class GrpcIntake {
     }
     long all = held;
     var _ = inHand.free().thenRun(() -> budget.release(all));
-    return inHand.answer(answerWithin, admission::afterTrouble);
+    return inHand.answer(deadlines, answerWithin, admission::afterTrouble);
   }
 
   /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */

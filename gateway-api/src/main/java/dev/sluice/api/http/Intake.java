@@ -9,6 +9,7 @@ import dev.sluice.core.ingest.IngestLogs.Request;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.port.Deadlines;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -29,6 +30,7 @@ final class Intake {
   private final RequestBody bodies;
   private final MemoryBudget budget;
   private final Admission admission;
+  private final Deadlines deadlines;
   private final Duration answerWithin;
 
   Intake(
@@ -36,11 +38,13 @@ final class Intake {
       RequestBody bodies,
       MemoryBudget budget,
       Admission admission,
+      Deadlines deadlines,
       Duration answerWithin) {
     this.ingest = ingest;
     this.bodies = bodies;
     this.budget = budget;
     this.admission = admission;
+    this.deadlines = deadlines;
     this.answerWithin = answerWithin;
   }
 
@@ -135,7 +139,7 @@ final class Intake {
       var handed = ingest.accept(one.request(), payload);
       var _ = handed.free().thenRun(inHand::close);
       // not cancelled with the request: what is on its way is counted when it arrives
-      return Mono.fromFuture(handed.answer(answerWithin, admission::afterTrouble), true);
+      return Mono.fromFuture(handed.answer(deadlines, answerWithin, admission::afterTrouble), true);
     } catch (RuntimeException e) {
       inHand.close();
       throw e;

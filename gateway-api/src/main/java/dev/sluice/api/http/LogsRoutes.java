@@ -6,6 +6,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Admission;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.read.TemplateReport;
 import java.time.Duration;
@@ -30,6 +31,7 @@ public final class LogsRoutes {
    *
    * @param budget what all requests together may hold
    * @param admission who may be taken at all, and when the others should come again
+   * @param deadlines where both of these are set
    * @param bodyWithin how long a whole body may take to come
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
@@ -37,12 +39,18 @@ public final class LogsRoutes {
       IngestLogs ingest,
       MemoryBudget budget,
       Admission admission,
+      Deadlines deadlines,
       Duration bodyWithin,
       Duration answerWithin) {
 
     private Intake intake(Limits limits) {
       return new Intake(
-          ingest, new RequestBody(limits, bodyWithin), budget, admission, answerWithin);
+          ingest,
+          new RequestBody(limits, deadlines, bodyWithin),
+          budget,
+          admission,
+          deadlines,
+          answerWithin);
     }
   }
 

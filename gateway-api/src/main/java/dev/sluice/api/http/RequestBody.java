@@ -1,6 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.domain.Limits;
+import dev.sluice.core.port.Deadlines;
 import java.time.Duration;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
@@ -30,13 +31,15 @@ final class RequestBody {
   private static final int LONG_ZSTD = 256;
 
   private final Limits limits;
+  private final Deadlines deadlines;
   private final Duration within;
 
   /**
    * @param within how long a whole body may take to come
    */
-  RequestBody(Limits limits, Duration within) {
+  RequestBody(Limits limits, Deadlines deadlines, Duration within) {
     this.limits = limits;
+    this.deadlines = deadlines;
     this.within = within;
   }
 
@@ -61,9 +64,14 @@ final class RequestBody {
         .doOnNext(collected::add)
         .doOnComplete(() -> EarlyAnswer.bodyRead(request, true))
         .then(Mono.fromSupplier(collected::bytes))
-        .timeout(within, Mono.error(() -> RequestRefused.tooSlow(within)))
+        .timeout(tooLong(), Mono.error(() -> RequestRefused.tooSlow(within)))
         .flatMap(body -> offLoop(body, encoding, packed))
         .map(body -> encoding.decode(body, limit, reservation));
+  }
+
+  /** Emits when the time is over, unless nobody waits for that any more. */
+  private Mono<Void> tooLong() {
+    return Mono.create(sink -> sink.onDispose(deadlines.set(within, sink::success)::run));
   }
 
   private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding, boolean packed) {

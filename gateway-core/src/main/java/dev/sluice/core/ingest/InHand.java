@@ -1,8 +1,8 @@
 package dev.sluice.core.ingest;
 
+import dev.sluice.core.port.Deadlines;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
@@ -23,15 +23,17 @@ public record InHand(CompletableFuture<Ingested> answer, CompletableFuture<Void>
    * The answer, or that the client should come again because its logs are not safe in time. What is
    * on its way is not cancelled: it is counted when it arrives. Never fails.
    *
+   * @param deadlines where the wait's own is set
    * @param patience with the spool; the store has a time of its own
    * @param retryAfter when to come again
    */
-  public CompletableFuture<Ingested> answer(Duration patience, Supplier<Duration> retryAfter) {
+  public CompletableFuture<Ingested> answer(
+      Deadlines deadlines, Duration patience, Supplier<Duration> retryAfter) {
     if (answer.isDone()) {
       return answer;
     }
-    return CompletableFuture.anyOf(answer, free)
-        .orTimeout(patience.toMillis(), TimeUnit.MILLISECONDS)
+    return deadlines
+        .within(patience, CompletableFuture.anyOf(answer, free))
         .thenCompose(_ -> answer)
         .exceptionally(_ -> new Ingested.Busy(retryAfter.get()));
   }

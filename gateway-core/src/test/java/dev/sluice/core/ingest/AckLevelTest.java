@@ -177,13 +177,29 @@ class AckLevelTest {
   void answer_spoolTakesTooLong_isBusyAndStaysOnItsWay() {
     var a = send(AckLevel.DURABLE, "a");
 
-    assertThat(a.answer(Duration.ofMillis(1), () -> Duration.ofSeconds(4)))
-        .succeedsWithin(Duration.ofSeconds(20))
-        .isEqualTo(new Ingested.Busy(Duration.ofSeconds(4)));
+    var answer = a.answer(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+
+    time.advance(Duration.ofSeconds(8));
+    assertThat(answer).isNotDone();
+    time.advance(Duration.ofSeconds(1));
+
+    assertThat(answer).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(4)));
 
     assertThat(a.free()).isNotDone();
     spool.accept(0);
     assertThat(meter.accepted).hasValue(1);
+  }
+
+  @Test
+  void answer_inTime_takesItsDeadlineBack() {
+    var a = send(AckLevel.DURABLE, "a");
+    var answer = a.answer(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    assertThat(time.idle()).isFalse();
+
+    spool.accept(0);
+
+    assertThat(answer).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(time.idle()).isTrue();
   }
 
   // ---- stored

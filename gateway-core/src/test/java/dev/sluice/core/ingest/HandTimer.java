@@ -1,5 +1,6 @@
 package dev.sluice.core.ingest;
 
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
 import java.time.Instant;
@@ -9,7 +10,7 @@ import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
 /** A clock that stands still until the test moves it, and the timer that goes by it. */
-final class HandTimer implements Timer, InstantSource {
+final class HandTimer implements Timer, Deadlines, InstantSource {
   private record Task(Instant due, Runnable run) {}
 
   private final PriorityQueue<Task> tasks = new PriorityQueue<>(Comparator.comparing(Task::due));
@@ -31,6 +32,18 @@ final class HandTimer implements Timer, InstantSource {
       throw new IllegalStateException("shutting down");
     }
     tasks.add(new Task(now.plus(delay), task));
+  }
+
+  @Override
+  public synchronized Runnable set(Duration within, Runnable missed) {
+    var task = new Task(now.plus(within), missed);
+    tasks.add(task);
+    return () -> tasks.remove(task);
+  }
+
+  /** Whether nothing is to happen any more. */
+  synchronized boolean idle() {
+    return tasks.isEmpty();
   }
 
   void advance(Duration by) {
