@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A part costs some milliseconds however few rows it has, and an insert makes one for each day
  * in it. So a delivery waits for company 50 ms for each part but the first that the last one made,
- * up to ten seconds: logs of many days come in fewer inserts, and those of one day as ever. One
+ * up to five seconds: logs of many days come in fewer inserts, and those of one day as ever. One
  * that is full has nothing to wait for, so that a backlog of many days is stored as fast as it can
  * be.
  *
@@ -48,7 +48,8 @@ final class Pace {
    */
   private static final Duration EACH_PART = Duration.ofMillis(50);
 
-  private static final Duration LONGEST_FOR_PARTS = Duration.ofSeconds(10);
+  /** Half of what a client who waits for the store is given by default. */
+  private static final Duration LONGEST_FOR_PARTS = Duration.ofSeconds(5);
 
   /** The most parts of a partition, the table's own limit or nothing, the limit of all tables. */
   private static final String PARTS =

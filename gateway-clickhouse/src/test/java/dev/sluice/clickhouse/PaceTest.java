@@ -95,13 +95,13 @@ final class PaceTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"0, 0", "1, 0", "2, 50", "187, 9300", "100000, 10000"})
+  @CsvSource({"0, 0", "1, 0", "2, 50", "61, 3000", "187, 5000", "100000, 5000"})
   void forParts_growsWithTheDaysOfADelivery(int parts, long millis) {
     assertThat(Pace.forParts(parts)).isEqualTo(Duration.ofMillis(millis));
   }
 
   @Test
-  void pace_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
+  void gather_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
     store.store("many", List.of(ofDays(60))); // two inserts
     assertThat(store.gather()).isEqualTo(Duration.ofMillis(2_950));
     assertThat(store.pace()).as("one that is full need not wait").isZero();

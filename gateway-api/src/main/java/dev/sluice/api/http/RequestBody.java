@@ -4,12 +4,14 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.port.Deadlines;
 import java.time.Duration;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
+import reactor.core.publisher.MonoSink;
 import reactor.core.scheduler.Schedulers;
 
 /**
@@ -69,9 +71,27 @@ final class RequestBody {
         .map(body -> encoding.decode(body, limit, reservation));
   }
 
-  /** Emits when the time is over, unless nobody waits for that any more. */
+  /** Ends when the time is over, unless nobody waits for that any more. */
   private Mono<Void> tooLong() {
-    return Mono.create(sink -> sink.onDispose(deadlines.set(within, sink::success)::run));
+    return Mono.create(
+        sink -> {
+          var waiting =
+              new AtomicReference<@Nullable MonoSink<Void>>(sink); // the body is behind it
+          var met =
+              deadlines.set(
+                  within,
+                  () -> {
+                    var late = waiting.get();
+                    if (late != null) {
+                      late.success();
+                    }
+                  });
+          sink.onDispose(
+              () -> {
+                waiting.set(null);
+                met.run();
+              });
+        });
   }
 
   private static Mono<byte[]> offLoop(byte[] body, ContentEncoding encoding, boolean packed) {

@@ -30,9 +30,13 @@ import java.util.function.Consumer;
  * <p>An entry costs the spool about the same whether it holds one log or thousands. So the first
  * request on an idle gateway goes at once, and those that come while an append is under way wait
  * for its end, for a full entry, or for {@code maxWait}, whichever is first: entries grow with the
- * load and nobody waits without need. Only so many entries are under way at a time, and what comes
- * beyond that waits here: a spool is called slow by what it takes for one append, and with all of a
- * rush in its hands at once the last of them would say more of the rush than of the spool.
+ * load and nobody waits without need.
+ *
+ * <p>But only so many entries are under way at a time, and what comes beyond that waits here for
+ * one to end: a spool is called slow by what it takes for one append, and with all of a rush in its
+ * hands at once the last would say more of the rush than of the spool. The price is paid while a
+ * spool that has no other behind it does not answer: what waits here is not told so at once, but
+ * tried in its turn.
  *
  * <p>Requests that were answered already have entries of their own, which are tried again, as the
  * same batch, until the spool has taken them. What it may have taken without our knowing it then
@@ -45,7 +49,10 @@ final class Coalescer {
   /** A spool that fails instead of answering is tried again after this. */
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
 
-  /** Enough to keep a spool busy while it confirms; each may be a megabyte. */
+  /**
+   * Enough to keep a spool busy while it confirms; each may be a megabyte, and is two entries when
+   * some of it was answered already.
+   */
   private static final int MOST_UNDER_WAY = 8;
 
   private static final LogId NOWHERE = new LogId(0, 0);
@@ -218,8 +225,9 @@ final class Coalescer {
     int takenRecords = 0;
     long takenBytes = 0;
     do {
-      var part = waiting.remove();
+      var part = waiting.element();
       taken.add(part);
+      waiting.remove();
       takenRecords += part.records();
       takenBytes += part.length();
     } while (!waiting.isEmpty()
@@ -266,35 +274,54 @@ final class Coalescer {
 
   /** Appends what {@link #take} gave: one entry for each kind in it. */
   private CompletableFuture<Void> appendEach(List<Part> parts) {
-    var byKind = new LinkedHashMap<Kind, List<Part>>();
-    for (var part : parts) {
-      byKind
-          .computeIfAbsent(new Kind(part.tenant(), part.persistent()), _ -> new ArrayList<>())
-          .add(part);
+    try {
+      var byKind = new LinkedHashMap<Kind, List<Part>>();
+      for (var part : parts) {
+        byKind
+            .computeIfAbsent(new Kind(part.tenant(), part.persistent()), _ -> new ArrayList<>())
+            .add(part);
+      }
+      var appends =
+          byKind.entrySet().stream()
+              .map(entry -> appendOne(entry.getValue(), entry.getKey().persistent()))
+              .toArray(CompletableFuture<?>[]::new);
+      return CompletableFuture.allOf(appends);
+    } catch (Throwable e) {
+      return failed(parts, e);
     }
-    var appends =
-        byKind.entrySet().stream()
-            .map(entry -> appendOne(entry.getValue(), entry.getKey().persistent()))
-            .toArray(CompletableFuture<?>[]::new);
-    return CompletableFuture.allOf(appends);
+  }
+
+  /** Such as for want of memory: those who wait are answered, and the place is free again. */
+  private static CompletableFuture<Void> failed(List<Part> parts, Throwable e) {
+    var busy = new Appended.Busy(AFTER_FAILURE, e.toString());
+    parts.forEach(part -> part.landed().complete(new Landed(busy, NOWHERE)));
+    return CompletableFuture.completedFuture(null);
   }
 
   private CompletableFuture<Void> appendOne(List<Part> parts, boolean again) {
     LogBatch batch;
+    Consumer<Appended> landed;
+    Persistent entry;
     try {
       batch = together(parts);
-    } catch (Throwable e) { // such as no memory: those who wait are answered
-      var busy = new Appended.Busy(AFTER_FAILURE, e.toString());
-      parts.forEach(part -> part.landed().complete(new Landed(busy, NOWHERE)));
-      return CompletableFuture.completedFuture(null);
+      landed = landing(parts, batch.firstId());
+      entry = new Persistent(batch, landed);
+      if (again) {
+        persistent.add(entry);
+      }
+    } catch (Throwable e) {
+      return failed(parts, e);
     }
-    var landed = landing(parts, batch.firstId());
-    if (!again) {
-      return appended(batch, Manner.AWAITED).thenAccept(landed);
+    return again
+        ? appended(batch, hurried() ? Manner.AWAITED : Manner.UNHURRIED).thenAccept(entry::tried)
+        : appended(batch, Manner.AWAITED).thenAccept(landed);
+  }
+
+  /** Whether somebody may be waiting for the end of what nobody waits for itself. */
+  private boolean hurried() {
+    synchronized (lock) {
+      return ending || underWay >= MOST_UNDER_WAY;
     }
-    var entry = new Persistent(batch, landed);
-    persistent.add(entry);
-    return appended(batch, ending ? Manner.AWAITED : Manner.UNHURRIED).thenAccept(entry::tried);
   }
 
   /** Tells each part where in the entry it is; keeps nothing else of them. */

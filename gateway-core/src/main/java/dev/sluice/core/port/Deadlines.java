@@ -3,6 +3,8 @@ package dev.sluice.core.port;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Ends waits that take too long. Nearly every wait ends before its deadline, so that setting one
@@ -12,9 +14,11 @@ import java.util.concurrent.TimeoutException;
 @FunctionalInterface
 public interface Deadlines {
   /**
-   * Runs {@code missed} when the time is over, on a thread that must not be kept.
+   * Runs {@code missed} when the time is over, on a thread that must not be kept. It may be held a
+   * little longer than until the deadline is taken back, so it should not hold much.
    *
    * @return takes the deadline back, any number of times
+   * @throws RuntimeException when no deadlines are kept any more, as at the end of the process
    */
   Runnable set(Duration within, Runnable missed);
 
@@ -24,14 +28,29 @@ public interface Deadlines {
    * @return {@code future}
    */
   default <T> CompletableFuture<T> within(Duration patience, CompletableFuture<T> future) {
-    if (!future.isDone()) {
-      var met =
-          set(
-              patience,
-              () ->
-                  future.completeExceptionally(
-                      new TimeoutException("not within " + patience.toMillis() + " ms")));
-      var _ = future.whenComplete((_, _) -> met.run());
+    if (future.isDone()) {
+      return future;
+    }
+    var waiting =
+        new AtomicReference<@Nullable CompletableFuture<T>>(future); // its result is large
+    Runnable missed =
+        () -> {
+          var late = waiting.get();
+          if (late != null) {
+            late.completeExceptionally(
+                new TimeoutException("not within " + patience.toMillis() + " ms"));
+          }
+        };
+    try {
+      var met = set(patience, missed);
+      var _ =
+          future.whenComplete(
+              (_, _) -> {
+                waiting.set(null);
+                met.run();
+              });
+    } catch (RuntimeException e) {
+      future.completeExceptionally(e); // nobody would end the wait
     }
     return future;
   }

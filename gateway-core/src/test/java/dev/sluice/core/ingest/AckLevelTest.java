@@ -85,7 +85,6 @@ class AckLevelTest {
     return spool.batches().get(append).appendId();
   }
 
-  /** Else those who were turned away would find their logs stored when they come again. */
   /** However many others there are meanwhile: nobody but the entry itself has to remember. */
   @Test
   void accepted_spoolBusyAndInDoubt_isTriedAsAgainFromThenOn() {
@@ -99,6 +98,18 @@ class AckLevelTest {
 
     assertThat(spool.manners())
         .containsExactly(Manner.UNHURRIED, Manner.AWAITED, Manner.AGAIN, Manner.AGAIN);
+  }
+
+  /** Whoever comes next waits for the end of one of them, and they would end when it suits them. */
+  @Test
+  void accepted_takesTheLastPlace_isNotUnhurried() {
+    for (int i = 0; i < 8; i++) {
+      send(AckLevel.ACCEPTED, "a" + i);
+      time.advance(Duration.ofMillis(5));
+    }
+
+    assertThat(spool.manners().subList(0, 7)).containsOnly(Manner.UNHURRIED);
+    assertThat(spool.manners().subList(7, 8)).containsExactly(Manner.AWAITED);
   }
 
   @Test
