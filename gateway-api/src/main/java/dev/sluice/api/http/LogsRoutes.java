@@ -31,7 +31,7 @@ public final class LogsRoutes {
    *
    * @param budget what all requests together may hold
    * @param admission who may be taken at all, and when the others should come again
-   * @param deadlines where both of these are set
+   * @param deadlines where the next two are set
    * @param bodyWithin how long a whole body may take to come
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */

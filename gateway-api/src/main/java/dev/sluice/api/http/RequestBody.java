@@ -4,14 +4,13 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.port.Deadlines;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.springframework.core.io.buffer.DataBuffer;
 import org.springframework.core.io.buffer.DataBufferUtils;
 import org.springframework.http.HttpHeaders;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import reactor.core.publisher.Mono;
-import reactor.core.publisher.MonoSink;
 import reactor.core.scheduler.Schedulers;
 
 /**
@@ -71,26 +70,21 @@ final class RequestBody {
         .map(body -> encoding.decode(body, limit, reservation));
   }
 
-  /** Ends when the time is over, unless nobody waits for that any more. */
+  /**
+   * Ends when the time is over, unless nobody waits for that any more. Then the wait is completed
+   * and not cancelled, which would take down a stack trace for every request.
+   */
   private Mono<Void> tooLong() {
     return Mono.create(
         sink -> {
-          var waiting =
-              new AtomicReference<@Nullable MonoSink<Void>>(sink); // the body is behind it
-          var met =
-              deadlines.set(
-                  within,
-                  () -> {
-                    var late = waiting.get();
-                    if (late != null) {
-                      late.success();
-                    }
+          var wait = deadlines.within(within, new CompletableFuture<Void>());
+          var _ =
+              wait.exceptionally(
+                  _ -> {
+                    sink.success();
+                    return null;
                   });
-          sink.onDispose(
-              () -> {
-                waiting.set(null);
-                met.run();
-              });
+          sink.onDispose(() -> wait.complete(null));
         });
   }
 

@@ -23,6 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Makes one spool entry out of the requests that arrive while another is being appended.
@@ -301,20 +302,20 @@ final class Coalescer {
   private CompletableFuture<Void> appendOne(List<Part> parts, boolean again) {
     LogBatch batch;
     Consumer<Appended> landed;
-    Persistent entry;
+    @Nullable Persistent entry;
     try {
       batch = together(parts);
       landed = landing(parts, batch.firstId());
-      entry = new Persistent(batch, landed);
-      if (again) {
+      entry = again ? new Persistent(batch, landed) : null;
+      if (entry != null) {
         persistent.add(entry);
       }
     } catch (Throwable e) {
       return failed(parts, e);
     }
-    return again
-        ? appended(batch, hurried() ? Manner.AWAITED : Manner.UNHURRIED).thenAccept(entry::tried)
-        : appended(batch, Manner.AWAITED).thenAccept(landed);
+    return entry == null
+        ? appended(batch, Manner.AWAITED).thenAccept(landed)
+        : appended(batch, hurried() ? Manner.AWAITED : Manner.UNHURRIED).thenAccept(entry::tried);
   }
 
   /** Whether somebody may be waiting for the end of what nobody waits for itself. */

@@ -112,6 +112,7 @@ class AckLevelTest {
     assertThat(spool.manners().subList(7, 8)).containsExactly(Manner.AWAITED);
   }
 
+  /** Else those who were turned away would find their logs stored when they come again. */
   @Test
   void accepted_besideDurable_hasAnEntryOfItsOwn() {
     send(AckLevel.DURABLE, "first");
