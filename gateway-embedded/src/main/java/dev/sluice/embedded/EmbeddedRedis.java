@@ -290,6 +290,8 @@ public final class EmbeddedRedis implements AutoCloseable {
           save ""
           appendonly yes
           appendfsync always
+          auto-aof-rewrite-min-size 512mb
+          rdbcompression no
           maxmemory %s
           maxmemory-policy noeviction
           """

@@ -74,6 +74,10 @@ class RedisFailoverTest {
             (delay, task) -> {
               var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             },
+            (within, missed) -> {
+              var wait = timer.schedule(missed, within.toNanos(), TimeUnit.NANOSECONDS);
+              return () -> wait.cancel(false);
+            },
             InstantSource.system());
     failover.start();
   }

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.IdempotencyKeys;
@@ -58,24 +59,26 @@ final class FailoverTest {
   private final InMemorySpool firstInside = new InMemorySpool();
   private final FickleSpool first = new FickleSpool(firstInside);
   private final InMemorySpool second = new InMemorySpool();
-  private final Failover failover = failover(time, PATIENCE, PROBE);
+  private final Failover failover = failover(PATIENCE, PROBE);
   private final Deliveries deliveries = failover.deliveries();
 
-  private Failover failover(Timer timer, Duration patience, Duration probe) {
-    return failover(timer, patience, probe, true);
+  private Failover failover(Duration patience, Duration probe) {
+    return failover(time, time, patience, probe, true);
   }
 
-  private Failover failover(Timer timer, boolean delivers) {
-    return failover(timer, PATIENCE, PROBE, delivers);
+  private Failover failover(boolean delivers) {
+    return failover(time, time, PATIENCE, PROBE, delivers);
   }
 
-  private Failover failover(Timer timer, Duration patience, Duration probe, boolean delivers) {
+  private Failover failover(
+      Timer timer, Deadlines deadlines, Duration patience, Duration probe, boolean delivers) {
     return new Failover(
         new Failover.Side("Redis", first, first, firstInside, firstInside),
         new Failover.Side("the log", second, second, second, second),
         second,
         new Failover.Settings(patience, probe, delivers, KEYS, RETENTION, LONGEST_INSERT),
         timer,
+        deadlines,
         time);
   }
 
@@ -313,7 +316,7 @@ final class FailoverTest {
 
     assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
     failover.close();
-    try (var next = failover(time, true)) {
+    try (var next = failover(true)) {
       next.start();
       var again = next.deliveries().next(SHORT).orElseThrow();
       assertThat(again.token()).isEqualTo(begun.token());
@@ -350,13 +353,13 @@ final class FailoverTest {
     deliveries.close();
     failover.close();
 
-    try (var next = failover(time, false)) {
+    try (var next = failover(false)) {
       next.start();
       time.advance(LONGEST_INSERT.minusSeconds(1));
       next.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
       assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
     }
-    try (var next = failover(time, false)) {
+    try (var next = failover(false)) {
       next.start();
       time.advance(LONGEST_INSERT);
 
@@ -542,8 +545,13 @@ final class FailoverTest {
                 (delay, task) -> {
                   var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
                 },
+                (within, missed) -> {
+                  var wait = timer.schedule(missed, within.toNanos(), TimeUnit.NANOSECONDS);
+                  return () -> wait.cancel(false);
+                },
                 Duration.ofMillis(20),
-                Duration.ofMillis(3))) {
+                Duration.ofMillis(3),
+                true)) {
       both.start();
       first.mood = FailoverTest::atRandom;
       var stored = new ConcurrentHashMap<UUID, Integer>();
@@ -655,7 +663,7 @@ final class FailoverTest {
   }
 
   /** A clock that stands still until the test moves it, and the timer that goes by it. */
-  private static final class HandTimer implements Timer, InstantSource {
+  private static final class HandTimer implements Timer, Deadlines, InstantSource {
     private record Task(Instant due, Runnable run) {}
 
     private final PriorityQueue<Task> tasks = new PriorityQueue<>(Comparator.comparing(Task::due));
@@ -669,6 +677,17 @@ final class FailoverTest {
     @Override
     public synchronized void after(Duration delay, Runnable task) {
       tasks.add(new Task(now.plus(delay), task));
+    }
+
+    @Override
+    public synchronized Runnable set(Duration within, Runnable missed) {
+      var task = new Task(now.plus(within), missed);
+      tasks.add(task);
+      return () -> takeBack(task);
+    }
+
+    private synchronized void takeBack(Task task) {
+      tasks.remove(task);
     }
 
     void advance(Duration by) {

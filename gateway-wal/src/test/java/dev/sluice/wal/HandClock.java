@@ -1,5 +1,6 @@
 package dev.sluice.wal;
 
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Timer;
 import java.time.Duration;
 import java.time.Instant;
@@ -8,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Time that stands still until the test moves it, and the timer that goes by it. */
-final class HandClock implements InstantSource, Timer {
+final class HandClock implements InstantSource, Timer, Deadlines {
   private record Task(Instant due, Runnable run) {}
 
   private final List<Task> tasks = new ArrayList<>();
@@ -26,6 +27,17 @@ final class HandClock implements InstantSource, Timer {
   @Override
   public synchronized void after(Duration delay, Runnable task) {
     tasks.add(new Task(now.plus(delay), task));
+  }
+
+  @Override
+  public synchronized Runnable set(Duration within, Runnable missed) {
+    var task = new Task(now.plus(within), missed);
+    tasks.add(task);
+    return () -> takeBack(task);
+  }
+
+  private synchronized void takeBack(Task task) {
+    tasks.remove(task);
   }
 
   void advance(Duration by) {

@@ -66,6 +66,7 @@ class WalLedgerTest {
             Duration.ofDays(1),
             Duration.ofMinutes(2)),
         clock,
+        clock,
         clock);
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.api.boot;
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.boot.SluiceProperties.Waiting;
 import dev.sluice.core.failover.Failover;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Deliveries.Bounds;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Timer;
@@ -196,6 +197,7 @@ class SpoolWiring {
       FailoverProperties failover,
       ClickHouseProperties clickHouse,
       Timer timer,
+      Deadlines deadlines,
       InstantSource clock,
       ShutdownBudget budget) {
     return switch (sluice.spool()) {
@@ -213,6 +215,7 @@ class SpoolWiring {
                   common.ingest().idempotencyRetention(),
                   clickHouse.insertTimeout().plus(INSERT_ENDS)),
               timer,
+              deadlines,
               clock,
               budget);
     };

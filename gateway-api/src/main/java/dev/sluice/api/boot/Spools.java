@@ -4,6 +4,7 @@ import dev.sluice.core.delivery.InTurn;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Spool;
@@ -85,6 +86,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
       WalSpool.Settings second,
       Failover.Settings settings,
       Timer timer,
+      Deadlines deadlines,
       InstantSource clock,
       ShutdownBudget budget) {
     var wal = open(second, clock); // first, since it is the one that may refuse
@@ -96,6 +98,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
             wal.deliveries(),
             settings,
             timer,
+            deadlines,
             clock);
     var ports = new Ports(failover, failover, failover, failover.deadLetters(OF_WAL));
     return new Spools(redis, first.shards(), wal, failover, ports, budget);

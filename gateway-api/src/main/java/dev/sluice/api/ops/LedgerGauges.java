@@ -20,7 +20,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
 
   /** Counting takes one part in so many of the time. */
-  private static final int SHARE = 20;
+  private static final int SHARE = 100;
 
   private final Ledger ledger;
   private final Timer timer;
@@ -30,7 +30,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
 
   /**
    * @param interval between the end of one count and the beginning of the next, longer where a
-   *     count takes more than a twentieth of it
+   *     count takes more than a hundredth of it
    */
   public LedgerGauges(Ledger ledger, Timer timer, Duration interval) {
     this.ledger = ledger;

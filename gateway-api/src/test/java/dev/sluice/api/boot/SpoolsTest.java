@@ -74,6 +74,7 @@ class SpoolsTest {
             Duration.ofDays(1),
             Duration.ofMinutes(2)),
         (_, _) -> {}, // no time passes
+        (_, _) -> () -> {},
         InstantSource.system(),
         new ShutdownBudget(Duration.ofSeconds(1)));
   }

@@ -30,6 +30,7 @@ class SpoolHealthTest {
               Duration.ofDays(1),
               Duration.ofMinutes(2)),
           (_, _) -> {}, // no time passes
+          (_, _) -> () -> {},
           InstantSource.system());
 
   @AfterEach

@@ -1,5 +1,6 @@
 package dev.sluice.core.failover;
 
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.IdempotencyKeys.Claimed;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
@@ -41,6 +42,7 @@ final class Breaker {
   private final String secondName;
   private final Failover.Settings settings;
   private final Timer timer;
+  private final Deadlines deadlines;
   private volatile State state = new State(0, null);
   private volatile Condition known = new Condition(null, null, 0, 0);
   private volatile boolean ended;
@@ -48,12 +50,18 @@ final class Breaker {
   /** Guarded by this. */
   private int well;
 
-  Breaker(Failover.Side first, Failover.Side second, Failover.Settings settings, Timer timer) {
+  Breaker(
+      Failover.Side first,
+      Failover.Side second,
+      Failover.Settings settings,
+      Timer timer,
+      Deadlines deadlines) {
     this.first = first.spool();
     this.firstName = first.name();
     this.secondName = second.name();
     this.settings = settings;
     this.timer = timer;
+    this.deadlines = deadlines;
   }
 
   boolean closed() {
@@ -228,9 +236,10 @@ final class Breaker {
     if (!answer.isDone()) {
       try {
         // holds the answer alone, which lets go of what waits for it as soon as it is there
-        timer.after(settings.patience(), () -> answer.completeExceptionally(late()));
+        var met = deadlines.set(settings.patience(), () -> answer.completeExceptionally(late()));
+        var _ = answer.whenComplete((_, _) -> met.run());
       } catch (RuntimeException _) {
-        // a timer that is shutting down: the first ends its own waits in time
+        // at the end of the process: the first ends its own waits in time
       }
     }
     return answer;

@@ -4,6 +4,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.IdempotencyKeys;
 import dev.sluice.core.port.Returns;
@@ -106,10 +107,11 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
       Returns returns,
       Settings settings,
       Timer timer,
+      Deadlines deadlines,
       InstantSource clock) {
     this.first = first;
     this.second = second;
-    this.breaker = new Breaker(first, second, settings, timer);
+    this.breaker = new Breaker(first, second, settings, timer, deadlines);
     this.standIn = new StandIn(returns, breaker, settings.delivers(), settings.longestInsert());
     this.timer = timer;
     this.receipts = new Receipts(first, second);
