@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-spool bench-logging bench-mining package clean
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-profile bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -51,6 +51,10 @@ bench-micro: ## JMH benchmarks, with what they allocate; ARGS='OtlpWalker -f 1' 
 	@bin/requirements
 	@$(MAVEN) -q -pl gateway-bench -am package -DskipTests
 	@jdk="$$(bin/jdk25)" && exec "$$jdk/bin/java" -jar gateway-bench/target/benchmarks.jar -prof gc $(ARGS)
+
+bench-profile: package ## on what the gateway spends its CPU, as flame graphs; BEFORE=earlier.jar BEFORE_COMMIT=b02fd97 OUT=docs/benchmarks
+	@bin/generators wrk > /dev/null
+	@export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.ProfileReport
 
 bench-spool: package ## what a gateway takes in with Redis, and once Redis is gone for good; SECONDS_EACH=20
 	@$(BENCH) dev.sluice.bench.SpoolReport

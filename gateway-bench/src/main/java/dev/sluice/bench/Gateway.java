@@ -36,19 +36,30 @@ final class Gateway implements LogServer {
   private final JavaProcess process;
 
   /**
+   * The one of this checkout.
+   *
    * @param folder for all it writes
    * @param settings beyond ports and folders
    */
   Gateway(Path folder, String... settings) throws IOException, InterruptedException {
-    if (!Files.exists(JAR)) {
-      throw new IOException(JAR + " is not there: mvn -pl gateway-api -am package -DskipTests");
+    this(JAR, folder, settings);
+  }
+
+  /**
+   * @param jar of any release
+   * @param folder for all it writes
+   * @param settings beyond ports and folders
+   */
+  Gateway(Path jar, Path folder, String... settings) throws IOException, InterruptedException {
+    if (!Files.exists(jar)) {
+      throw new IOException(jar + " is not there: mvn -pl gateway-api -am package -DskipTests");
     }
     Files.createDirectories(folder);
     var arguments =
         new ArrayList<>(
             List.of(
                 "-jar",
-                JAR.toString(),
+                jar.toString(),
                 "--server.port=" + port,
                 "--management.server.port=" + management,
                 "--spring.grpc.server.port=" + grpc,

@@ -128,6 +128,35 @@ final class FailoverTest {
   }
 
   @Test
+  void append_firstAnswersInTime_takesItsDeadlineBack() {
+    first.be(Mood.LATE);
+    var appended = append(LogBatches.of(3));
+    assertThat(time.waiting()).isOne();
+
+    first.told.complete(null);
+
+    assertThat(receipt(appended).shard()).isZero();
+    assertThat(time.waiting()).isZero();
+  }
+
+  @Test
+  void append_noDeadlinesAnyMore_isAnsweredByTheFirst() {
+    first.be(Mood.LATE);
+    Deadlines stopped =
+        (_, _) -> {
+          throw new IllegalStateException("stopped");
+        };
+    try (var ending = failover(time, stopped, PATIENCE, PROBE, true)) {
+      var appended = ending.append(LogBatches.of(3), Manner.AWAITED).toCompletableFuture();
+      assertThat(appended).isNotDone();
+
+      first.told.complete(null);
+
+      assertThat(receipt(appended).shard()).isZero();
+    }
+  }
+
+  @Test
   void append_bothBusy_isBusyAndNamesBothReasons() {
     first.be(Mood.BUSY);
     second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
@@ -688,6 +717,10 @@ final class FailoverTest {
 
     private synchronized void takeBack(Task task) {
       tasks.remove(task);
+    }
+
+    synchronized int waiting() {
+      return tasks.size();
     }
 
     void advance(Duration by) {

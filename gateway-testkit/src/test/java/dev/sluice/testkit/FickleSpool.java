@@ -22,11 +22,17 @@ final class FickleSpool implements Spool, IdempotencyKeys {
     SILENT,
     /** Does everything and says nothing. */
     MUTE,
+    /** Does everything once it is told to. */
+    LATE,
     THROWING
   }
 
   final InMemorySpool spool;
   final AtomicInteger asked = new AtomicInteger();
+
+  /** What those wait for that are late. */
+  final CompletableFuture<Void> told = new CompletableFuture<>();
+
   volatile Supplier<Mood> mood = () -> Mood.WELL;
 
   FickleSpool(InMemorySpool spool) {
@@ -46,6 +52,7 @@ final class FickleSpool implements Spool, IdempotencyKeys {
         var _ = step.get();
         yield new CompletableFuture<>();
       }
+      case LATE -> told.thenCompose(_ -> step.get());
       case THROWING -> throw new IllegalStateException("not even a stage");
     };
   }

@@ -7,7 +7,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * When the write-ahead log stands in for Redis, where {@code sluice.spool} is redis-then-wal.
  *
- * @param patience how long Redis may take with an append before the write-ahead log takes it
+ * @param patience how long Redis may take with an append before the write-ahead log takes it;
+ *     noticed up to a tenth of a second late
  * @param probe how often Redis is asked whether it is well again
  */
 @ConfigurationProperties("sluice.failover")

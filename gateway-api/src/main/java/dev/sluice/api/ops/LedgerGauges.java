@@ -22,6 +22,9 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   /** Counting takes one part in so many of the time. */
   private static final int SHARE = 100;
 
+  /** Also where a count takes long because somebody does not answer. */
+  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(10);
+
   private final Ledger ledger;
   private final Timer timer;
   private final Duration interval;
@@ -30,7 +33,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
 
   /**
    * @param interval between the end of one count and the beginning of the next, longer where a
-   *     count takes more than a hundredth of it
+   *     count takes more than a hundredth of it, up to ten minutes
    */
   public LedgerGauges(Ledger ledger, Timer timer, Duration interval) {
     this.ledger = ledger;
@@ -102,16 +105,19 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                     LOG.warn("the ledger could not be counted", e);
                   } finally {
                     if (!closed) {
-                      timer.after(pause(System.nanoTime() - began), this::count);
+                      timer.after(
+                          pause(Duration.ofNanos(System.nanoTime() - began), interval),
+                          this::count);
                     }
                   }
                 });
   }
 
   /** A count of many rows takes its time, and must not take the store's. */
-  private Duration pause(long tookNanos) {
-    var rest = Duration.ofNanos(tookNanos).multipliedBy(SHARE - 1);
-    return rest.compareTo(interval) > 0 ? rest : interval;
+  static Duration pause(Duration took, Duration interval) {
+    var rest = took.multipliedBy(SHARE - 1);
+    var bounded = rest.compareTo(LONGEST_PAUSE) < 0 ? rest : LONGEST_PAUSE;
+    return bounded.compareTo(interval) > 0 ? bounded : interval;
   }
 
   private static void report(Ledger.@Nullable Entry before, Ledger.@Nullable Entry after) {

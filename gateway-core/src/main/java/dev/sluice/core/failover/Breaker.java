@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whether the first spool is to be used, and everything that is asked of it: nothing waits for it
- * longer than its patience. It opens at the first sign of trouble, and closes when the first has
- * been well twice in a row. Safe for use by many threads; {@link #awaitOpen} and {@link
- * #awaitClosed} alone block.
+ * longer than its patience, which {@link Deadlines} may notice a little late. It opens at the first
+ * sign of trouble, and closes when the first has been well twice in a row. Safe for use by many
+ * threads; {@link #awaitOpen} and {@link #awaitClosed} alone block.
  */
 final class Breaker {
   private static final System.Logger LOG = System.getLogger(Breaker.class.getName());

@@ -1,0 +1,21 @@
+package dev.sluice.api.ops;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class LedgerGaugesTest {
+  @ParameterizedTest
+  @CsvSource({
+    "PT0.01S, PT30S, PT30S", // few logs
+    "PT1S, PT30S, PT1M39S", // a hundredth of the time
+    "PT30S, PT30S, PT10M", // as many as can be counted, or a store that does not answer
+    "PT30S, PT1H, PT1H"
+  })
+  void pause_countThatTookSoLong_isAHundredthOfTheTimeWithinBounds(
+      Duration took, Duration interval, Duration pause) {
+    assertThat(LedgerGauges.pause(took, interval)).isEqualTo(pause);
+  }
+}
