@@ -18,13 +18,8 @@ import dev.sluice.core.port.Spool.Tally;
 import dev.sluice.core.port.Timer;
 import dev.sluice.testkit.FickleSpool.Mood;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.InstantSource;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
-import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -55,7 +50,7 @@ final class FailoverTest {
   private static final IdempotencyKeys.Key OTHER =
       new IdempotencyKeys.Key("default", "order-1", new UUID(1, 3));
 
-  private final HandTimer time = new HandTimer();
+  private final HandClock time = new HandClock("2026-08-24T10:00:00Z");
   private final InMemorySpool firstInside = new InMemorySpool();
   private final FickleSpool first = new FickleSpool(firstInside);
   private final InMemorySpool second = new InMemorySpool();
@@ -689,53 +684,5 @@ final class FailoverTest {
 
   private static List<UUID> ids(Delivery delivery) {
     return delivery.batches().stream().map(LogBatch::appendId).toList();
-  }
-
-  /** A clock that stands still until the test moves it, and the timer that goes by it. */
-  private static final class HandTimer implements Timer, Deadlines, InstantSource {
-    private record Task(Instant due, Runnable run) {}
-
-    private final PriorityQueue<Task> tasks = new PriorityQueue<>(Comparator.comparing(Task::due));
-    private Instant now = Instant.parse("2026-08-24T10:00:00Z");
-
-    @Override
-    public synchronized Instant instant() {
-      return now;
-    }
-
-    @Override
-    public synchronized void after(Duration delay, Runnable task) {
-      tasks.add(new Task(now.plus(delay), task));
-    }
-
-    @Override
-    public synchronized Runnable set(Duration within, Runnable missed) {
-      var task = new Task(now.plus(within), missed);
-      tasks.add(task);
-      return () -> takeBack(task);
-    }
-
-    private synchronized void takeBack(Task task) {
-      tasks.remove(task);
-    }
-
-    synchronized int waiting() {
-      return tasks.size();
-    }
-
-    void advance(Duration by) {
-      for (var task : due(by)) {
-        task.run().run();
-      }
-    }
-
-    private synchronized List<Task> due(Duration by) {
-      now = now.plus(by);
-      var due = new ArrayList<Task>();
-      while (!tasks.isEmpty() && !tasks.peek().due().isAfter(now)) {
-        due.add(tasks.poll());
-      }
-      return due;
-    }
   }
 }

@@ -2,6 +2,7 @@ package dev.sluice.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.HandClock;
 import dev.sluice.wal.Segments.Indexed;
 import dev.sluice.wal.Segments.Outside;
 import dev.sluice.wal.Segments.Written;

@@ -6,6 +6,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.testkit.HandClock;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;

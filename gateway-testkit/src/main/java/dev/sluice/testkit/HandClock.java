@@ -1,4 +1,4 @@
-package dev.sluice.wal;
+package dev.sluice.testkit;
 
 import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.Timer;
@@ -6,16 +6,23 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
-/** Time that stands still until the test moves it, and the timer that goes by it. */
-final class HandClock implements InstantSource, Timer, Deadlines {
+/**
+ * Time that stands still until the test moves it, and the timer and the deadlines that go by it.
+ * Safe for use by many threads.
+ */
+public final class HandClock implements InstantSource, Timer, Deadlines {
   private record Task(Instant due, Runnable run) {}
 
   private final List<Task> tasks = new ArrayList<>();
   private Instant now;
 
-  HandClock(String now) {
+  /**
+   * @param now as ISO 8601 has it
+   */
+  public HandClock(String now) {
     this.now = Instant.parse(now);
   }
 
@@ -40,16 +47,25 @@ final class HandClock implements InstantSource, Timer, Deadlines {
     tasks.remove(task);
   }
 
-  void advance(Duration by) {
+  /** How many things are still to be done. */
+  public synchronized int waiting() {
+    return tasks.size();
+  }
+
+  public void advance(Duration by) {
     set(instant().plus(by));
   }
 
-  /** Also back. */
-  void set(Instant then) {
+  /** Also back. What is due then is done here, in the order in which it is due. */
+  public void set(Instant then) {
     List<Task> due;
     synchronized (this) {
       now = then;
-      due = tasks.stream().filter(task -> !task.due().isAfter(now)).toList();
+      due =
+          tasks.stream()
+              .filter(task -> !task.due().isAfter(now))
+              .sorted(Comparator.comparing(Task::due))
+              .toList();
       tasks.removeAll(due);
     }
     due.forEach(task -> task.run().run());
