@@ -1,6 +1,7 @@
 package dev.sluice.bench;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
@@ -29,6 +30,14 @@ record Growth(Axis axis, List<Measured> points, List<String> notes) {
     double insert() {
       return writing.insert();
     }
+  }
+
+  /** Of the same point, by what is in front of ClickHouse. */
+  static Measured middle(List<Measured> turns) {
+    return turns.stream()
+        .sorted(Comparator.comparingDouble(Measured::front))
+        .toList()
+        .get(turns.size() / 2);
   }
 
   /** In Markdown. */
