@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 public final class ClickHouseTemplateReader implements TemplateReader {
   /** Of the names of services in one answer, as they come. */
   private static final long MOST_BYTES = 32 << 20;
+
+  /** Of a message that only shows what a template is of. */
+  private static final int MOST_CHARACTERS = 4_000;
 
   private final ClickHouseLogStore store;
 
@@ -116,6 +120,75 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             .formatted(where.sql()),
         where.parameters(),
         RowBinary::readSeen);
+  }
+
+  @Override
+  public List<Tick> timeline(Question question, long width) throws InterruptedException {
+    if (width < 1) {
+      throw new IllegalArgumentException("spans of " + width + " minutes");
+    }
+    var where = Conditions.within(question);
+    var ticks = new ArrayList<Tick>();
+    boolean more =
+        ask(
+            """
+            SELECT TemplateId, intDiv(intDiv(toInt64(Minute), 60) - %1$s, %2$s) AS span, sum(Logs)
+            FROM log_template_counts
+            WHERE %3$s
+            GROUP BY TemplateId, span
+            LIMIT %4$s
+            FORMAT RowBinary"""
+                .formatted(
+                    where.parameter("Int64", question.minutes().from()),
+                    where.parameter("Int64", width),
+                    where.sql(),
+                    where.parameter("UInt32", MOST_COUNTS + 1)),
+            where.parameters(),
+            in -> RowBinary.readTicks(in, MOST_COUNTS, ticks));
+    if (more) {
+      throw new TooCostly("more than %d counts of templates by time".formatted(MOST_COUNTS));
+    }
+    return ticks;
+  }
+
+  /** {@inheritDoc} Of a message its beginning. */
+  @Override
+  public List<Recent> newest(
+      String tenant, @Nullable String service, Map<UUID, Minutes> within, int each)
+      throws InterruptedException {
+    if (within.size() > MOST_NEWEST) {
+      throw new IllegalArgumentException(within.size() + " ids, at most " + MOST_NEWEST);
+    }
+    if (within.isEmpty()) {
+      return List.of();
+    }
+    var idsByMinutes =
+        within.entrySet().stream()
+            .collect(
+                Collectors.groupingBy(
+                    Map.Entry::getValue,
+                    Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
+    var where = Conditions.of(tenant, service);
+    where.add(
+        idsByMinutes.entrySet().stream()
+            .map(
+                some ->
+                    "TemplateId IN (%s) AND %s"
+                        .formatted(
+                            DictionaryTable.list(some.getValue()), LogQuery.within(some.getKey())))
+            .collect(Collectors.joining(" OR ", "(", ")")));
+    return ask(
+        """
+        SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
+          toString(ServiceName), substringUTF8(Body, 1, %d)
+        FROM otel_logs
+        WHERE %s
+        ORDER BY nanos DESC, Id DESC
+        LIMIT %s BY TemplateId
+        FORMAT RowBinary"""
+            .formatted(MOST_CHARACTERS, where.sql(), where.parameter("UInt32", each)),
+        where.parameters(),
+        RowBinary::readRecent);
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {

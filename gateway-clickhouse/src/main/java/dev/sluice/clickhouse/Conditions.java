@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.dictionary.TextReference;
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
@@ -80,6 +81,18 @@ final class Conditions {
     return where;
   }
 
+  /** Everything the question says, of its own minutes alone. */
+  static Conditions within(Question question) {
+    var where = of(question.tenant(), question.service());
+    where.severities(question.severities(), question.minSeverity());
+    where.add("Minute >= " + where.minute(question.minutes().from()));
+    where.add("Minute < " + where.minute(question.minutes().to()));
+    if (!question.ids().isEmpty()) {
+      where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
+    }
+    return where;
+  }
+
   /** All of a tenant, or of one of its services. */
   static Conditions of(String tenant, @Nullable String service) {
     var where = new Conditions();
@@ -90,13 +103,48 @@ final class Conditions {
     return where;
   }
 
+  /** Only templates that came in a service, with a level, in minutes, or are among those named. */
+  void addTemplatesOf(Question question) {
+    if (!question.ids().isEmpty()) {
+      add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
+    }
+    var came = new ArrayList<String>();
+    came.add("Tenant = " + parameter("String", question.tenant()));
+    if (question.service() != null) {
+      came.add("ServiceName = " + parameter("String", question.service()));
+    }
+    boolean counted =
+        !question.severities().isEmpty()
+            || question.minSeverity() > 0
+            || !question.minutes().equals(Minutes.ALL);
+    if (counted) {
+      came.add("Minute >= " + minute(question.minutes().from()));
+      came.add("Minute < " + minute(question.minutes().to()));
+      came.addAll(severityConditions(question.severities(), question.minSeverity()));
+    }
+    if (counted || question.service() != null) {
+      add(
+          "TemplateId IN (SELECT TemplateId FROM %s WHERE %s)"
+              .formatted(
+                  counted ? "log_template_counts" : "log_template_times",
+                  String.join(" AND ", came)));
+    }
+  }
+
   private void severities(Collection<Integer> numbers, int lowest) {
+    all.addAll(severityConditions(numbers, lowest));
+  }
+
+  private List<String> severityConditions(Collection<Integer> numbers, int lowest) {
+    var conditions = new ArrayList<String>();
     if (!numbers.isEmpty()) {
-      add("has(%s, SeverityNumber)".formatted(parameter("Array(UInt8)", List.copyOf(numbers))));
+      conditions.add(
+          "has(%s, SeverityNumber)".formatted(parameter("Array(UInt8)", List.copyOf(numbers))));
     }
     if (lowest > 0) {
-      add("SeverityNumber >= " + parameter("UInt8", lowest));
+      conditions.add("SeverityNumber >= " + parameter("UInt8", lowest));
     }
+    return conditions;
   }
 
   /** Takes the number of a minute since 1970 and returns what stands for it in the SQL. */

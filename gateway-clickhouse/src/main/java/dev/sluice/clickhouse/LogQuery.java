@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.query.LogFilter;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -116,6 +117,17 @@ final class LogQuery {
         "GROUP BY bucket, SeverityNumber\nORDER BY bucket\nFORMAT RowBinary");
   }
 
+  /** The templates of logs, each once. */
+  static LogQuery templates(LogFilter filter, int limit) {
+    var where = within(filter, 0, Long.MAX_VALUE);
+    var conditions = where == null ? Conditions.none() : where;
+    conditions.add("notEmpty(TemplateId)");
+    return new LogQuery(
+        "SELECT DISTINCT TemplateId\n",
+        conditions,
+        "LIMIT %s\nFORMAT RowBinary".formatted(conditions.parameter("UInt32", limit)));
+  }
+
   /** The filter's conditions for these instants; null when it excludes them all. */
   private static @Nullable Conditions within(LogFilter filter, long earliest, long latest) {
     var from = filter.fromNanos();
@@ -133,6 +145,20 @@ final class LogQuery {
       boundKey(where, first, last);
     }
     return where;
+  }
+
+  /** That a log is of these minutes: numbers alone, which need not be parameters. */
+  static String within(Minutes minutes) {
+    long first = Minutes.nanos(minutes.from());
+    long last = Minutes.nanos(minutes.to()) - 1;
+    var instants = "toUnixTimestamp64Nano(Timestamp) BETWEEN %d AND %d".formatted(first, last);
+    return last >= SORTED_END
+        ? instants
+        : instants
+            + " AND toStartOfFiveMinutes(Timestamp) BETWEEN toDateTime(%d) AND toDateTime(%d)"
+                .formatted(
+                    Math.max(0, first / SECOND - 600),
+                    Math.min((1L << 32) - 1, last / SECOND + 300));
   }
 
   /**

@@ -12,7 +12,12 @@ import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Link;
+import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
+import dev.sluice.core.port.TemplateReader.Tick;
+import dev.sluice.core.port.TemplateVectors.Candidate;
+import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.TemplateVectors.Vectors;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -29,7 +34,7 @@ import java.util.function.Consumer;
 
 /**
  * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery}, {@link
- * DictionaryTable} and {@link ClickHouseTemplateReader} select.
+ * DictionaryTable}, {@link ClickHouseTemplateReader} and {@link ClickHouseTemplateVectors} select.
  */
 final class RowBinary {
   /** A page of large logs ends early: it is held as text, and once more as its JSON. */
@@ -178,6 +183,89 @@ final class RowBinary {
     return seen;
   }
 
+  /** Appends ticks; whether it stopped before the end, for their number. */
+  static boolean readTicks(InputStream in, int most, List<Tick> into) throws IOException {
+    var rows = new RowBinary(in);
+    while (!rows.atEnd()) {
+      if (into.size() == most) {
+        return true;
+      }
+      into.add(new Tick(rows.uuid(), rows.int64(), rows.int64()));
+    }
+    return false;
+  }
+
+  static List<Recent> readRecent(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var logs = new ArrayList<Recent>();
+    while (!rows.atEnd()) {
+      logs.add(
+          new Recent(
+              rows.uuid(),
+              rows.id(rows.in.readUnsignedByte()),
+              rows.int64(),
+              rows.in.readUnsignedByte(),
+              rows.string(),
+              rows.string()));
+    }
+    return logs;
+  }
+
+  static List<UUID> readUuids(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var ids = new ArrayList<UUID>();
+    while (!rows.atEnd()) {
+      ids.add(rows.uuid());
+    }
+    return ids;
+  }
+
+  /** So many numbers. */
+  static long[] readInt64s(InputStream in, int many) throws IOException {
+    var row = new RowBinary(in);
+    var numbers = new long[many];
+    for (int i = 0; i < many; i++) {
+      numbers[i] = row.int64();
+    }
+    return numbers;
+  }
+
+  static Map<UUID, Sample> readSamples(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var samples = new HashMap<UUID, Sample>();
+    while (!rows.atEnd()) {
+      samples.put(rows.uuid(), new Sample(rows.string(), rows.string(), rows.string()));
+    }
+    return samples;
+  }
+
+  static List<Candidate> readCandidates(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var candidates = new LinkedHashMap<UUID, Candidate>();
+    while (!rows.atEnd()) {
+      var id = rows.uuid();
+      candidates.putIfAbsent(id, new Candidate(id, Double.longBitsToDouble(rows.int64())));
+    }
+    return List.copyOf(candidates.values());
+  }
+
+  static List<Vectors> readVectors(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var found = new ArrayList<Vectors>();
+    while (!rows.atEnd()) {
+      found.add(new Vectors(rows.uuid(), rows.floats(), rows.binary()));
+    }
+    return found;
+  }
+
+  private float[] floats() throws IOException {
+    var numbers = new float[length()];
+    for (int i = 0; i < numbers.length; i++) {
+      numbers[i] = Float.intBitsToFloat(Integer.reverseBytes(in.readInt()));
+    }
+    return numbers;
+  }
+
   private boolean atEnd() throws IOException {
     in.mark(1);
     boolean end = in.read() < 0;
@@ -244,13 +332,17 @@ final class RowBinary {
   }
 
   private String string() throws IOException {
+    return new String(binary(), UTF_8);
+  }
+
+  private byte[] binary() throws IOException {
     int length = length();
-    var bytes = in.readNBytes(length);
-    if (bytes.length < length) {
+    var read = in.readNBytes(length);
+    if (read.length < length) {
       throw new EOFException("the answer ends within a string");
     }
-    this.bytes += length;
-    return new String(bytes, UTF_8);
+    bytes += length;
+    return read;
   }
 
   private Map<String, String> map() throws IOException {

@@ -90,15 +90,27 @@ final class Schema {
     int applied = whole() ? number("SELECT max(Version) FROM sluice_migrations") : 0;
     for (int version = applied + 1; version <= VERSIONS.size(); version++) {
       var name = VERSIONS.get(version - 1);
-      for (var statement : statements(name)) {
-        http.execute(statement);
-      }
+      run(name, Map.of());
       http.execute(
           "INSERT INTO sluice_migrations (Version, Name) VALUES (%d, '%s')"
               .formatted(version, name));
       LOG.info("ClickHouse schema is at {}", name);
     }
     retain();
+  }
+
+  /**
+   * Runs the statements of a file.
+   *
+   * @param values by what stands for them in it
+   */
+  void run(String name, Map<String, String> values) {
+    for (var statement : statements(name)) {
+      for (var value : values.entrySet()) {
+        statement = statement.replace(value.getKey(), value.getValue());
+      }
+      http.execute(statement);
+    }
   }
 
   /**

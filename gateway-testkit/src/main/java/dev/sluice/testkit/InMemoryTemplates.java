@@ -1,11 +1,13 @@
 package dev.sluice.testkit;
 
+import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,10 +25,13 @@ import org.jspecify.annotations.Nullable;
 public final class InMemoryTemplates implements TemplateReader {
   private record Row(String tenant, String service, UUID template, int severity, long minute) {}
 
+  private record Log(String tenant, Recent told) {}
+
   private record Group(UUID template, String service, int severity) {}
 
   private final InMemoryDictionary dictionary;
   private final Map<Row, Long> counts = new HashMap<>();
+  private final List<Log> logs = new ArrayList<>();
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
@@ -37,6 +42,8 @@ public final class InMemoryTemplates implements TemplateReader {
       String tenant, String service, UUID template, int severity, long timeNanos) {
     counts.merge(
         new Row(tenant, service, template, severity, Minutes.of(timeNanos)), 1L, Long::sum);
+    var id = new LogId(0, logs.size() + 1);
+    logs.add(new Log(tenant, new Recent(template, id, timeNanos, severity, service, "")));
   }
 
   @Override
@@ -109,5 +116,48 @@ public final class InMemoryTemplates implements TemplateReader {
     return minutes.entrySet().stream()
         .map(one -> new Seen(one.getKey(), one.getValue().getMin(), one.getValue().getMax()))
         .toList();
+  }
+
+  @Override
+  public synchronized List<Tick> timeline(Question question, long width) {
+    if (width < 1) {
+      throw new IllegalArgumentException("spans of " + width + " minutes");
+    }
+    long from = question.minutes().from();
+    var spans = new HashMap<UUID, Map<Long, Long>>();
+    counts.forEach(
+        (row, logs) -> {
+          if (isAskedFor(row, question) && row.minute() >= from) {
+            spans
+                .computeIfAbsent(row.template(), _ -> new HashMap<>())
+                .merge((row.minute() - from) / width, logs, Long::sum);
+          }
+        });
+    var ticks = new ArrayList<Tick>();
+    spans.forEach(
+        (id, each) -> each.forEach((span, count) -> ticks.add(new Tick(id, span, count))));
+    return ticks;
+  }
+
+  /** {@inheritDoc} Their messages are not known here. */
+  @Override
+  public synchronized List<Recent> newest(
+      String tenant, @Nullable String service, Map<UUID, Minutes> within, int each) {
+    var left = new HashMap<UUID, Integer>();
+    return logs.stream()
+        .filter(log -> log.tenant().equals(tenant))
+        .map(Log::told)
+        .filter(log -> service == null || service.equals(log.service()))
+        .filter(log -> isWithin(within.get(log.template()), Minutes.of(log.timeNanos())))
+        .sorted(
+            Comparator.comparingLong(Recent::timeNanos)
+                .thenComparingLong(log -> log.id().low())
+                .reversed())
+        .filter(log -> left.merge(log.template(), 1, Integer::sum) <= each)
+        .toList();
+  }
+
+  private static boolean isWithin(@Nullable Minutes minutes, long minute) {
+    return minutes != null && minutes.from() <= minute && minute < minutes.to();
   }
 }

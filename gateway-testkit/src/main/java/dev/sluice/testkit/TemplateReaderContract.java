@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
@@ -14,9 +15,12 @@ import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Link;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
+import dev.sluice.core.port.TemplateReader.Tick;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -214,6 +218,54 @@ public abstract class TemplateReaderContract {
     assertThat(templates().seen("acme", "nowhere", List.of(A))).isEmpty();
     assertThat(templates().seen("acme", null, List.of())).isEmpty();
     assertThat(templates().seen("acme", null, many())).isEmpty();
+  }
+
+  // ---- over time, and the newest
+
+  @Test
+  void timeline_someLogs_areCountedBySpansOfTheirMinutesAlone() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(99)),
+            new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "db", A, 17, nanos(109)),
+            new Log("acme", "web", A, 9, nanos(110)),
+            new Log("acme", "web", B, 9, nanos(129)),
+            new Log("acme", "web", B, 9, nanos(130)),
+            new Log("other", "web", A, 9, nanos(100))));
+
+    assertThat(templates().timeline(question(100, 130), 10))
+        .containsExactlyInAnyOrder(new Tick(A, 0, 2), new Tick(A, 1, 1), new Tick(B, 2, 1));
+    assertThat(templates().timeline(question(100, 130).of(Set.of(B)), 15))
+        .containsExactly(new Tick(B, 1, 1));
+    assertThatThrownBy(() -> templates().timeline(question(100, 130), 0))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void newest_someIds_areTheirNewestLogsInTheirMinutes() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "web", A, 17, nanos(100) + 7),
+            new Log("acme", "db", A, 9, nanos(101) - 1),
+            new Log("acme", "web", A, 9, nanos(101)),
+            new Log("acme", "web", B, 9, nanos(200)),
+            new Log("acme", "web", C, 9, nanos(100)),
+            new Log("other", "web", A, 9, nanos(100) + 8)));
+    var within = Map.of(A, new Minutes(100, 101), B, new Minutes(100, 300));
+
+    assertThat(templates().newest("acme", null, within, 2))
+        .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
+        .containsExactly(
+            tuple(B, nanos(200), 9, "web"),
+            tuple(A, nanos(101) - 1, 9, "db"),
+            tuple(A, nanos(100) + 7, 17, "web"));
+    assertThat(templates().newest("acme", "web", within, 1))
+        .extracting(Recent::timeNanos)
+        .containsExactly(nanos(200), nanos(100) + 7);
+    assertThat(templates().newest("acme", null, Map.of(), 1)).isEmpty();
+    assertThat(templates().newest("acme", null, Map.of(A, Minutes.ALL), 9)).hasSize(4);
   }
 
   private static Question question(long from, long to) {

@@ -17,6 +17,7 @@ import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.ResolvingReader;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -252,6 +253,17 @@ class ResolvingReaderTest {
     @Override
     public List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids) {
       throw new AssertionError("nobody asked for counts");
+    }
+
+    @Override
+    public List<Tick> timeline(Question question, long width) {
+      throw new AssertionError("nobody asked for counts");
+    }
+
+    @Override
+    public List<Recent> newest(
+        String tenant, @Nullable String service, Map<UUID, Minutes> within, int each) {
+      throw new AssertionError("nobody asked for logs");
     }
   }
 }

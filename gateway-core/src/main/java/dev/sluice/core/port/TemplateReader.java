@@ -1,7 +1,9 @@
 package dev.sluice.core.port;
 
+import dev.sluice.core.domain.LogId;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -57,6 +59,30 @@ public interface TemplateReader {
       throws InterruptedException;
 
   /**
+   * How often templates came, by spans of time; in no particular order, and without the spans in
+   * which they did not.
+   *
+   * @param question of its minutes alone, not of as many before
+   * @param width minutes in a span, the first of which begins with the question's; from 1
+   * @throws LogReader.TooCostly when these are more than {@link #MOST_COUNTS}
+   */
+  List<Tick> timeline(Question question, long width) throws InterruptedException;
+
+  /**
+   * The newest logs that were stored with each of these, the newest first.
+   *
+   * @param service in whose logs; null for those of all the tenant's services
+   * @param within in which minutes of the logs' own time to look for which, at most {@link
+   *     #MOST_NEWEST}
+   * @param each logs of one at most, from 1
+   */
+  List<Recent> newest(String tenant, @Nullable String service, Map<UUID, Minutes> within, int each)
+      throws InterruptedException;
+
+  /** Ids in one question for the newest logs. */
+  int MOST_NEWEST = 1_000;
+
+  /**
    * @param mergedInto the more general template that stands for this one too, and may itself be
    *     linked; null while it stands for itself
    */
@@ -102,6 +128,11 @@ public interface TemplateReader {
 
     /** The same, but only of logs that were stored with these. */
     public Question of(Set<UUID> ids) {
+      return new Question(tenant, service, severities, minSeverity, minutes, ids);
+    }
+
+    /** The same, but of these minutes. */
+    public Question in(Minutes minutes) {
       return new Question(tenant, service, severities, minSeverity, minutes, ids);
     }
   }
@@ -165,4 +196,19 @@ public interface TemplateReader {
    * @param last minute of the last one
    */
   record Seen(UUID id, long first, long last) {}
+
+  /**
+   * @param span by its number, from 0
+   * @param count logs in it
+   */
+  record Tick(UUID id, long span, long count) {}
+
+  /**
+   * A log, as much of it as one wants to see of a template.
+   *
+   * @param template with which it was stored
+   * @param timeNanos its own time, nanoseconds since 1970
+   */
+  record Recent(
+      UUID template, LogId id, long timeNanos, int severityNumber, String service, String body) {}
 }

@@ -115,15 +115,38 @@ public record LogFilter(
 
   /** The same, but only logs of these instants. */
   public LogFilter between(long fromNanos, long toNanos) {
-    return with(fromNanos, toNanos, templates);
+    return with(text, fromNanos, toNanos, attributes, templates);
+  }
+
+  /**
+   * The same, but with these conditions on attributes.
+   *
+   * @throws IllegalArgumentException when there are too many or they are too long
+   */
+  public LogFilter withAttributes(List<AttributeCondition> attributes) {
+    return with(text, fromNanos, toNanos, attributes, templates);
+  }
+
+  /**
+   * The same, but what the body must say is this.
+   *
+   * @throws IllegalArgumentException when it is too long
+   */
+  public LogFilter saying(TextQuery text) {
+    return with(text, fromNanos, toNanos, attributes, templates);
   }
 
   /** The same, but of these templates. */
   public LogFilter ofTemplates(List<UUID> templates) {
-    return with(fromNanos, toNanos, templates);
+    return with(text, fromNanos, toNanos, attributes, templates);
   }
 
-  private LogFilter with(@Nullable Long fromNanos, @Nullable Long toNanos, List<UUID> templates) {
+  private LogFilter with(
+      @Nullable TextQuery text,
+      @Nullable Long fromNanos,
+      @Nullable Long toNanos,
+      List<AttributeCondition> attributes,
+      List<UUID> templates) {
     return new LogFilter(
         tenant,
         service,

@@ -73,12 +73,17 @@ public final class BoundedReader implements LogReader {
     return bounded(() -> reader.histogram(filter, originNanos, widthNanos));
   }
 
-  interface Question<T> {
+  /** Something the store is asked. */
+  public interface Question<T> {
     T ask() throws InterruptedException;
   }
 
-  /** Whatever else is asked of the store. */
-  <T> T bounded(Question<T> question) throws InterruptedException {
+  /**
+   * Whatever else is asked of the store.
+   *
+   * @throws Busy when too many are under way
+   */
+  public <T> T bounded(Question<T> question) throws InterruptedException {
     if (!permits.tryAcquire(patience.toNanos(), TimeUnit.NANOSECONDS)) {
       throw new Busy();
     }

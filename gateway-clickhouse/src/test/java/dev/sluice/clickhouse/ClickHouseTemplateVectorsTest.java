@@ -1,0 +1,145 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.TemplateVectors.Candidate;
+import dev.sluice.core.port.TemplateVectors.Row;
+import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.testkit.TemplateVectorsContract;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
+  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseTemplateVectors vectors = new ClickHouseTemplateVectors(store, DIMENSION);
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    Database.empty();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  @Override
+  protected TemplateVectors vectors() {
+    return vectors;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  @Override
+  protected void store(List<Log> logs) {
+    Database.execute(
+        logs.stream()
+            .map(
+                log ->
+                    "(fromUnixTimestamp64Nano(%d), fromUnixTimestamp64Nano(%d), %s, %s, %d, '%s', map('component', %s), %s)"
+                        .formatted(
+                            log.timeNanos(),
+                            log.receivedNanos(),
+                            quoted(log.tenant()),
+                            quoted(log.service()),
+                            log.severity(),
+                            log.template(),
+                            quoted(log.component()),
+                            quoted(log.body())))
+            .collect(
+                Collectors.joining(
+                    ", ",
+                    """
+                    INSERT INTO otel_logs (Timestamp, ReceivedTimestamp, Tenant, ServiceName,
+                      SeverityNumber, TemplateId, LogAttributes, Body)
+                    VALUES\s""",
+                    "")));
+  }
+
+  private static String quoted(String text) {
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
+  }
+
+  @Test
+  void write_tableIsGone_isMadeAgain() throws Exception {
+    var row = new Row("acme", "a", new Vectors(new UUID(1, 2), new float[] {1, 0, 0}, new byte[0]));
+    vectors.write("recipe", List.of(row));
+    Database.execute("DROP TABLE log_template_vectors_3 SYNC");
+
+    try {
+      vectors.write("recipe", List.of(row));
+    } catch (ClickHouseFailed e) {
+      vectors.write("recipe", List.of(row)); // the first finds out
+    }
+
+    assertThat(vectors.present("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
+  }
+
+  /** Beyond what is compared one by one. */
+  @Test
+  void nearest_manyRows_areFoundByTheIndex() throws Exception {
+    var random = new Random(1);
+    var rows = new ArrayList<Row>();
+    for (int i = 0; i < 25_000; i++) {
+      rows.add(new Row("acme", "a", new Vectors(new UUID(1, i + 1), unit(random), new byte[0])));
+    }
+    vectors.write("recipe", rows);
+    assertThat(vectors.backlog("recipe", "acme")).isZero(); // and it has counted them
+
+    double found = 0;
+    for (int i = 0; i < 20; i++) {
+      var asked = unit(random);
+      var exact =
+          rows.stream()
+              .sorted((a, b) -> Double.compare(product(b, asked), product(a, asked)))
+              .limit(10)
+              .map(row -> row.vectors().id())
+              .toList();
+      var question = new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
+      found +=
+          vectors.nearest("recipe", question, asked, 10).stream()
+              .map(Candidate::id)
+              .filter(exact::contains)
+              .count();
+    }
+
+    assertThat(found / 200).isGreaterThanOrEqualTo(0.95);
+  }
+
+  private static double product(Row row, float[] asked) {
+    double product = 0;
+    for (int i = 0; i < asked.length; i++) {
+      product += (double) row.vectors().whole()[i] * asked[i];
+    }
+    return product;
+  }
+
+  private static float[] unit(Random random) {
+    var vector = new float[DIMENSION];
+    double squares = 0;
+    for (int i = 0; i < vector.length; i++) {
+      vector[i] = (float) random.nextGaussian();
+      squares += vector[i] * vector[i];
+    }
+    for (int i = 0; i < vector.length; i++) {
+      vector[i] /= (float) Math.sqrt(squares);
+    }
+    return vector;
+  }
+}

@@ -1,0 +1,110 @@
+package dev.sluice.core.port;
+
+import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.query.LogFilter;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+
+/**
+ * Vectors of templates, one row for each template of a tenant and each recipe they were made by.
+ * Writing a row again replaces it.
+ *
+ * <p>Rows of different recipes never meet: every question is about one. Safe for use by many
+ * threads; all methods block, and interrupting the thread ends the question in the store too. What
+ * takes more time or memory than a query may is {@link LogReader.TooCostly}; any other exception
+ * means that the store cannot answer at the moment.
+ */
+public interface TemplateVectors {
+
+  /** Ids in one question. */
+  int MOST_IDS = 1_000;
+
+  /** Returns once they are safe. */
+  void write(String recipe, List<Row> rows) throws InterruptedException;
+
+  /**
+   * Which of these have a row.
+   *
+   * @param ids at most {@link #MOST_IDS}
+   */
+  Set<UUID> present(String recipe, String tenant, Collection<UUID> ids) throws InterruptedException;
+
+  /** How many templates that stand for themselves have no row yet. */
+  long backlog(String recipe, String tenant) throws InterruptedException;
+
+  /**
+   * A log of each of these from the first minute after its template was seen; what has none is left
+   * out.
+   *
+   * @param firstSeenNanos receipt of the first log of each template, at most {@link #MOST_IDS}
+   */
+  Map<UUID, Sample> samples(String tenant, Map<UUID, Long> firstSeenNanos)
+      throws InterruptedException;
+
+  /**
+   * The templates that logs were stored with.
+   *
+   * @param filter which logs
+   * @throws LogReader.TooCostly when they are more than {@link TemplateReader#MOST_IDS}
+   */
+  Set<UUID> having(LogFilter filter) throws InterruptedException;
+
+  /**
+   * The templates that lie closest to a vector, the closest first; many of them are not looked at
+   * one by one, and then a few of the closest may be missing.
+   *
+   * @param scope which templates come into question: those that logs of the tenant, service, levels
+   *     and minutes were stored with
+   * @param vector of length 1
+   * @param limit templates at most, from 1
+   */
+  List<Candidate> nearest(String recipe, Question scope, float[] vector, int limit)
+      throws InterruptedException;
+
+  /**
+   * The templates in which most of these words occur, those with more of them first: in the
+   * template, the names of its service and component, or its sample.
+   *
+   * @param words letters and digits in lower case, at least one
+   * @param least how many must occur, from 1
+   * @param limit templates at most, from 1
+   */
+  List<Candidate> saying(String recipe, Question scope, List<String> words, int least, int limit)
+      throws InterruptedException;
+
+  /**
+   * What is stored of these.
+   *
+   * @param ids at most {@link #MOST_IDS}
+   */
+  List<Vectors> find(String recipe, String tenant, Collection<UUID> ids)
+      throws InterruptedException;
+
+  /**
+   * @param words of the template and what belongs to it, in lower case
+   * @param vectors what was made of it
+   */
+  record Row(String tenant, String words, Vectors vectors) {}
+
+  /**
+   * @param whole of length 1
+   * @param tokens the vectors of tokens, one after the other, a byte for each number; empty where
+   *     the model tells none
+   */
+  record Vectors(UUID id, float[] whole, byte[] tokens) {}
+
+  /**
+   * A log that has a template.
+   *
+   * @param component what of the service wrote it, such as the name of a logger; may be empty
+   */
+  record Sample(String service, String component, String body) {}
+
+  /**
+   * @param measure how close it lies, from -1 to 1; or how many of the words occur in it
+   */
+  record Candidate(UUID id, double measure) {}
+}

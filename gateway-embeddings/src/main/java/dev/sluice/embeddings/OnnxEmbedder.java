@@ -1,0 +1,236 @@
+package dev.sluice.embeddings;
+
+import ai.djl.huggingface.tokenizers.Encoding;
+import ai.djl.huggingface.tokenizers.HuggingFaceTokenizer;
+import ai.onnxruntime.OnnxTensor;
+import ai.onnxruntime.OrtEnvironment;
+import ai.onnxruntime.OrtException;
+import ai.onnxruntime.OrtSession;
+import dev.sluice.core.port.Embedder;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.FloatBuffer;
+import java.nio.LongBuffer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A sentence model in the ONNX format, run in this process: its output is a vector for each token,
+ * of which the mean is that of the text.
+ *
+ * <p>Each text is run by itself. A model with weights of eight bits takes one scale for all that it
+ * is shown at once, so that the vectors of a text would depend on its company; and texts of
+ * different lengths would have to be filled up.
+ *
+ * <p>Safe for use by many threads, of which so many compute at once as it was told; a text takes
+ * some milliseconds of one core.
+ */
+public final class OnnxEmbedder implements Embedder, AutoCloseable {
+  /** all-MiniLM-L6-v2 with weights of eight bits, as the jar of LangChain4j has it. */
+  public static final Model BUNDLED = new Model("all-minilm-l6-v2-q", 384);
+
+  /** Tokens the model was trained with. */
+  private static final int LONGEST = 256;
+
+  /** Of a text, before it is made tokens: no word of a language is longer than this. */
+  private static final int MOST_CHARACTERS = LONGEST * 64;
+
+  private final Model model;
+  private final Supplier<byte[]> onnx;
+  private final Supplier<byte[]> vocabulary;
+  private final Semaphore permits;
+  private final ReentrantLock loading = new ReentrantLock();
+  private volatile @Nullable Loaded loaded;
+
+  private OnnxEmbedder(
+      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int atOnce) {
+    this.model = model;
+    this.onnx = onnx;
+    this.vocabulary = vocabulary;
+    permits = new Semaphore(atOnce, true);
+  }
+
+  /**
+   * The model in the jar, which is loaded when it is first asked: most of a hundred megabytes and a
+   * second, which who never asks does not pay.
+   *
+   * @param atOnce texts that are computed at the same time, each on one core
+   */
+  public static OnnxEmbedder bundled(int atOnce) {
+    return of(
+        BUNDLED,
+        () -> resource(BUNDLED.name() + ".onnx"),
+        () -> resource(BUNDLED.name() + "-tokenizer.json"),
+        atOnce);
+  }
+
+  /**
+   * @param model what the ONNX file is
+   * @param onnx the file
+   * @param vocabulary the tokenizer of the same model, as Hugging Face's library writes it
+   */
+  static OnnxEmbedder of(
+      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int atOnce) {
+    return new OnnxEmbedder(model, onnx, vocabulary, atOnce);
+  }
+
+  /** What is not on the heap. */
+  private record Loaded(OrtSession session, HuggingFaceTokenizer tokenizer) {}
+
+  private Loaded loaded() throws InterruptedException {
+    var known = loaded;
+    if (known != null) {
+      return known;
+    }
+    loading.lockInterruptibly();
+    try {
+      known = loaded;
+      if (known == null) {
+        known = load();
+        loaded = known;
+      }
+      return known;
+    } finally {
+      loading.unlock();
+    }
+  }
+
+  private Loaded load() {
+    try {
+      var session = session(onnx.get());
+      try {
+        var tokenizer =
+            HuggingFaceTokenizer.newInstance(
+                new ByteArrayInputStream(vocabulary.get()),
+                Map.of(
+                    "padding",
+                    "false",
+                    "truncation",
+                    "true",
+                    "maxLength",
+                    String.valueOf(LONGEST),
+                    "modelMaxLength",
+                    String.valueOf(LONGEST)));
+        return new Loaded(session, tokenizer);
+      } catch (IOException | RuntimeException e) {
+        session.close();
+        throw e;
+      }
+    } catch (OrtException | IOException | RuntimeException | LinkageError e) {
+      throw new Unavailable("the model %s cannot be loaded: %s".formatted(model.name(), e), e);
+    }
+  }
+
+  private static OrtSession session(byte[] onnx) throws OrtException {
+    try (var options = new OrtSession.SessionOptions()) {
+      options.setIntraOpNumThreads(1); // several would wait for each other, spinning
+      options.setInterOpNumThreads(1);
+      options.setMemoryPatternOptimization(false); // one pattern for each length there is
+      options.setCPUArenaAllocator(false); // keeps the most it ever needed
+      return OrtEnvironment.getEnvironment().createSession(onnx, options);
+    }
+  }
+
+  private static byte[] resource(String name) {
+    try (var in = OnnxEmbedder.class.getResourceAsStream("/" + name)) {
+      if (in == null) {
+        throw new Unavailable("no " + name + " on the class path");
+      }
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new Unavailable(name + " cannot be read", e);
+    }
+  }
+
+  @Override
+  public Model model() {
+    return model;
+  }
+
+  @Override
+  public List<Embedding> embed(List<String> texts) throws InterruptedException {
+    var embeddings = new ArrayList<Embedding>(texts.size());
+    var it = loaded();
+    for (var text : texts) {
+      permits.acquire();
+      try {
+        embeddings.add(embed(text, it));
+      } catch (OrtException e) {
+        throw new Unavailable("the model " + model.name() + " failed", e);
+      } finally {
+        permits.release();
+      }
+    }
+    return embeddings;
+  }
+
+  private Embedding embed(String text, Loaded it) throws OrtException {
+    var tokens = it.tokenizer.encode(text.substring(0, Math.min(text.length(), MOST_CHARACTERS)));
+    var ids = tokens.getIds();
+    var inputs = new HashMap<String, OnnxTensor>();
+    try {
+      for (var name : it.session.getInputNames()) {
+        var values =
+            switch (name) {
+              case "input_ids" -> ids;
+              case "attention_mask" -> tokens.getAttentionMask();
+              default -> tokens.getTypeIds();
+            };
+        inputs.put(
+            name,
+            OnnxTensor.createTensor(
+                OrtEnvironment.getEnvironment(),
+                LongBuffer.wrap(values),
+                new long[] {1, ids.length}));
+      }
+      try (var result = it.session.run(inputs)) {
+        return embedding(((OnnxTensor) result.get(0)).getFloatBuffer(), tokens);
+      }
+    } finally {
+      inputs.values().forEach(OnnxTensor::close);
+    }
+  }
+
+  private Embedding embedding(FloatBuffer numbers, Encoding encoding) {
+    var words = encoding.getTokens();
+    if (numbers.remaining() != words.length * model.dimension()) {
+      throw new Unavailable(
+          "%s gives %d numbers for %d tokens, not %d for each"
+              .formatted(model.name(), numbers.remaining(), words.length, model.dimension()));
+    }
+    var special = encoding.getSpecialTokenMask();
+    var whole = new float[model.dimension()];
+    var tokens = new ArrayList<Token>(words.length);
+    for (int i = 0; i < words.length; i++) {
+      var vector = new float[model.dimension()];
+      numbers.get(vector);
+      for (int j = 0; j < vector.length; j++) {
+        whole[j] += vector[j];
+      }
+      if (special[i] == 0) {
+        tokens.add(new Token(words[i], UnitLength.of(vector)));
+      }
+    }
+    return new Embedding(UnitLength.of(whole), tokens);
+  }
+
+  /** Frees what is not on the heap; nothing may be asked any more. */
+  @Override
+  public void close() {
+    var it = loaded;
+    if (it != null) {
+      try {
+        it.session.close();
+      } catch (OrtException e) {
+        throw new IllegalStateException(e);
+      }
+      it.tokenizer.close();
+    }
+  }
+}

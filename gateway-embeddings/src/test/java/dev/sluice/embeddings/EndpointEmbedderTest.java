@@ -1,0 +1,207 @@
+package dev.sluice.embeddings;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.core.port.Embedder.Unavailable;
+import dev.sluice.testkit.HandClock;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Against a server that answers from a script. */
+class EndpointEmbedderTest {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final Duration REST = Duration.ofSeconds(30);
+
+  private final Queue<Answer> script = new ArrayDeque<>();
+  private final List<JsonNode> asked = new ArrayList<>();
+  private final List<@Nullable String> keys = new ArrayList<>();
+  private final List<Duration> pauses = new ArrayList<>();
+  private final HandClock clock = new HandClock("2026-01-01T00:00:00Z");
+  private HttpServer server;
+
+  private record Answer(int status, String body) {}
+
+  @BeforeEach
+  void start() throws IOException {
+    server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/v1/embeddings", this::answer);
+    server.start();
+  }
+
+  @AfterEach
+  void stop() {
+    server.stop(0);
+  }
+
+  private void answer(HttpExchange exchange) throws IOException {
+    asked.add(JSON.readTree(exchange.getRequestBody().readAllBytes()));
+    keys.add(exchange.getRequestHeaders().getFirst("Authorization"));
+    var answer = script.remove();
+    var body = answer.body.getBytes(UTF_8);
+    exchange.sendResponseHeaders(answer.status, body.length == 0 ? -1 : body.length);
+    exchange.getResponseBody().write(body);
+    exchange.close();
+  }
+
+  private EndpointEmbedder embedder(@Nullable String key, int tries) {
+    var url = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/v1");
+    return new EndpointEmbedder(
+        new EndpointSettings(url, new Model("small", 2), key, Duration.ofSeconds(10), tries, REST),
+        clock,
+        pauses::add);
+  }
+
+  private static String vectors(String... each) {
+    return "{\"data\":[%s]}".formatted(String.join(",", each));
+  }
+
+  private static String vector(int index, String numbers) {
+    return "{\"index\":%d,\"embedding\":[%s]}".formatted(index, numbers);
+  }
+
+  @Test
+  void embed_someTexts_haveTheirVectorsInOrderAndOfLengthOne() throws Exception {
+    script.add(new Answer(200, vectors(vector(1, "0,2"), vector(0, "3,4"))));
+
+    try (var embedder = embedder("secret", 1)) {
+      var embeddings = embedder.embed(List.of("a", ""));
+
+      assertThat(embeddings.get(0).whole()).containsExactly(0.6f, 0.8f);
+      assertThat(embeddings.get(1).whole()).containsExactly(0, 1);
+      assertThat(embeddings.get(0).tokens()).isEmpty();
+    }
+    assertThat(asked.getFirst().path("model").asString()).isEqualTo("small");
+    assertThat(asked.getFirst().path("input")).map(JsonNode::asString).containsExactly("a", " ");
+    assertThat(keys).containsExactly("Bearer secret");
+  }
+
+  @Test
+  void embed_noKey_sendsNone() throws Exception {
+    script.add(new Answer(200, vectors(vector(0, "1,0"))));
+
+    try (var embedder = embedder(null, 1)) {
+      embedder.embed(List.of("a"));
+    }
+    assertThat(keys).hasSize(1).containsOnlyNulls();
+  }
+
+  @Test
+  void embed_whatPasses_isTriedAgainLaterAndLater() throws Exception {
+    script.addAll(
+        List.of(
+            new Answer(429, ""), new Answer(503, ""), new Answer(200, vectors(vector(0, "1,0")))));
+
+    try (var embedder = embedder(null, 3)) {
+      assertThat(embedder.embed(List.of("a"))).hasSize(1);
+    }
+    assertThat(pauses).containsExactly(Duration.ofMillis(200), Duration.ofMillis(400));
+  }
+
+  @Test
+  void embed_aMistakeOfOurs_isNotTriedAgain() {
+    script.add(new Answer(401, ""));
+
+    try (var embedder = embedder("wrong", 3)) {
+      assertThatThrownBy(() -> embedder.embed(List.of("a")))
+          .isInstanceOf(Unavailable.class)
+          .hasMessageContaining("status 401")
+          .hasMessageNotContaining("wrong");
+    }
+    assertThat(asked).hasSize(1);
+  }
+
+  @Test
+  void embed_answersThatAreNone_areRefused() {
+    var bad =
+        List.of(
+            "no json",
+            vectors(vector(0, "1,0,0")),
+            vectors(vector(7, "1,0")),
+            vectors(),
+            "{\"data\":7}",
+            "{}");
+    bad.forEach(body -> script.add(new Answer(200, body)));
+
+    for (var body : bad) {
+      try (var embedder = embedder(null, 1)) {
+        assertThatThrownBy(() -> embedder.embed(List.of("a")))
+            .as(body)
+            .isInstanceOf(Unavailable.class);
+      }
+    }
+    assertThat(script).isEmpty();
+  }
+
+  @Test
+  void embed_failsAgainAndAgain_restsAndThenAsksAgain() throws Exception {
+    Stream.generate(() -> new Answer(500, "")).limit(3).forEach(script::add);
+    script.add(new Answer(200, vectors(vector(0, "1,0"))));
+
+    try (var embedder = embedder(null, 1)) {
+      for (int i = 0; i < 4; i++) {
+        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+      }
+      assertThat(asked).hasSize(3);
+
+      clock.advance(REST);
+      assertThat(embedder.embed(List.of("a"))).hasSize(1);
+    }
+  }
+
+  @Test
+  void embed_manyTexts_areAskedInSeveralRequests() throws Exception {
+    var many = Stream.generate(() -> "text").limit(65).toList();
+    script.add(
+        new Answer(
+            200,
+            vectors(
+                IntStream.range(0, 64).mapToObj(i -> vector(i, "1,0")).toArray(String[]::new))));
+    script.add(new Answer(200, vectors(vector(0, "0,1"))));
+
+    try (var embedder = embedder(null, 1)) {
+      assertThat(embedder.embed(many).getLast().whole()).containsExactly(0, 1);
+    }
+  }
+
+  @Test
+  void probe_whateverItGives_isCounted() throws Exception {
+    script.add(new Answer(200, vectors(vector(0, "1,0,0"))));
+    script.add(new Answer(503, ""));
+
+    try (var embedder = embedder(null, 3)) {
+      assertThat(embedder.probe()).hasValue(3);
+      assertThat(embedder.probe()).isEmpty();
+    }
+    assertThat(pauses).isEmpty();
+  }
+
+  @Test
+  void embed_nobodyThere_isUnavailable() {
+    server.stop(0);
+
+    try (var embedder = embedder(null, 2)) {
+      assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+    }
+    assertThat(pauses).hasSize(1);
+  }
+}

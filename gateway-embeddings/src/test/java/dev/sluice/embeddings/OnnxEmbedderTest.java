@@ -1,0 +1,123 @@
+package dev.sluice.embeddings;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.Embedder.Embedding;
+import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.core.port.Embedder.Token;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+
+class OnnxEmbedderTest {
+  private static final OnnxEmbedder EMBEDDER = OnnxEmbedder.bundled(2);
+
+  @AfterAll
+  static void close() {
+    EMBEDDER.close();
+  }
+
+  private static Embedding embed(String text) throws InterruptedException {
+    return EMBEDDER.embed(List.of(text)).getFirst();
+  }
+
+  private static double product(float[] a, float[] b) {
+    double product = 0;
+    for (int i = 0; i < a.length; i++) {
+      product += (double) a[i] * b[i];
+    }
+    return product;
+  }
+
+  @Test
+  void embed_textsThatMeanAlike_pointAlike() throws InterruptedException {
+    var asked = embed("the machine ran out of memory").whole();
+
+    double alike = product(asked, embed("insufficient RAM available on host").whole());
+    double other = product(asked, embed("user logged in from a new address").whole());
+
+    assertThat(alike).isGreaterThan(other + 0.2);
+  }
+
+  @Test
+  void embed_anyText_vectorsHaveTheModelsDimensionAndLengthOne() throws InterruptedException {
+    var embedding = embed("connection refused by peer");
+
+    assertThat(embedding.whole()).hasSize(EMBEDDER.model().dimension());
+    assertThat(product(embedding.whole(), embedding.whole())).isCloseTo(1, within(1e-5));
+    assertThat(embedding.tokens())
+        .extracting(Token::text)
+        .containsExactly("connection", "refused", "by", "peer");
+    assertThat(embedding.tokens())
+        .allSatisfy(
+            token ->
+                assertThat(product(token.vector(), token.vector())).isCloseTo(1, within(1e-5)));
+  }
+
+  @Test
+  void embed_inCompany_isWhatItIsAlone() throws InterruptedException {
+    var alone = embed("disk failure").whole();
+    var inCompany =
+        EMBEDDER.embed(List.of("a much longer text than the other one", "disk failure")).getLast();
+
+    assertThat(inCompany.whole()).isEqualTo(alone);
+  }
+
+  @Test
+  void embed_emptyAndForeignAndBinary_haveVectorsToo() throws InterruptedException {
+    for (var text :
+        List.of("", " ", "Verbindung verweigert", "连接被拒绝", "\u0000\uFFFD\uD800", "🎉")) {
+      assertThat(product(embed(text).whole(), embed(text).whole())).isCloseTo(1, within(1e-5));
+    }
+  }
+
+  @Test
+  void embed_aTextThatIsTooLong_countsItsBeginning() throws InterruptedException {
+    var beginning = "word ".repeat(300);
+
+    assertThat(embed(beginning + "x".repeat(1 << 20)).whole()).isEqualTo(embed(beginning).whole());
+    assertThat(embed(beginning).tokens()).hasSizeLessThanOrEqualTo(256);
+  }
+
+  @Test
+  void embed_aFileThatIsNoModel_saysSoEachTime() {
+    try (var broken =
+        OnnxEmbedder.of(
+            new Model("broken", 384), () -> "nonsense".getBytes(UTF_8), () -> new byte[0], 1)) {
+      for (int i = 0; i < 2; i++) {
+        assertThatThrownBy(() -> broken.embed(List.of("text")))
+            .isInstanceOf(Embedder.Unavailable.class)
+            .hasMessageContaining("broken");
+      }
+    }
+  }
+
+  @Test
+  void embed_aModelOfAnotherDimension_isNoAnswer() {
+    try (var other =
+        OnnxEmbedder.of(
+            new Model("other", 512),
+            () -> resource("/all-minilm-l6-v2-q.onnx"),
+            () -> resource("/all-minilm-l6-v2-q-tokenizer.json"),
+            1)) {
+      assertThatThrownBy(() -> other.embed(List.of("text")))
+          .isInstanceOf(Embedder.Unavailable.class)
+          .hasMessageContaining("not 512 for each");
+    }
+  }
+
+  private static byte[] resource(String name) {
+    try (var in = OnnxEmbedderTest.class.getResourceAsStream(name)) {
+      return Objects.requireNonNull(in).readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,257 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.TemplateVectors.Candidate;
+import dev.sluice.core.port.TemplateVectors.Row;
+import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.query.LogFilter;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What every {@link TemplateVectors} keeps to. Each test begins with nothing stored. */
+@Timeout(60)
+public abstract class TemplateVectorsContract {
+  /** Numbers in all vectors here. */
+  protected static final int DIMENSION = 3;
+
+  private static final String RECIPE = "model/3/1";
+  private static final UUID A = TextId.of("a");
+  private static final UUID B = TextId.of("b");
+  private static final UUID C = TextId.of("c");
+  private static final long AT = Minutes.nanos(29_474_400); // 2026-01-15T08:00:00Z
+  private static final long MINUTE = 60_000_000_000L;
+
+  /**
+   * A log that is stored.
+   *
+   * @param component by the attribute of this name
+   */
+  protected record Log(
+      String tenant,
+      UUID template,
+      long receivedNanos,
+      long timeNanos,
+      int severity,
+      String service,
+      String component,
+      String body) {}
+
+  /** Always the same within a test, whose vectors are of {@link #DIMENSION}. */
+  protected abstract TemplateVectors vectors();
+
+  protected abstract Dictionary dictionary();
+
+  /** Stores logs in one go. */
+  protected abstract void store(List<Log> logs);
+
+  private static Row row(String tenant, UUID id, String words, float... vector) {
+    return new Row(tenant, words, new Vectors(id, vector, new byte[] {1, -2, 3}));
+  }
+
+  private static Log log(UUID template, long nanos, int severity, String service) {
+    return new Log("acme", template, nanos, nanos, severity, service, "", "body");
+  }
+
+  private static Question all() {
+    return new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
+  }
+
+  private static Question scope(
+      @Nullable String service, Set<Integer> severities, int least, Minutes minutes) {
+    return new Question("acme", service, severities, least, minutes, Set.of());
+  }
+
+  private List<UUID> nearest(Question scope) throws InterruptedException {
+    return vectors().nearest(RECIPE, scope, new float[] {1, 0, 0}, 10).stream()
+        .map(Candidate::id)
+        .toList();
+  }
+
+  @Test
+  void find_whatWasWritten_isAsItWasWritten() throws Exception {
+    vectors()
+        .write(RECIPE, List.of(row("acme", A, "a", 0.6f, 0.8f, 0), row("acme", B, "b", 0, 0, 1)));
+
+    var found = vectors().find(RECIPE, "acme", List.of(A, C));
+
+    assertThat(found).hasSize(1);
+    assertThat(found.getFirst().id()).isEqualTo(A);
+    assertThat(found.getFirst().whole()).containsExactly(0.6f, 0.8f, 0);
+    assertThat(found.getFirst().tokens()).containsExactly(1, -2, 3);
+    assertThat(vectors().find(RECIPE, "other", List.of(A))).isEmpty();
+    assertThat(vectors().find("another", "acme", List.of(A))).isEmpty();
+    assertThat(vectors().find(RECIPE, "acme", List.of())).isEmpty();
+  }
+
+  @Test
+  void write_again_replaces() throws Exception {
+    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
+    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
+
+    assertThat(vectors().find(RECIPE, "acme", List.of(A))).hasSize(1);
+    assertThat(nearest(all())).containsExactly(A);
+    assertThat(vectors().saying(RECIPE, all(), List.of("a"), 1, 10)).hasSize(1);
+  }
+
+  @Test
+  void write_aVectorOfAnotherDimension_isRefused() {
+    assertThatThrownBy(() -> vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0))))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void present_someIds_areThoseWithARowOfTheRecipe() throws Exception {
+    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
+    vectors().write("another", List.of(row("acme", B, "b", 1, 0, 0)));
+    vectors().write(RECIPE, List.of(row("other", C, "c", 1, 0, 0)));
+
+    assertThat(vectors().present(RECIPE, "acme", List.of(A, B, C))).containsExactly(A);
+    assertThat(vectors().present("another", "acme", List.of(A, B, C))).containsExactly(B);
+    assertThat(vectors().present(RECIPE, "acme", List.of())).isEmpty();
+  }
+
+  @Test
+  void present_moreIdsThanMayBe_isAMistake() {
+    var many =
+        IntStream.rangeClosed(0, TemplateVectors.MOST_IDS).mapToObj(i -> new UUID(1, i)).toList();
+
+    assertThatThrownBy(() -> vectors().present(RECIPE, "acme", many))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> vectors().find(RECIPE, "acme", many))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void backlog_someTemplates_countsThoseWithoutARowOfTheRecipe() throws Exception {
+    assertThat(vectors().backlog(RECIPE, "acme")).isZero();
+    for (var text : List.of("a", "b", "c")) {
+      var entry = new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, AT, AT, null);
+      assertThat(dictionary().write(List.of(entry))).isEqualTo(new Written());
+    }
+    var text = new Entry("acme", Kind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
+
+    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
+    vectors().write("another", List.of(row("acme", B, "b", 1, 0, 0)));
+
+    assertThat(vectors().backlog(RECIPE, "acme")).isEqualTo(2);
+    assertThat(vectors().backlog(RECIPE, "other")).isZero();
+  }
+
+  @Test
+  void samples_logsOfTheFirstMinute_tellWhereATemplateComesFrom() throws Exception {
+    store(
+        List.of(
+            new Log("acme", A, AT + 7, 1, 9, "web", "http.Server", "first, it's \\ ü"),
+            new Log("acme", B, AT - 5 * MINUTE, 1, 9, "web", "", "long before"),
+            new Log("acme", C, AT + 5 * MINUTE, 1, 9, "web", "", "long after"),
+            new Log("other", B, AT, 1, 9, "web", "", "somebody else's")));
+
+    assertThat(vectors().samples("acme", Map.of(A, AT, B, AT, C, AT)))
+        .containsExactly(Map.entry(A, new Sample("web", "http.Server", "first, it's \\ ü")));
+    assertThat(vectors().samples("acme", Map.of(A, AT, C, AT + 5 * MINUTE))).hasSize(2);
+    assertThat(vectors().samples("acme", Map.of())).isEmpty();
+  }
+
+  @Test
+  void nearest_someRows_areInTheOrderOfTheirCloseness() throws Exception {
+    vectors()
+        .write(
+            RECIPE,
+            List.of(
+                row("acme", A, "a", 0, 1, 0),
+                row("acme", B, "b", 1, 0, 0),
+                row("acme", C, "c", 0.8f, 0.6f, 0)));
+    vectors().write("another", List.of(row("acme", A, "a", 1, 0, 0)));
+    vectors().write(RECIPE, List.of(row("other", TextId.of("d"), "d", 1, 0, 0)));
+
+    var nearest = vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, 10);
+
+    assertThat(nearest).extracting(Candidate::id).containsExactly(B, C, A);
+    assertThat(nearest.get(0).measure()).isCloseTo(1, within(1e-5));
+    assertThat(nearest.get(1).measure()).isCloseTo(0.8, within(1e-5));
+    assertThat(nearest.get(2).measure()).isCloseTo(0, within(1e-5));
+    assertThat(vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, 2)).hasSize(2);
+  }
+
+  @Test
+  void nearest_withinAScope_areTemplatesOfItsLogsAlone() throws Exception {
+    vectors()
+        .write(
+            RECIPE,
+            List.of(
+                row("acme", A, "a", 1, 0, 0),
+                row("acme", B, "b", 0.8f, 0.6f, 0),
+                row("acme", C, "c", 0, 1, 0)));
+    store(
+        List.of(
+            log(A, Minutes.nanos(100), 9, "web"),
+            log(B, Minutes.nanos(100), 17, "db"),
+            log(B, Minutes.nanos(200), 9, "web"),
+            log(C, Minutes.nanos(200), 17, "web' OR 1=1 --"),
+            new Log("other", C, 1, Minutes.nanos(100), 9, "web", "", "")));
+
+    assertThat(nearest(scope("web", Set.of(), 0, Minutes.ALL))).containsExactly(A, B);
+    assertThat(nearest(scope("web' OR 1=1 --", Set.of(), 0, Minutes.ALL))).containsExactly(C);
+    assertThat(nearest(scope(null, Set.of(17), 0, Minutes.ALL))).containsExactly(B, C);
+    assertThat(nearest(scope(null, Set.of(), 10, Minutes.ALL))).containsExactly(B, C);
+    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(100, 101)))).containsExactly(A, B);
+    assertThat(nearest(scope("web", Set.of(), 0, new Minutes(150, 300)))).containsExactly(B);
+    assertThat(nearest(scope("nowhere", Set.of(), 0, Minutes.ALL))).isEmpty();
+    assertThat(nearest(all().of(Set.of(C)))).containsExactly(C);
+  }
+
+  @Test
+  void saying_someWords_areThoseWithTheMostOfThem() throws Exception {
+    vectors()
+        .write(
+            RECIPE,
+            List.of(
+                row("acme", A, "connection refused by peer", 1, 0, 0),
+                row("acme", B, "connection reset by peer", 1, 0, 0),
+                row("acme", C, "verbindung größer über peers", 1, 0, 0)));
+
+    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 1, 10))
+        .containsExactly(new Candidate(A, 2), new Candidate(B, 1));
+    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 2, 10))
+        .containsExactly(new Candidate(A, 2));
+    assertThat(vectors().saying(RECIPE, all(), List.of("größer"), 1, 10))
+        .containsExactly(new Candidate(C, 1));
+    assertThat(vectors().saying(RECIPE, all(), List.of("peer"), 1, 1)).hasSize(1);
+    assertThat(vectors().saying(RECIPE, all(), List.of("ref"), 1, 10)).isEmpty();
+    assertThat(vectors().saying(RECIPE, all().of(Set.of(B)), List.of("peer"), 1, 10)).hasSize(1);
+    assertThat(vectors().saying("another", all(), List.of("peer"), 1, 10)).isEmpty();
+  }
+
+  @Test
+  void having_aFilter_areTheTemplatesOfItsLogs() throws Exception {
+    store(
+        List.of(
+            log(A, Minutes.nanos(100), 9, "web"),
+            log(A, Minutes.nanos(101), 9, "web"),
+            log(B, Minutes.nanos(100), 9, "db"),
+            new Log("other", C, 1, Minutes.nanos(100), 9, "web", "", "")));
+
+    assertThat(vectors().having(LogFilter.of("acme").build())).containsExactlyInAnyOrder(A, B);
+    assertThat(vectors().having(LogFilter.of("acme").service("web").build())).containsExactly(A);
+    assertThat(vectors().having(LogFilter.of("acme").from(0L).to(1L).build())).isEmpty();
+  }
+}

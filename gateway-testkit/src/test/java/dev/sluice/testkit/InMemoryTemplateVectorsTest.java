@@ -1,0 +1,37 @@
+package dev.sluice.testkit;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
+import java.util.List;
+
+final class InMemoryTemplateVectorsTest extends TemplateVectorsContract {
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplateVectors vectors =
+      new InMemoryTemplateVectors(dictionary, DIMENSION);
+
+  @Override
+  protected TemplateVectors vectors() {
+    return vectors;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  @Override
+  protected void store(List<Log> logs) {
+    for (var log : logs) {
+      vectors.store(
+          new StoredSample(
+              log.tenant(),
+              log.template(),
+              log.receivedNanos(),
+              log.timeNanos(),
+              log.severity(),
+              new Sample(log.service(), log.component(), log.body())));
+    }
+  }
+}

@@ -1,0 +1,288 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.search.SearchLogs.Answer;
+import dev.sluice.core.search.SearchLogs.Mode;
+import dev.sluice.core.search.SearchLogs.Request;
+import dev.sluice.core.search.SearchLogs.Why;
+import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class SearchLogsTest {
+  private static final String TENANT = "default";
+  private static final long MINUTE = 60_000_000_000L;
+  private static final String DISK = "disk <*> full";
+  private static final String MEMORY = "out of memory in <*>";
+  private static final String LOGIN = "login of <*> refused";
+
+  private final HandClock clock = new HandClock("2026-01-15T08:00:00Z");
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
+  private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 6);
+  private final InMemoryLogStore logs = new InMemoryLogStore();
+  private final BoundedReader reader = new BoundedReader(logs, Integer.MAX_VALUE);
+  private final ConceptEmbedder embedder =
+      new ConceptEmbedder(
+          "concepts",
+          6,
+          Map.of(
+              "disk",
+              1,
+              "storage",
+              1,
+              "memory",
+              2,
+              "ram",
+              2,
+              "login",
+              3,
+              "password",
+              3,
+              "full",
+              4,
+              "exhausted",
+              4));
+  private final SearchLogs search =
+      new SearchLogs(
+          vectors, new TemplateReport(templates, dictionary, reader), reader, reader, embedder);
+  private final AtomicLong last = new AtomicLong();
+
+  @BeforeEach
+  void store() throws Exception {
+    template(DISK, null);
+    template(MEMORY, null);
+    template(LOGIN, null);
+    log(DISK, "db", 17, "disk sda7 full");
+    log(MEMORY, "web", 17, "out of memory in worker");
+    log(LOGIN, "web", 9, "login of fztu refused");
+    embed();
+  }
+
+  private long now() {
+    return clock.instant().getEpochSecond() * 1_000_000_000L;
+  }
+
+  private void template(String text, @Nullable String into) {
+    var link = into == null ? null : TextId.of(into);
+    dictionary.write(
+        List.of(new Entry(TENANT, Kind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+  }
+
+  private void log(String template, String service, int severity, String body) {
+    long time = now() + last.incrementAndGet() * MINUTE;
+    templates.count(TENANT, service, TextId.of(template), severity, time);
+    vectors.store(
+        new StoredSample(
+            TENANT, TextId.of(template), now(), time, severity, new Sample(service, "", body)));
+  }
+
+  private void embed() throws InterruptedException {
+    new TemplateEmbeddings(dictionary, vectors, embedder, new NoMeter(), clock, TENANT)
+        .next(_ -> true);
+  }
+
+  private static final class NoMeter implements EmbeddingMeter {
+    @Override
+    public void embedded(Duration took) {}
+
+    @Override
+    public void failed() {}
+
+    @Override
+    public void backlog(long templates) {}
+  }
+
+  private Answer ask(String text, Mode mode, LogFilter filter) throws InterruptedException {
+    return search.search(new Request(text, mode, filter, 0, 10, 1));
+  }
+
+  private Answer ask(String text, Mode mode) throws InterruptedException {
+    return ask(text, mode, LogFilter.of(TENANT).build());
+  }
+
+  private static List<String> texts(Answer answer) {
+    return answer.hits().stream()
+        .map(hit -> String.valueOf(hit.portrait().template().text()))
+        .toList();
+  }
+
+  @Test
+  void search_otherWordsThatMeanTheSame_findWhatIsMeant() throws Exception {
+    var answer = ask("storage exhausted", Mode.HYBRID);
+
+    assertThat(texts(answer)).first().isEqualTo(DISK);
+    assertThat(answer.hits().getFirst().why()).containsExactly(Why.MEANING);
+    assertThat(answer.withoutMeaning()).isNull();
+    assertThat(answer.backlog()).isZero();
+  }
+
+  @Test
+  void search_allWordsOfATemplate_areWorthMoreThanAnyMeaning() throws Exception {
+    template("storage check", null);
+    log("storage check", "db", 9, "storage check");
+    embed();
+
+    var answer = ask("the login is refused", Mode.HYBRID);
+
+    assertThat(texts(answer)).first().isEqualTo(LOGIN);
+    assertThat(answer.hits().getFirst().why()).containsExactlyInAnyOrder(Why.WORDS, Why.MEANING);
+  }
+
+  @Test
+  void search_semantic_looksAtNoWords() throws Exception {
+    var answer = ask("refused", Mode.SEMANTIC);
+
+    assertThat(answer.hits()).allSatisfy(hit -> assertThat(hit.why()).containsExactly(Why.MEANING));
+  }
+
+  @Test
+  void search_keyword_findsWordsAloneThoseWithMoreOfThemFirst() throws Exception {
+    template("memory check", null);
+    log("memory check", "web", 9, "memory check");
+    embed();
+
+    var answer = ask("memory worker", Mode.KEYWORD);
+
+    assertThat(texts(answer)).containsExactly(MEMORY, "memory check");
+    assertThat(ask("ram", Mode.KEYWORD).hits()).isEmpty();
+  }
+
+  @Test
+  void search_withinAScope_findsTemplatesOfItsLogsAlone() throws Exception {
+    assertThat(texts(ask("storage", Mode.HYBRID, LogFilter.of(TENANT).service("web").build())))
+        .doesNotContain(DISK)
+        .hasSize(2);
+    assertThat(
+            texts(ask("storage", Mode.HYBRID, LogFilter.of(TENANT).severities(List.of(9)).build())))
+        .containsExactly(LOGIN);
+    assertThat(
+            texts(
+                ask(
+                    "storage",
+                    Mode.HYBRID,
+                    LogFilter.of(TENANT).from(now()).to(now() + 2 * MINUTE).build())))
+        .containsExactly(DISK);
+    assertThat(ask("storage", Mode.HYBRID, LogFilter.of(TENANT).service("no").build()).hits())
+        .isEmpty();
+    assertThat(ask("storage", Mode.HYBRID, LogFilter.of(TENANT).from(5L).to(5L).build()).hits())
+        .isEmpty();
+    assertThat(ask("storage", Mode.HYBRID, LogFilter.of("other").build()).hits()).isEmpty();
+  }
+
+  @Test
+  void search_attributes_areThoseOfLogs() throws Exception {
+    var filter =
+        LogFilter.of(TENANT).service("db").attribute(AttributeCondition.equal("host", "a")).build();
+
+    assertThat(texts(ask("ram", Mode.HYBRID, filter))).containsExactly(DISK);
+    assertThat(
+            ask(
+                    "ram",
+                    Mode.HYBRID,
+                    LogFilter.of("other").attribute(AttributeCondition.equal("a", "b")).build())
+                .hits())
+        .isEmpty();
+  }
+
+  @Test
+  void search_modelIsAway_goesByWordsAndSaysSo() throws Exception {
+    embedder.trouble("the model is away");
+
+    var answer = ask("worker has no memory", Mode.HYBRID);
+
+    assertThat(answer.withoutMeaning()).isEqualTo("the model is away");
+    assertThat(texts(answer)).containsExactly(MEMORY);
+    assertThat(texts(ask("memory", Mode.SEMANTIC))).containsExactly(MEMORY);
+    assertThat(ask("memory", Mode.KEYWORD).withoutMeaning()).isNull();
+  }
+
+  @Test
+  void search_templatesThatBecameOne_areFoundAsThatOne() throws Exception {
+    template("login of root refused", LOGIN);
+    log("login of root refused", "web", 9, "login of root refused");
+    embed();
+
+    var answer = ask("login of root refused", Mode.HYBRID);
+
+    assertThat(texts(answer)).first().isEqualTo(LOGIN);
+    assertThat(texts(answer)).doesNotHaveDuplicates();
+    assertThat(answer.hits().getFirst().portrait().template().count()).isEqualTo(2);
+    assertThat(answer.hits().getFirst().portrait().newest())
+        .extracting(Recent::template)
+        .containsExactly(TextId.of("login of root refused"));
+  }
+
+  @Test
+  void search_hit_tellsHowOftenAndWhen() throws Exception {
+    log(DISK, "db", 9, "disk sdb1 full");
+
+    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+
+    assertThat(portrait.template().count()).isEqualTo(2);
+    assertThat(portrait.template().services()).containsExactly(Map.entry("db", 2L));
+    assertThat(portrait.template().severities()).hasSize(2);
+    assertThat(portrait.spans()).hasSize(30);
+    assertThat(portrait.spans().stream().mapToLong(Long::longValue).sum()).isEqualTo(2);
+    assertThat(portrait.newest()).hasSize(1);
+  }
+
+  @Test
+  void search_pageAfterPage_showsEachTemplateOnce() throws Exception {
+    var filter = LogFilter.of(TENANT).build();
+    var first = search.search(new Request("memory", Mode.HYBRID, filter, 0, 2, 1));
+    var second = search.search(new Request("memory", Mode.HYBRID, filter, 2, 2, 1));
+
+    assertThat(first.more()).isTrue();
+    assertThat(second.more()).isFalse();
+    assertThat(texts(first)).hasSize(2).doesNotContainAnyElementsOf(texts(second));
+    assertThat(texts(second)).hasSize(1);
+    assertThat(search.search(new Request("memory", Mode.HYBRID, filter, 9, 2, 1)).hits()).isEmpty();
+  }
+
+  @Test
+  void search_nothingThatIsAWord_findsByMeaningOrNothing() throws Exception {
+    for (var text : List.of("?!", "\u0000\uFFFD", "连接被拒绝", "\" OR 1=1 --")) {
+      assertThat(ask(text, Mode.HYBRID).hits()).hasSizeLessThanOrEqualTo(3);
+      assertThat(ask(text, Mode.KEYWORD).hits()).isEmpty();
+    }
+  }
+
+  @Test
+  void search_nothingStored_isNothing() throws Exception {
+    var empty = new InMemoryDictionary();
+    var nothing =
+        new SearchLogs(
+            new InMemoryTemplateVectors(empty, 6),
+            new TemplateReport(new InMemoryTemplates(empty), empty, reader),
+            reader,
+            reader,
+            embedder);
+
+    var answer =
+        nothing.search(new Request("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 10, 1));
+
+    assertThat(answer.hits()).isEmpty();
+    assertThat(answer.more()).isFalse();
+  }
+}

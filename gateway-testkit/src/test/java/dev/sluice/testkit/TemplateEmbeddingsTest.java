@@ -1,0 +1,215 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.core.search.TemplateEmbeddings.Going;
+import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class TemplateEmbeddingsTest {
+  private static final String TENANT = "default";
+  private static final String RECIPE = "concepts/4/1";
+  private static final Going ON = _ -> true;
+
+  private final HandClock clock = new HandClock("2026-01-15T08:00:00Z");
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 4);
+  private final ConceptEmbedder embedder = embedder("concepts");
+  private final Meter meter = new Meter();
+
+  private static final class Meter implements EmbeddingMeter {
+    private int embedded;
+    private int failed;
+    private long backlog = -1;
+
+    @Override
+    public void embedded(Duration took) {
+      embedded++;
+    }
+
+    @Override
+    public void failed() {
+      failed++;
+    }
+
+    @Override
+    public void backlog(long templates) {
+      backlog = templates;
+    }
+  }
+
+  private static ConceptEmbedder embedder(String name) {
+    return new ConceptEmbedder(name, 4, Map.of("disk", 1, "memory", 2));
+  }
+
+  private TemplateEmbeddings embeddings(Embedder by) {
+    return new TemplateEmbeddings(dictionary, vectors, by, meter, clock, TENANT);
+  }
+
+  private long now() {
+    return clock.instant().getEpochSecond() * 1_000_000_000L;
+  }
+
+  private void template(String text, @Nullable String into) {
+    var link = into == null ? null : TextId.of(into);
+    dictionary.write(
+        List.of(new Entry(TENANT, Kind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+  }
+
+  private void stored(String template, String service, String body) {
+    vectors.store(
+        new StoredSample(
+            TENANT, TextId.of(template), now(), now(), 9, new Sample(service, "", body)));
+  }
+
+  private boolean has(String template) {
+    return !vectors.present(RECIPE, TENANT, List.of(TextId.of(template))).isEmpty();
+  }
+
+  @Test
+  void next_newTemplates_areEmbeddedOnceEach() throws Exception {
+    template("disk <*> full", null);
+    stored("disk <*> full", "web", "disk 7 full");
+    template("out of memory", "out of <*>");
+    stored("out of memory", "web", "out of memory");
+    var embeddings = embeddings(embedder);
+
+    assertThat(embeddings.next(ON)).isTrue();
+
+    assertThat(has("disk <*> full")).isTrue();
+    assertThat(has("out of memory")).isTrue(); // logs have it, whatever became of it
+    assertThat(meter.embedded).isEqualTo(2);
+    assertThat(meter.backlog).isZero();
+    int before = embedder.embedded();
+    assertThat(embeddings.next(ON)).isTrue();
+    assertThat(embeddings(embedder).next(ON)).isTrue(); // as after a restart
+    assertThat(embedder.embedded()).isEqualTo(before);
+  }
+
+  @Test
+  void next_moreThanAtOnce_isNotDoneUntilItIs() throws Exception {
+    for (int i = 0; i < 2_500; i++) {
+      template("disk " + i, null);
+      stored("disk " + i, "web", "disk");
+    }
+    var embeddings = embeddings(embedder);
+
+    int rounds = 1;
+    while (!embeddings.next(ON)) {
+      rounds++;
+    }
+
+    assertThat(rounds).isEqualTo(3);
+    assertThat(meter.backlog).isZero();
+  }
+
+  @Test
+  void next_noLogYet_waitsForOneAMinute() throws Exception {
+    template("disk <*> full", null);
+    var embeddings = embeddings(embedder);
+
+    assertThat(embeddings.next(ON)).isTrue();
+    assertThat(has("disk <*> full")).isFalse();
+    assertThat(meter.backlog).isEqualTo(1);
+
+    clock.advance(Duration.ofSeconds(61));
+    embeddings.next(ON);
+    assertThat(has("disk <*> full")).isTrue();
+  }
+
+  @Test
+  void next_theLogComes_isEmbeddedWithIt() throws Exception {
+    template("disk <*> full", null);
+    var embeddings = embeddings(embedder);
+    embeddings.next(ON);
+    stored("disk <*> full", "web", "disk 7 full");
+
+    embeddings.next(ON);
+
+    assertThat(has("disk <*> full")).isTrue();
+  }
+
+  @Test
+  void next_modelIsAway_storesNothingAndCatchesUp() throws Exception {
+    template("disk <*> full", null);
+    stored("disk <*> full", "web", "disk 7 full");
+    var embeddings = embeddings(embedder);
+    embedder.trouble("away");
+
+    assertThatThrownBy(() -> embeddings.next(ON)).isInstanceOf(Embedder.Unavailable.class);
+    assertThat(has("disk <*> full")).isFalse();
+    assertThat(meter.failed).isEqualTo(1);
+    assertThat(meter.backlog).isEqualTo(1);
+
+    embedder.trouble(null);
+    embeddings.next(ON);
+    assertThat(has("disk <*> full")).isTrue();
+    assertThat(meter.backlog).isZero();
+  }
+
+  @Test
+  void next_modelGoesAwayInBetween_keepsWhatWasEmbedded() throws Exception {
+    for (var text : List.of("disk a", "disk b", "disk c")) {
+      template(text, null);
+      stored(text, "web", text);
+    }
+    var embeddings = embeddings(embedder);
+    var asked = new AtomicInteger();
+
+    assertThatThrownBy(
+            () ->
+                embeddings.next(
+                    _ -> {
+                      if (asked.incrementAndGet() == 3) {
+                        embedder.trouble("away");
+                      }
+                      return true;
+                    }))
+        .isInstanceOf(Embedder.Unavailable.class);
+
+    assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(1);
+  }
+
+  @Test
+  void next_isToEnd_keepsWhatWasEmbedded() {
+    for (var text : List.of("disk a", "disk b")) {
+      template(text, null);
+      stored(text, "web", text);
+    }
+    var embeddings = embeddings(embedder);
+    var asked = new AtomicInteger();
+
+    assertThatThrownBy(() -> embeddings.next(_ -> asked.incrementAndGet() == 1))
+        .isInstanceOf(InterruptedException.class);
+
+    assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(1);
+  }
+
+  @Test
+  void next_anotherModel_embedsAllOfThemAgainAndMixesNothing() throws Exception {
+    template("disk <*> full", null);
+    stored("disk <*> full", "web", "disk 7 full");
+    embeddings(embedder).next(ON);
+
+    embeddings(embedder("newer")).next(ON);
+
+    assertThat(vectors.present("newer/4/1", TENANT, List.of(TextId.of("disk <*> full"))))
+        .hasSize(1);
+    assertThat(has("disk <*> full")).isTrue();
+  }
+}
