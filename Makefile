@@ -25,7 +25,7 @@ test: ## everything that must hold, on real engines
 demo: ## send real lines to a running gateway and read them back; LOGS=file for lines of yours
 	@bin/demo
 
-eval: ## what templates a gateway finds in LOGS=dir/*.ndjson, written to OUT=dir for scoring; URL=http://127.0.0.1:8080
+eval: ## what templates a gateway finds in LOGS=dir/*.ndjson, and by QUERIES=file, written to OUT=dir for scoring; URL=http://127.0.0.1:8080
 	@bin/eval
 
 contract: ## try a running gateway against its own OpenAPI document; SECONDS_LONG=120

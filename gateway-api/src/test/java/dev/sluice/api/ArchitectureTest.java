@@ -68,6 +68,7 @@ class ArchitectureTest {
               "dev.sluice.redis..",
               "dev.sluice.wal..",
               "dev.sluice.clickhouse..",
+              "dev.sluice.embeddings..",
               "dev.sluice.embedded..");
 
   @ArchTest
@@ -110,6 +111,19 @@ class ArchitectureTest {
           .should()
           .dependOnClassesThat()
           .resideInAnyPackage("dev.sluice.wal..", "dev.sluice.clickhouse..", "dev.sluice.api..");
+
+  @ArchTest
+  static final ArchRule embeddingsMeetNoOtherAdapter =
+      noClasses()
+          .that()
+          .resideInAPackage("dev.sluice.embeddings..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "dev.sluice.wal..",
+              "dev.sluice.redis..",
+              "dev.sluice.clickhouse..",
+              "dev.sluice.api..");
 
   @ArchTest
   static final ArchRule walMeetsNoOtherAdapter =

@@ -16,10 +16,14 @@ import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Manner;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SearchLogs;
+import dev.sluice.testkit.ConceptEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryTemplateVectors;
 import dev.sluice.testkit.InMemoryTemplates;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -67,7 +71,15 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
     var report =
         new TemplateReport(
             new InMemoryTemplates(dictionary), dictionary, new BoundedReader(logs, 1));
-    return new WayBack(logs, report, InstantSource.system());
+    var queue = new BoundedReader(logs, Integer.MAX_VALUE);
+    var search =
+        new SearchLogs(
+            new InMemoryTemplateVectors(dictionary, 2),
+            report,
+            logs,
+            queue,
+            new ConceptEmbedder("concepts", 2, Map.of()));
+    return new WayBack(logs, report, search, InstantSource.system());
   }
 
   public GrpcIntake grpc(Duration answerWithin) {

@@ -90,7 +90,11 @@ class GrpcMemoryTest {
             .addStreamTracerFactory(inbound)
             .addService(
                 new NativeLogsService(
-                    doors.grpc(Duration.ofMinutes(1)), Limits.DEFAULT, reader, budget))
+                    doors.grpc(Duration.ofMinutes(1)),
+                    Limits.DEFAULT,
+                    reader,
+                    Doors.back(reader).search(),
+                    budget))
             .build()
             .start();
     channel =

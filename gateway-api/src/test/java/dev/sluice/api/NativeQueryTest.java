@@ -46,7 +46,11 @@ class NativeQueryTest {
             .executor(Runnable::run)
             .addService(
                 new NativeLogsService(
-                    null, Limits.DEFAULT, new BoundedReader(reader, 1), new MemoryBudget(1 << 20)))
+                    null,
+                    Limits.DEFAULT,
+                    new BoundedReader(reader, 1),
+                    Doors.back(reader).search(),
+                    new MemoryBudget(1 << 20)))
             .build()
             .start();
     channel =

@@ -15,6 +15,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -23,7 +24,8 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * {@code make eval}: loads files of logs through a gateway as any client would, and writes for each
- * line what template the gateway found, beside the true one that the file tells.
+ * line what template the gateway found, beside the true one that the file tells; and for each
+ * question, if there are any, the templates it answered with.
  *
  * <p>The true one, the field {@code template_id}, is not sent. A log is found again by attributes
  * that are added to its own: {@code eval.run}, {@code eval.file} and {@code eval.line}. Nothing is
@@ -50,13 +52,16 @@ public final class Eval {
 
   private final String run = UUID.randomUUID().toString();
   private final GatewayClient gateway;
+  private final @Nullable Questions questions;
   private final PrintStream out;
   private final PrintStream err;
   private int requests;
   private int reasons;
 
-  private Eval(GatewayClient gateway, PrintStream out, PrintStream err) {
+  private Eval(
+      GatewayClient gateway, @Nullable Questions questions, PrintStream out, PrintStream err) {
     this.gateway = gateway;
+    this.questions = questions;
     this.out = out;
     this.err = err;
   }
@@ -73,16 +78,19 @@ public final class Eval {
   /**
    * Does all of it.
    *
-   * @param arguments the folder of the logs, the one for the results, and the gateway's address; or
-   *     instead of an address the command that starts a gateway, which is ended with this
+   * @param all perhaps {@code --questions} and a file of them; the folder of the logs, the one for
+   *     the results, and the gateway's address; or instead of an address the command that starts a
+   *     gateway, which is ended with this
    * @param out what was done
    * @param err what went wrong
    * @return 0 when every line was stored and came back with a template, 1 when not, 2 when the
    *     arguments or the files cannot be used; then nothing was sent
    */
-  public static int run(List<String> arguments, PrintStream out, PrintStream err)
+  public static int run(List<String> all, PrintStream out, PrintStream err)
       throws InterruptedException {
     try {
+      boolean asks = all.size() > 1 && all.getFirst().equals("--questions");
+      var arguments = all.subList(asks ? 2 : 0, all.size());
       if (arguments.size() < 3) {
         throw new Unusable("LOGS, OUT and a gateway are needed: make eval LOGS=dir OUT=dir");
       }
@@ -94,9 +102,16 @@ public final class Eval {
       for (var file : files) {
         file.forEach((line, log) -> event("", file, line, log));
       }
-      return arguments.size() == 3
-          ? new Eval(new GatewayClient(address(arguments.get(2))), out, err).eval(files, results)
-          : withOwnGateway(arguments.subList(2, arguments.size()), files, results, out, err);
+      var questions = asks ? Questions.in(Path.of(all.get(1))) : null;
+      if (arguments.size() == 3) {
+        var gateway = new GatewayClient(address(arguments.get(2)));
+        return new Eval(gateway, questions, out, err).eval(files, results);
+      }
+      try (var own = OwnGateway.start(arguments.subList(2, arguments.size()))) {
+        out.printf("a gateway of its own is at %s, with %s%n", own.address(), own.folder());
+        var gateway = new GatewayClient(own.address());
+        return new Eval(gateway, questions, out, err).eval(files, results);
+      }
     } catch (Unusable e) {
       err.println(e.getMessage());
       return 2;
@@ -116,15 +131,6 @@ public final class Eval {
       // falls through to the message
     }
     throw new Unusable("URL is " + text + "; it must be like http://127.0.0.1:8080");
-  }
-
-  private static int withOwnGateway(
-      List<String> command, List<LogFile> files, Path results, PrintStream out, PrintStream err)
-      throws IOException, InterruptedException, Unusable {
-    try (var own = OwnGateway.start(command)) {
-      out.printf("a gateway of its own is at %s, with %s%n", own.address(), own.folder());
-      return new Eval(new GatewayClient(own.address()), out, err).eval(files, results);
-    }
   }
 
   private int eval(List<LogFile> files, Path results)
@@ -156,6 +162,10 @@ public final class Eval {
           predictions.templated(),
           predictions.templates());
       all &= predictions.templated() == load.lines();
+    }
+    if (questions != null) {
+      questions.ask(gateway, results);
+      out.printf("%n%d questions asked%n", questions.size());
     }
     if (!all) {
       err.println("not every line was stored and came back with a template");
@@ -289,7 +299,7 @@ public final class Eval {
   }
 
   /** A line for each line, in their order. */
-  private static void write(LogFile file, Predictions predictions, Path results)
+  private void write(LogFile file, Predictions predictions, Path results)
       throws IOException, InterruptedException, Unusable {
     try (var out = new BufferedOutputStream(Files.newOutputStream(results.resolve(file.name())))) {
       file.forEach(
@@ -297,6 +307,9 @@ public final class Eval {
             var result = JSON.createObjectNode();
             result.set(TRUTH, Objects.requireNonNullElse(log.get(TRUTH), NullNode.getInstance()));
             result.put("predicted", predictions.of(line));
+            if (questions != null) {
+              questions.learn(log.path(TRUTH).asStringOpt().orElse(null), predictions.of(line));
+            }
             out.write((result + "\n").getBytes(UTF_8));
           });
     }

@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
@@ -147,6 +148,26 @@ final class GatewayClient {
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
+  }
+
+  /** What logs mean: the answer to a question in anybody's words. */
+  JsonNode search(String query, @Nullable String service, int limit)
+      throws IOException, InterruptedException {
+    var body = json.createObjectNode().put("query", query).put("limit", limit);
+    if (service != null) {
+      body.put("service", service);
+    }
+    var request =
+        HttpRequest.newBuilder(address.resolve("/api/v1/logs/search"))
+            .timeout(TIMEOUT)
+            .header("Content-Type", "application/json")
+            .POST(HttpRequest.BodyPublishers.ofString(body.toString()))
+            .build();
+    var response = http.send(request, BodyHandlers.ofString());
+    if (response.statusCode() != 200) {
+      throw new IOException(response.statusCode() + ": " + response.body());
+    }
+    return json.readTree(response.body());
   }
 
   private static String filter(Map<String, String> attributes) {

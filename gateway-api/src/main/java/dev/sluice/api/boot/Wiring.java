@@ -46,6 +46,7 @@ import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.ResolvingReader;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.read.WholeTexts;
+import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.templates.Templates;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
@@ -232,9 +233,15 @@ class Wiring {
   }
 
   @Bean
+  TemplateReport templateReport(
+      TemplateReader templates, Dictionary dictionary, BoundedReader reader) {
+    return new TemplateReport(templates, dictionary, reader);
+  }
+
+  @Bean
   WayBack wayBack(
-      BoundedReader reader, TemplateReader templates, Dictionary dictionary, InstantSource clock) {
-    return new WayBack(reader, new TemplateReport(templates, dictionary, reader), clock);
+      BoundedReader reader, TemplateReport report, SearchLogs search, InstantSource clock) {
+    return new WayBack(reader, report, search, clock);
   }
 
   @Bean
@@ -269,8 +276,12 @@ class Wiring {
 
   @Bean
   NativeLogsService nativeLogsService(
-      ObjectProvider<GrpcIntake> intake, Limits limits, BoundedReader reader, MemoryBudget budget) {
-    return new NativeLogsService(intake.getIfAvailable(), limits, reader, budget);
+      ObjectProvider<GrpcIntake> intake,
+      Limits limits,
+      BoundedReader reader,
+      SearchLogs search,
+      MemoryBudget budget) {
+    return new NativeLogsService(intake.getIfAvailable(), limits, reader, search, budget);
   }
 
   /**

@@ -5,10 +5,12 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.Ingested;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
+import dev.sluice.core.search.SearchLogs;
 import dev.sluice.proto.v1.IngestResponse;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryResponse;
+import dev.sluice.proto.v1.SearchResponse;
 import io.grpc.BindableService;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
@@ -37,10 +39,13 @@ public final class NativeLogsService implements BindableService {
       raw(LogServiceGrpc.getIngestStreamMethod());
   private static final MethodDescriptor<RawMessage, QueryResponse> QUERY =
       raw(LogServiceGrpc.getQueryMethod());
+  private static final MethodDescriptor<RawMessage, SearchResponse> SEARCH =
+      raw(LogServiceGrpc.getSearchMethod());
 
   private final @Nullable GrpcIntake intake;
   private final Limits limits;
   private final NativeQueries queries;
+  private final NativeSearches searches;
 
   /**
    * @param intake the way in; null when this process does not take logs, the methods for which are
@@ -49,10 +54,15 @@ public final class NativeLogsService implements BindableService {
    * @param budget what logs that were read count against until the client has taken them
    */
   public NativeLogsService(
-      @Nullable GrpcIntake intake, Limits limits, LogReader reader, MemoryBudget budget) {
+      @Nullable GrpcIntake intake,
+      Limits limits,
+      LogReader reader,
+      SearchLogs search,
+      MemoryBudget budget) {
     this.intake = intake;
     this.limits = limits;
     this.queries = new NativeQueries(reader, budget);
+    this.searches = new NativeSearches(search, budget);
   }
 
   private static <A> MethodDescriptor<RawMessage, A> raw(MethodDescriptor<?, A> generated) {
@@ -65,16 +75,19 @@ public final class NativeLogsService implements BindableService {
     var descriptor =
         ServiceDescriptor.newBuilder(generated.getName())
             .setSchemaDescriptor(generated.getSchemaDescriptor())
-            .addMethod(QUERY);
+            .addMethod(QUERY)
+            .addMethod(SEARCH);
     var way = intake;
     if (way == null) {
       return ServerServiceDefinition.builder(descriptor.build())
           .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
+          .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::answer))
           .build();
     }
     return ServerServiceDefinition.builder(
             descriptor.addMethod(INGEST).addMethod(INGEST_STREAM).build())
         .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
+        .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::answer))
         .addMethod(
             INGEST,
             Asking.granted(

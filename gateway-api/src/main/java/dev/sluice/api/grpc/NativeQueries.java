@@ -16,7 +16,6 @@ import dev.sluice.proto.v1.QueryResponse;
 import dev.sluice.proto.v1.StoredLog;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
-import java.io.Serial;
 import java.nio.ByteBuffer;
 import java.util.HexFormat;
 import java.util.List;
@@ -50,7 +49,7 @@ final class NativeQueries {
     try {
       query = query(Question.parse(message, QueryRequest.parser(), "sluice.v1.QueryRequest"));
     } catch (Unanswerable e) {
-      answer.onError(Refused.field(e.field, e.reason));
+      answer.onError(e.status());
       return;
     } catch (StatusException e) {
       answer.onError(e);
@@ -70,7 +69,7 @@ final class NativeQueries {
         position(request.getCursor()));
   }
 
-  private static LogFilter filter(Filter filter) throws Unanswerable {
+  static LogFilter filter(Filter filter) throws Unanswerable {
     for (int number : filter.getSeverityNumbersList()) {
       requireSeverity("filter.severity_numbers", number);
     }
@@ -198,7 +197,7 @@ final class NativeQueries {
     return next == null ? response.build() : response.setNextCursor(next.toCursor()).build();
   }
 
-  private static StoredLog log(LogReader.StoredLog log) {
+  static StoredLog log(LogReader.StoredLog log) {
     return StoredLog.newBuilder()
         .setId(bytes(log.id().high(), log.id().low()))
         .setTimeUnixNano(log.timeNanos())
@@ -225,13 +224,13 @@ final class NativeQueries {
         .build();
   }
 
-  private static ByteString bytes(@Nullable UUID id) {
+  static ByteString bytes(@Nullable UUID id) {
     return id == null
         ? ByteString.EMPTY
         : bytes(id.getMostSignificantBits(), id.getLeastSignificantBits());
   }
 
-  private static ByteString bytes(long high, long low) {
+  static ByteString bytes(long high, long low) {
     return ByteString.copyFrom(
         ByteBuffer.allocate(2 * Long.BYTES).putLong(high).putLong(low).flip());
   }
@@ -242,20 +241,6 @@ final class NativeQueries {
       return ByteString.copyFrom(HEX.parseHex(hex));
     } catch (IllegalArgumentException _) {
       return ByteString.EMPTY;
-    }
-  }
-
-  /** A question that makes no sense. */
-  private static final class Unanswerable extends Exception {
-    @Serial private static final long serialVersionUID = 1L;
-
-    private final String field;
-    private final String reason;
-
-    private Unanswerable(String field, String reason) {
-      super(field, null, false, false); // an answer, not a fault of ours: no stack
-      this.field = field;
-      this.reason = reason;
     }
   }
 }

@@ -101,6 +101,12 @@ final class AppQueryHandler {
 
   private static void log(AppLog log, JsonGenerator json) {
     json.writeStartObject();
+    fields(log, json);
+    json.writeEndObject();
+  }
+
+  /** Into an object that is begun. */
+  static void fields(AppLog log, JsonGenerator json) {
     json.writeStringProperty("id", log.id());
     json.writeStringProperty("app_id", log.appId());
     json.writeStringProperty("timestamp", Timestamps.format(log.timeNanos()));
@@ -113,7 +119,6 @@ final class AppQueryHandler {
     json.writeEndObject();
     text("trace_id", log.traceId(), json);
     text("user_id", log.userId(), json);
-    json.writeEndObject();
   }
 
   private static void text(String name, @Nullable String value, JsonGenerator json) {

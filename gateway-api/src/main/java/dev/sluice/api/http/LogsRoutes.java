@@ -9,6 +9,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SearchLogs;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
@@ -59,7 +60,8 @@ public final class LogsRoutes {
    *
    * @param clock tells which hour is the last one
    */
-  public record WayBack(LogReader reader, TemplateReport templates, InstantSource clock) {}
+  public record WayBack(
+      LogReader reader, TemplateReport templates, SearchLogs search, InstantSource clock) {}
 
   /**
    * @param wayIn null when this process does not take logs
@@ -88,6 +90,8 @@ public final class LogsRoutes {
     return routes
         .GET("/api/v1/logs", queries::get)
         .route(path("/api/v1/logs"), only(HttpMethod.GET, HttpMethod.POST))
+        .POST("/api/v1/logs/search", new SearchHandler(wayBack.search(), reads)::post)
+        .route(path("/api/v1/logs/search"), only(HttpMethod.POST))
         .GET("/api/v1/logs/histogram", histograms::get)
         .route(path("/api/v1/logs/histogram"), only(HttpMethod.GET))
         .GET("/api/v1/templates", templates::list)
@@ -97,7 +101,9 @@ public final class LogsRoutes {
         .GET("/api/v1/templates/{id}/logs", templates::logs)
         .route(path("/api/v1/templates/{id}/logs"), only(HttpMethod.GET))
         .add(Problem.pages())
+        .POST("/api/logs/search", new AppSearchHandler(wayBack.search(), reader, reads)::post)
         .GET("/api/logs/{app_id}", new AppQueryHandler(reader, reads)::get)
+        .route(path("/api/logs/search"), only(HttpMethod.GET, HttpMethod.POST))
         .route(path("/api/logs/{app_id}"), only(HttpMethod.GET))
         .add(new ApiDescription(limits).routes())
         .route(path("/**"), LogsRoutes::notFound)

@@ -224,7 +224,8 @@ final class TemplatesHandler {
     json.writeStringProperty("to", Timestamps.format(Minutes.nanos(minutes.to())));
   }
 
-  private static void write(Template template, JsonGenerator json) {
+  /** Its fields, into an object that is begun. */
+  static void write(Template template, JsonGenerator json) {
     json.writeStringProperty("template_id", template.id().toString());
     if (template.text() != null) {
       json.writeStringProperty("template", template.text());

@@ -1,0 +1,55 @@
+package dev.sluice.api.boot;
+
+import java.net.URI;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.DefaultValue;
+
+/**
+ * Vectors of templates, by which logs are found by meaning.
+ *
+ * @param enabled whether templates are embedded, and questions answered by meaning, in this
+ *     process; where they are not, words and values are all that is searched by
+ * @param keepUp how often to look for templates that have no vectors
+ * @param share of one core that embedding templates takes at most, above 0 to 1, so that it does
+ *     not keep logs waiting
+ * @param atOnce texts that are embedded at the same time, each on one core
+ * @param url of an endpoint that serves a model as OpenAI does, up to what is before {@code
+ *     /embeddings}; the model in the jar when unset
+ * @param model by which name that endpoint knows it
+ * @param dimension numbers in its vectors
+ * @param apiKey for that endpoint, sent as bearer token; better set in the environment than in a
+ *     file
+ * @param timeout of one request to it
+ * @param tries of one request to it, from 1
+ */
+@ConfigurationProperties("sluice.embeddings")
+record EmbeddingsProperties(
+    @DefaultValue("true") boolean enabled,
+    @DefaultValue("2s") Duration keepUp,
+    @DefaultValue("0.25") double share,
+    @DefaultValue("1") int atOnce,
+    @Nullable URI url,
+    @DefaultValue("text-embedding-3-small") String model,
+    @DefaultValue("1536") int dimension,
+    @Nullable String apiKey,
+    @DefaultValue("10s") Duration timeout,
+    @DefaultValue("3") int tries) {
+
+  EmbeddingsProperties {
+    Setting.requirePositive("sluice.embeddings.keep-up", keepUp);
+    if (!(share > 0 && share <= 1)) {
+      throw new IllegalArgumentException(
+          "sluice.embeddings.share is %s, above 0 to 1".formatted(share));
+    }
+    Setting.requirePositive("sluice.embeddings.at-once", atOnce);
+    Setting.requirePositive("sluice.embeddings.dimension", dimension);
+    Setting.requirePositive("sluice.embeddings.timeout", timeout);
+    Setting.requirePositive("sluice.embeddings.tries", tries);
+    if (url != null && (url.getHost() == null || !url.getScheme().matches("https?"))) {
+      throw new IllegalArgumentException(
+          "sluice.embeddings.url is %s, must be like https://host/v1".formatted(url));
+    }
+  }
+}

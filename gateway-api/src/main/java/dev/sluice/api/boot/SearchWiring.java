@@ -1,0 +1,110 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.api.ops.EmbeddingMeters;
+import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseTemplateVectors;
+import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.embeddings.EndpointEmbedder;
+import dev.sluice.embeddings.EndpointSettings;
+import dev.sluice.embeddings.OnnxEmbedder;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+
+/** Puts search together: which model stands behind it, and who embeds templates. */
+@Configuration(proxyBeanMethods = false)
+class SearchWiring {
+  /** How long an endpoint that failed again and again is left alone. */
+  private static final Duration REST = Duration.ofSeconds(30);
+
+  @Bean
+  Embedder embedder(EmbeddingsProperties properties) throws InterruptedException {
+    var url = properties.url();
+    if (!properties.enabled()) {
+      return new NoModel("sluice.embeddings.enabled is false");
+    }
+    return url == null
+        ? OnnxEmbedder.bundled(properties.atOnce())
+        : endpoint(
+            new EndpointSettings(
+                url,
+                new Embedder.Model(properties.model(), properties.dimension()),
+                properties.apiKey(),
+                properties.timeout(),
+                properties.tries(),
+                REST));
+  }
+
+  /** One that is away at the moment may be right; one that gives other vectors never is. */
+  private static Embedder endpoint(EndpointSettings settings) throws InterruptedException {
+    var endpoint = new EndpointEmbedder(settings);
+    var dimension = endpoint.probe();
+    if (dimension.isPresent() && dimension.getAsInt() != settings.model().dimension()) {
+      endpoint.close();
+      throw new IllegalArgumentException(
+          "sluice.embeddings.dimension is %d, but vectors of %s have %d numbers"
+              .formatted(settings.model().dimension(), settings, dimension.getAsInt()));
+    }
+    return endpoint;
+  }
+
+  /** Answers nothing. */
+  private record NoModel(String why) implements Embedder {
+    @Override
+    public Model model() {
+      return OnnxEmbedder.BUNDLED;
+    }
+
+    @Override
+    public List<Embedding> embed(List<String> texts) {
+      throw new Unavailable(why);
+    }
+  }
+
+  @Bean
+  TemplateVectors templateVectors(ClickHouseLogStore store, Embedder embedder) {
+    return new ClickHouseTemplateVectors(store, embedder.model().dimension());
+  }
+
+  @Bean
+  SearchLogs searchLogs(
+      TemplateVectors vectors, TemplateReport report, BoundedReader reader, Embedder embedder) {
+    return new SearchLogs(vectors, report, reader, reader, embedder);
+  }
+
+  @Bean
+  @Conditional(Wiring.DeliverRole.class)
+  @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
+  EmbeddingMeters embeddingMeters(MeterRegistry registry) {
+    return new EmbeddingMeters(registry);
+  }
+
+  @Bean
+  @Conditional(Wiring.DeliverRole.class)
+  @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
+  EmbeddingsLifecycle embeddingsLifecycle(
+      Dictionary dictionary,
+      TemplateVectors vectors,
+      Embedder embedder,
+      EmbeddingMeters meters,
+      InstantSource clock,
+      EmbeddingsProperties properties) {
+    return new EmbeddingsLifecycle(
+        new TemplateEmbeddings(
+            dictionary, vectors, embedder, meters, clock, IngestLogs.DEFAULT_TENANT),
+        properties.keepUp(),
+        properties.share());
+  }
+}

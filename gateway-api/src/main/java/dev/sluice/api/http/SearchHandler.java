@@ -1,0 +1,262 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.search.SearchLogs.Answer;
+import dev.sluice.core.search.SearchLogs.Hit;
+import dev.sluice.core.search.SearchLogs.Mode;
+import dev.sluice.core.search.SearchLogs.Request;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.TreeSet;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.core.io.buffer.DataBufferLimitException;
+import org.springframework.core.io.buffer.DataBufferUtils;
+import org.springframework.util.LinkedMultiValueMap;
+import org.springframework.util.MultiValueMap;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JacksonException;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** {@code POST /api/v1/logs/search}: what logs mean, by a question in anybody's words. */
+final class SearchHandler {
+  private static final int DEFAULT_LIMIT = 10;
+  private static final int MOST_SAMPLES = 10;
+
+  /** Ample for a question with its attributes. */
+  private static final int MOST_BYTES = 64 * 1024;
+
+  private static final Duration BODY_WITHIN = Duration.ofSeconds(10);
+
+  private static final List<String> FIELDS =
+      List.of(
+          "query",
+          "mode",
+          "service",
+          "severity",
+          "min_severity",
+          "from",
+          "to",
+          "attributes",
+          "limit",
+          "samples",
+          "cursor");
+
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private final SearchLogs search;
+  private final Reads reads;
+
+  SearchHandler(SearchLogs search, Reads reads) {
+    this.search = search;
+    this.reads = reads;
+  }
+
+  Mono<ServerResponse> post(ServerRequest request) {
+    return Mono.defer(() -> body(request))
+        .map(SearchHandler::parse)
+        .flatMap(
+            asked ->
+                reads
+                    .ask(() -> search.search(asked))
+                    .flatMap(
+                        answer ->
+                            reads.json(
+                                ServerResponse.ok(),
+                                Json.write(json -> write(asked, answer, json)))))
+        .onErrorResume(Reads::problem);
+  }
+
+  /** At most what a question with its attributes needs, and in time. */
+  static Mono<byte[]> body(ServerRequest request) {
+    if (!RequestHeaders.contentType(request).equals("application/json")) {
+      throw RequestRefused.unsupported("content type is not application/json");
+    }
+    return DataBufferUtils.join(request.exchange().getRequest().getBody(), MOST_BYTES)
+        .map(
+            buffer -> {
+              try {
+                var bytes = new byte[buffer.readableByteCount()];
+                buffer.read(bytes);
+                return bytes;
+              } finally {
+                DataBufferUtils.release(buffer);
+              }
+            })
+        .defaultIfEmpty(new byte[0])
+        .timeout(BODY_WITHIN)
+        .onErrorMap(DataBufferLimitException.class, _ -> RequestBody.tooLarge(MOST_BYTES))
+        .onErrorMap(TimeoutException.class, _ -> RequestRefused.tooSlow(BODY_WITHIN));
+  }
+
+  private static Request parse(byte[] body) {
+    var asked = object(body);
+    for (var name : asked.propertyNames()) {
+      if (!FIELDS.contains(name)) {
+        throw RequestRefused.malformed("unknown field; known are " + String.join(", ", FIELDS));
+      }
+    }
+    var parameters =
+        new QueryParameters(scalars(asked), "query", "mode", "limit", "samples", "cursor");
+    var query = parameters.first("query");
+    if (query == null || query.isBlank()) {
+      throw RequestRefused.malformed("query is missing or empty");
+    }
+    if (query.length() > Request.MOST_CHARACTERS) {
+      throw RequestRefused.malformed(
+          "query has %d characters, at most %d".formatted(query.length(), Request.MOST_CHARACTERS));
+    }
+    return new Request(
+        query,
+        mode(parameters.first("mode")),
+        filter(parameters.filter(), asked.path("attributes")),
+        cursor(parameters.first("cursor")),
+        parameters.number("limit", DEFAULT_LIMIT, Request.MOST),
+        parameters.number("samples", 1, MOST_SAMPLES));
+  }
+
+  static ObjectNode object(byte[] body) {
+    try {
+      if (JSON.readTree(body) instanceof ObjectNode object) {
+        return object;
+      }
+    } catch (JacksonException _) {
+      // falls through to the answer
+    }
+    throw RequestRefused.malformed("body is no JSON object in UTF-8");
+  }
+
+  /** As a query string would have them; attributes have a form of their own. */
+  private static MultiValueMap<String, String> scalars(ObjectNode asked) {
+    var values = new LinkedMultiValueMap<String, String>();
+    for (var field : asked.properties()) {
+      var value = field.getValue();
+      if (field.getKey().equals("attributes") || value.isNull()) {
+        continue;
+      }
+      for (var each : value.isArray() ? value : JSON.createArrayNode().add(value)) {
+        if (!each.isValueNode() || each.isNull()) {
+          throw RequestRefused.malformed(field.getKey() + " is not a text or a number");
+        }
+        values.add(field.getKey(), each.asString());
+      }
+    }
+    return values;
+  }
+
+  private static LogFilter filter(LogFilter filter, JsonNode attributes) {
+    if (attributes.isMissingNode() || attributes.isNull()) {
+      return filter;
+    }
+    if (!attributes.isObject()) {
+      throw RequestRefused.malformed("attributes is no object of names and values");
+    }
+    var conditions = new ArrayList<AttributeCondition>();
+    for (var attribute : attributes.properties()) {
+      if (!attribute.getValue().isValueNode() || attribute.getValue().isNull()) {
+        throw RequestRefused.malformed("a value in attributes is not a text or a number");
+      }
+      conditions.add(AttributeCondition.equal(attribute.getKey(), attribute.getValue().asString()));
+    }
+    try {
+      return filter.withAttributes(conditions);
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static Mode mode(@Nullable String name) {
+    return name == null
+        ? Mode.HYBRID
+        : Arrays.stream(Mode.values())
+            .filter(mode -> lower(mode).equals(name))
+            .findFirst()
+            .orElseThrow(
+                () ->
+                    RequestRefused.malformed(
+                        Arrays.stream(Mode.values())
+                            .map(SearchHandler::lower)
+                            .collect(Collectors.joining(", ", "mode is not one of ", ""))));
+  }
+
+  private static String lower(Enum<?> name) {
+    return name.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** How many templates were shown before. */
+  private static int cursor(@Nullable String cursor) {
+    if (cursor == null) {
+      return 0;
+    }
+    if (!cursor.matches("[0-9]{1,3}") || Integer.parseInt(cursor) > Request.MOST) {
+      throw RequestRefused.malformed("cursor is none that was given out");
+    }
+    return Integer.parseInt(cursor);
+  }
+
+  private static void write(Request asked, Answer answer, JsonGenerator json) {
+    json.writeStartObject();
+    json.writeStringProperty("mode", lower(asked.mode()));
+    if (answer.withoutMeaning() != null) {
+      json.writeStringProperty("without_meaning", answer.withoutMeaning());
+    }
+    json.writeNumberProperty("templates_without_vectors", answer.backlog());
+    json.writeArrayPropertyStart("templates");
+    for (var hit : answer.hits()) {
+      write(hit, answer, json);
+    }
+    json.writeEndArray();
+    json.writeArrayPropertyStart("logs");
+    answer.logs().forEach(log -> LogJson.write(log, json));
+    json.writeEndArray();
+    if (answer.more()) {
+      json.writeStringProperty("next_cursor", String.valueOf(asked.from() + asked.limit()));
+    }
+    json.writeEndObject();
+  }
+
+  private static void write(Hit hit, Answer answer, JsonGenerator json) {
+    json.writeStartObject();
+    TemplatesHandler.write(hit.portrait().template(), json);
+    json.writeNumberProperty("score", hit.score());
+    json.writeArrayPropertyStart("matched");
+    new TreeSet<>(hit.why()).forEach(why -> json.writeString(lower(why)));
+    json.writeEndArray();
+    json.writeObjectPropertyStart("sparkline");
+    json.writeStringProperty("from", Timestamps.format(Minutes.nanos(answer.begins())));
+    json.writeNumberProperty("step_seconds", answer.width() * 60);
+    json.writeArrayPropertyStart("counts");
+    hit.portrait().spans().forEach(json::writeNumber);
+    json.writeEndArray();
+    json.writeEndObject();
+    json.writeArrayPropertyStart("samples");
+    hit.portrait().newest().forEach(log -> write(log, json));
+    json.writeEndArray();
+    json.writeEndObject();
+  }
+
+  private static void write(Recent log, JsonGenerator json) {
+    json.writeStartObject();
+    json.writeStringProperty("id", log.id().toHex());
+    json.writeStringProperty("timestamp", Timestamps.format(log.timeNanos()));
+    json.writeNumberProperty("severity_number", log.severityNumber());
+    json.writeStringProperty("service", log.service());
+    json.writeStringProperty("body", log.body());
+    json.writeEndObject();
+  }
+}

@@ -1,0 +1,45 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.port.EmbeddingMeter;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What is counted of embeddings, in Micrometer. */
+public final class EmbeddingMeters implements EmbeddingMeter {
+  private final Timer embedded;
+  private final Counter failed;
+  private final AtomicLong backlog = new AtomicLong();
+
+  public EmbeddingMeters(MeterRegistry registry) {
+    embedded =
+        Timer.builder("sluice.embeddings.template")
+            .description("Making the vectors of one template")
+            .register(registry);
+    failed =
+        Counter.builder("sluice.embeddings.failed")
+            .description("Times the model could not be asked; templates wait then")
+            .register(registry);
+    Gauge.builder("sluice.embeddings.backlog", backlog, AtomicLong::doubleValue)
+        .description("Templates without vectors, which are found by their words alone")
+        .register(registry);
+  }
+
+  @Override
+  public void embedded(Duration took) {
+    embedded.record(took);
+  }
+
+  @Override
+  public void failed() {
+    failed.increment();
+  }
+
+  @Override
+  public void backlog(long templates) {
+    backlog.set(templates);
+  }
+}

@@ -1,0 +1,205 @@
+package dev.sluice.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** Logs are found by what they mean, through real engines and the model in the jar. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class SearchIT {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final String PLANTED = "EXT4-fs error: no space left on device sdb7";
+
+  private final Gateway gateway = Gateway.shared();
+  private final String service = Gateway.service("search");
+
+  @BeforeAll
+  void store() {
+    gateway.postLogs(
+        lines(
+            PLANTED,
+            "session 4711 opened for user root by uid 0",
+            "GET /checkout/basket answered 200 in 17 ms",
+            "cron job rotate-logs finished with status 0",
+            "certificate of mail.example.com expires in 12 days",
+            "payment 9f3c77aa10be authorised",
+            "checkpoint complete: wrote 811 buffers",
+            "eth0: link is down"));
+    await()
+        .atMost(Duration.ofMinutes(2))
+        .untilAsserted(() -> assertThat(templates(ask("anything"))).hasSize(8));
+  }
+
+  private String lines(String... bodies) {
+    var array = JSON.createArrayNode();
+    for (var body : bodies) {
+      array.addObject().put("service", service).put("severity", "INFO").put("body", body);
+    }
+    return array.toString();
+  }
+
+  private HttpResponse<String> post(String body) {
+    return Gateway.send(
+        HttpRequest.newBuilder(gateway.http("/api/v1/logs/search"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  private JsonNode ask(String query) {
+    return ask(query, "hybrid");
+  }
+
+  private JsonNode ask(String query, String mode) {
+    var body = JSON.createObjectNode().put("query", query).put("service", service);
+    var response = post(body.put("mode", mode).toString());
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Gateway.json(response);
+  }
+
+  private static List<String> templates(JsonNode answer) {
+    return StreamSupport.stream(answer.path("templates").spliterator(), false)
+        .map(template -> template.path("samples").path(0).path("body").asString())
+        .toList();
+  }
+
+  @Test
+  void search_questionThatSharesNoWord_findsThePlantedLogInTheFirstThree() {
+    var answer = ask("why is the storage exhausted");
+
+    assertThat(templates(answer).subList(0, 3)).contains(PLANTED);
+    assertThat(answer.has("without_meaning")).isFalse();
+  }
+
+  @Test
+  void search_hit_tellsAllThereIsToTell() {
+    var hit = ask("checkpoint complete").path("templates").path(0);
+
+    assertThat(hit.path("template").asString()).contains("checkpoint complete");
+    assertThat(hit.path("count").asLong()).isEqualTo(1);
+    assertThat(hit.path("severities").path("INFO").asLong()).isEqualTo(1);
+    assertThat(hit.path("services").path(service).asLong()).isEqualTo(1);
+    assertThat(hit.path("matched")).map(JsonNode::asString).contains("words");
+    assertThat(hit.path("sparkline").path("counts")).hasSize(30);
+    assertThat(hit.path("samples")).hasSize(1);
+    var logs =
+        gateway.get(
+            gateway.http("/api/v1/templates/" + hit.path("template_id").asString() + "/logs"));
+    assertThat(Gateway.json(logs).path("logs").size()).isPositive();
+  }
+
+  @Test
+  void search_valueThatOnlyOneLogHas_findsThatLog() {
+    for (var mode : List.of("hybrid", "keyword")) {
+      var answer = ask("9f3c77aa10be", mode);
+
+      assertThat(answer.path("logs")).hasSize(1);
+      assertThat(answer.path("logs").path(0).path("body").asString())
+          .isEqualTo("payment 9f3c77aa10be authorised");
+      assertThat(templates(answer).getFirst()).isEqualTo("payment 9f3c77aa10be authorised");
+    }
+    assertThat(templates(ask("what happened to payment 9f3c77aa10be?")).getFirst())
+        .isEqualTo("payment 9f3c77aa10be authorised");
+  }
+
+  @Test
+  void search_pages_showEachTemplateOnce() {
+    var request = JSON.createObjectNode().put("query", "anything").put("service", service);
+    var first = Gateway.json(post(request.put("limit", 5).toString()));
+    var second =
+        Gateway.json(post(request.put("cursor", first.path("next_cursor").asString()).toString()));
+
+    assertThat(templates(first)).hasSize(5).doesNotContainAnyElementsOf(templates(second));
+    assertThat(templates(second)).hasSize(3);
+    assertThat(second.has("next_cursor")).isFalse();
+  }
+
+  @Test
+  void search_attributesAndTime_narrow() {
+    var none = JSON.createObjectNode().put("query", "storage").put("service", service);
+    none.putObject("attributes").put("host", "nowhere");
+    assertThat(Gateway.json(post(none.toString())).path("templates")).isEmpty();
+
+    var past = JSON.createObjectNode().put("query", "storage").put("service", service);
+    past.put("to", "2020-01-01T00:00:00Z");
+    assertThat(Gateway.json(post(past.toString())).path("templates")).isEmpty();
+  }
+
+  @Test
+  void search_serviceThatDoesNotExist_isNothing() {
+    var answer =
+        Gateway.json(post("{\"query\":\"storage\",\"service\":\"no such service at all\"}"));
+
+    assertThat(answer.path("templates")).isEmpty();
+    assertThat(answer.path("logs")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "null",
+        "[]",
+        "{}",
+        "{\"query\":\"\"}",
+        "{\"query\":\"  \"}",
+        "{\"query\":{}}",
+        "{\"query\":\"a\",\"mode\":\"fuzzy\"}",
+        "{\"query\":\"a\",\"limit\":0}",
+        "{\"query\":\"a\",\"limit\":101}",
+        "{\"query\":\"a\",\"cursor\":\"x\"}",
+        "{\"query\":\"a\",\"severity\":\"loud\"}",
+        "{\"query\":\"a\",\"from\":\"yesterday\"}",
+        "{\"query\":\"a\",\"attributes\":[]}",
+        "{\"query\":\"a\",\"attributes\":{\"a\":{}}}",
+        "{\"query\":\"a\",\"text\":\"b\"}",
+        "{\"query\":\"a\",\"tenant\":\"other\"}"
+      })
+  void search_bodyThatIsNoQuestion_isMalformed(String body) {
+    var response = post(body);
+
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
+    assertThat(response.headers().firstValue("Content-Type").orElseThrow())
+        .startsWith("application/problem+json");
+  }
+
+  @Test
+  void search_tooLong_isRefused() {
+    assertThat(post("{\"query\":\"" + "a".repeat(1001) + "\"}").statusCode()).isEqualTo(400);
+    assertThat(post("{\"query\":\"" + "a".repeat(100_000) + "\"}").statusCode()).isEqualTo(413);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "the of and",
+        "' OR 1=1 --",
+        "\\u0000\\uFFFD\\u0007",
+        "连接被拒绝",
+        "a AND (b OR \\\"c",
+        "🎉 {{7*7}} ${jndi:ldap://x}",
+        "%s %d \\\\ *"
+      })
+  void search_whateverIsAsked_isAnswered(String query) {
+    for (var mode : List.of("hybrid", "semantic", "keyword")) {
+      var response = post("{\"query\":\"%s\",\"mode\":\"%s\"}".formatted(query, mode));
+
+      assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    }
+  }
+}
