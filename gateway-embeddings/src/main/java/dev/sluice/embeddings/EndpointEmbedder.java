@@ -1,7 +1,6 @@
 package dev.sluice.embeddings;
 
 import dev.sluice.core.port.Embedder;
-import java.io.IOException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -13,7 +12,10 @@ import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalInt;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 import tools.jackson.core.JacksonException;
@@ -39,6 +41,13 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
 
   private static final int TOO_MANY_REQUESTS = 429;
   private static final int SERVER_ERROR = 500;
+
+  /** It does not like what it was sent. */
+  private static final Set<Integer> REFUSALS = Set.of(400, 413, 422);
+
+  /** Of an answer: 64 vectors of 4,096 numbers with twenty digits each. */
+  private static final long MOST_BYTES = 8 << 20;
+
   private static final Duration FIRST_PAUSE = Duration.ofMillis(200);
   private static final JsonMapper JSON = new JsonMapper();
 
@@ -84,13 +93,16 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   /**
    * Asks for one vector, once.
    *
-   * @return how many numbers it has; empty when the endpoint cannot say at the moment
+   * @return how many numbers it has; empty when the endpoint does not give one
    */
   public OptionalInt probe() throws InterruptedException {
-    var answer = once(request(List.of("probe")), new StringBuilder());
-    return answer == null
-        ? OptionalInt.empty()
-        : OptionalInt.of(answer.path("data").path(0).path("embedding").size());
+    try {
+      var answer = once(request(List.of("probe")), new StringBuilder());
+      int numbers = answer == null ? 0 : answer.path("data").path(0).path("embedding").size();
+      return numbers == 0 ? OptionalInt.empty() : OptionalInt.of(numbers);
+    } catch (Unavailable | Refused _) {
+      return OptionalInt.empty();
+    }
   }
 
   private JsonNode ask(List<String> texts) throws InterruptedException {
@@ -149,17 +161,28 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   /** Null when another try may do better, with the reason. */
   private @Nullable JsonNode once(HttpRequest request, StringBuilder trouble)
       throws InterruptedException {
+    // the request's own time-out ends with the headers
+    var asked =
+        http.sendAsync(request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MOST_BYTES));
     HttpResponse<byte[]> response;
     try {
-      response = http.send(request, BodyHandlers.ofByteArray());
-    } catch (IOException e) {
-      trouble.append(e);
+      response = asked.get(settings.timeout().toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      trouble.append(e.getCause());
       return null;
+    } catch (TimeoutException _) {
+      trouble.append("no answer within ").append(settings.timeout());
+      return null;
+    } finally {
+      asked.cancel(true); // has no effect on what is complete
     }
     int status = response.statusCode();
     if (status == TOO_MANY_REQUESTS || status >= SERVER_ERROR) {
       trouble.append("status ").append(status);
       return null;
+    }
+    if (REFUSALS.contains(status)) {
+      throw new Refused("%s: status %d".formatted(settings, status));
     }
     if (status != 200) {
       throw new Unavailable("%s: status %d".formatted(settings, status));
@@ -194,8 +217,16 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
           "%s: a vector of %d numbers, not of %d".formatted(settings, numbers.size(), dimension));
     }
     var vector = new float[dimension];
+    boolean points = false;
     for (int i = 0; i < dimension; i++) {
-      vector[i] = (float) numbers.get(i).asDouble();
+      vector[i] = numbers.get(i).isNumber() ? (float) numbers.get(i).asDouble() : Float.NaN;
+      if (!Float.isFinite(vector[i])) {
+        throw new Unavailable("%s: a vector with something else than numbers".formatted(settings));
+      }
+      points |= vector[i] != 0;
+    }
+    if (!points) {
+      throw new Unavailable("%s: a vector of zeros".formatted(settings));
     }
     return vector;
   }

@@ -45,6 +45,8 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   private final Supplier<byte[]> onnx;
   private final Supplier<byte[]> vocabulary;
   private final Semaphore permits;
+  private final int atOnce;
+  private volatile boolean closed;
   private final ReentrantLock loading = new ReentrantLock();
   private volatile @Nullable Loaded loaded;
 
@@ -53,6 +55,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     this.model = model;
     this.onnx = onnx;
     this.vocabulary = vocabulary;
+    this.atOnce = atOnce;
     permits = new Semaphore(atOnce, true);
   }
 
@@ -160,6 +163,9 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     for (var text : texts) {
       permits.acquire();
       try {
+        if (closed) {
+          throw new Unavailable("the model " + model.name() + " is closed");
+        }
         embeddings.add(embed(text, it));
       } catch (OrtException e) {
         throw new Unavailable("the model " + model.name() + " failed", e);
@@ -220,11 +226,15 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     return new Embedding(UnitLength.of(whole), tokens);
   }
 
-  /** Frees what is not on the heap; nothing may be asked any more. */
+  /** Frees what is not on the heap, once nobody computes any more; who asks later is refused. */
   @Override
   public void close() {
+    permits.acquireUninterruptibly(atOnce);
     var it = loaded;
-    if (it != null) {
+    boolean first = !closed;
+    closed = true;
+    permits.release(atOnce);
+    if (it != null && first) {
       try {
         it.session.close();
       } catch (OrtException e) {

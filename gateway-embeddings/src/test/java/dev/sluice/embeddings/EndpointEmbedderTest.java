@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.core.port.Embedder.Model;
+import dev.sluice.core.port.Embedder.Refused;
 import dev.sluice.core.port.Embedder.Unavailable;
 import dev.sluice.testkit.HandClock;
 import java.io.IOException;
@@ -131,6 +132,19 @@ class EndpointEmbedderTest {
   }
 
   @Test
+  void embed_aTextItDoesNotTake_isRefusedForGoodAndNoReasonToRest() throws Exception {
+    Stream.generate(() -> new Answer(413, "")).limit(4).forEach(script::add);
+    script.add(new Answer(200, vectors(vector(0, "1,0"))));
+
+    try (var embedder = embedder(null, 3)) {
+      for (int i = 0; i < 4; i++) {
+        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Refused.class);
+      }
+      assertThat(embedder.embed(List.of("a"))).hasSize(1);
+    }
+  }
+
+  @Test
   void embed_answersThatAreNone_areRefused() {
     var bad =
         List.of(
@@ -138,6 +152,9 @@ class EndpointEmbedderTest {
             vectors(vector(0, "1,0,0")),
             vectors(vector(7, "1,0")),
             vectors(),
+            vectors(vector(0, "0,0")),
+            vectors(vector(0, "1e39,0")),
+            vectors(vector(0, "\"a\",0")),
             "{\"data\":7}",
             "{}");
     bad.forEach(body -> script.add(new Answer(200, body)));
@@ -186,11 +203,15 @@ class EndpointEmbedderTest {
   @Test
   void probe_whateverItGives_isCounted() throws Exception {
     script.add(new Answer(200, vectors(vector(0, "1,0,0"))));
-    script.add(new Answer(503, ""));
+    for (var none : List.of(new Answer(503, ""), new Answer(401, ""), new Answer(200, "{}"))) {
+      script.add(none);
+    }
 
     try (var embedder = embedder(null, 3)) {
       assertThat(embedder.probe()).hasValue(3);
-      assertThat(embedder.probe()).isEmpty();
+      for (int i = 0; i < 3; i++) {
+        assertThat(embedder.probe()).isEmpty();
+      }
     }
     assertThat(pauses).isEmpty();
   }

@@ -19,6 +19,7 @@ public final class ConceptEmbedder implements Embedder {
   private final Map<String, Integer> concepts;
   private final AtomicInteger embedded = new AtomicInteger();
   private volatile @Nullable String trouble;
+  private volatile @Nullable String refused;
 
   /**
    * @param concepts number of what a word means, from 1, below the dimension
@@ -31,6 +32,11 @@ public final class ConceptEmbedder implements Embedder {
   /** From now on it cannot be asked, for this reason; null for it can again. */
   public void trouble(@Nullable String reason) {
     trouble = reason;
+  }
+
+  /** From now on it never takes a text with this in it. */
+  public void refuse(String part) {
+    refused = part;
   }
 
   /** Texts so far. */
@@ -48,6 +54,10 @@ public final class ConceptEmbedder implements Embedder {
     var reason = trouble;
     if (reason != null) {
       throw new Unavailable(reason);
+    }
+    var part = refused;
+    if (part != null && texts.stream().anyMatch(text -> text.contains(part))) {
+      throw new Refused("a text with " + part);
     }
     embedded.addAndGet(texts.size());
     return texts.stream().map(this::embed).toList();

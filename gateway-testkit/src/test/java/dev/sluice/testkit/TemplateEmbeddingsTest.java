@@ -186,6 +186,25 @@ class TemplateEmbeddingsTest {
   }
 
   @Test
+  void next_aTextTheModelNeverTakes_keepsNoOtherWaiting() throws Exception {
+    for (var text : List.of("disk a", "poison", "disk b")) {
+      template(text, null);
+      stored(text, "web", text);
+    }
+    embedder.refuse("poison");
+    var embeddings = embeddings(embedder);
+
+    assertThat(embeddings.next(ON)).isTrue();
+    embeddings.next(ON);
+
+    assertThat(has("disk a")).isTrue();
+    assertThat(has("disk b")).isTrue();
+    assertThat(has("poison")).isFalse();
+    assertThat(meter.failed).isEqualTo(1);
+    assertThat(meter.backlog).isEqualTo(1);
+  }
+
+  @Test
   void next_isToEnd_keepsWhatWasEmbedded() {
     for (var text : List.of("disk a", "disk b")) {
       template(text, null);

@@ -63,7 +63,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
         going = !upToDate || wait(interval);
       } catch (InterruptedException _) {
         return;
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) { // such as no memory: the next round may have some
         if (!troubled) {
           LOG.warn("templates are embedded later: {}", e.getMessage());
           troubled = true;

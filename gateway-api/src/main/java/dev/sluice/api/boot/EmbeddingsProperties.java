@@ -47,9 +47,18 @@ record EmbeddingsProperties(
     Setting.requirePositive("sluice.embeddings.dimension", dimension);
     Setting.requirePositive("sluice.embeddings.timeout", timeout);
     Setting.requirePositive("sluice.embeddings.tries", tries);
-    if (url != null && (url.getHost() == null || !url.getScheme().matches("https?"))) {
+    if (url != null
+        && (url.getHost() == null
+            || url.getScheme() == null
+            || !url.getScheme().matches("https?"))) {
       throw new IllegalArgumentException(
           "sluice.embeddings.url is %s, must be like https://host/v1".formatted(url));
     }
+  }
+
+  /** Without the key. */
+  @Override
+  public String toString() {
+    return "EmbeddingsProperties[url=%s, model=%s]".formatted(url, model);
   }
 }

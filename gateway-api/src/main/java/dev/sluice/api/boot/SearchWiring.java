@@ -32,19 +32,18 @@ class SearchWiring {
   @Bean
   Embedder embedder(EmbeddingsProperties properties) throws InterruptedException {
     var url = properties.url();
+    var model =
+        url == null
+            ? OnnxEmbedder.BUNDLED
+            : new Embedder.Model(properties.model(), properties.dimension());
     if (!properties.enabled()) {
-      return new NoModel("sluice.embeddings.enabled is false");
+      return new NoModel(model, "sluice.embeddings.enabled is false");
     }
     return url == null
         ? OnnxEmbedder.bundled(properties.atOnce())
         : endpoint(
             new EndpointSettings(
-                url,
-                new Embedder.Model(properties.model(), properties.dimension()),
-                properties.apiKey(),
-                properties.timeout(),
-                properties.tries(),
-                REST));
+                url, model, properties.apiKey(), properties.timeout(), properties.tries(), REST));
   }
 
   /** One that is away at the moment may be right; one that gives other vectors never is. */
@@ -61,12 +60,7 @@ class SearchWiring {
   }
 
   /** Answers nothing. */
-  private record NoModel(String why) implements Embedder {
-    @Override
-    public Model model() {
-      return OnnxEmbedder.BUNDLED;
-    }
-
+  private record NoModel(Model model, String why) implements Embedder {
     @Override
     public List<Embedding> embed(List<String> texts) {
       throw new Unavailable(why);

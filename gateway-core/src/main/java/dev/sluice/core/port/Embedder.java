@@ -19,6 +19,7 @@ public interface Embedder {
    * counts.
    *
    * @throws Unavailable when the model cannot answer at the moment; none of them has vectors then
+   * @throws Refused when it will never answer this
    */
   List<Embedding> embed(List<String> texts) throws InterruptedException;
 
@@ -51,6 +52,15 @@ public interface Embedder {
    * @param text in lower case; with {@code ##} before it when it goes on with the word before
    */
   record Token(String text, float[] vector) {}
+
+  /** The model takes one of the texts for none; asking again is in vain. */
+  final class Refused extends RuntimeException {
+    @Serial private static final long serialVersionUID = 1L;
+
+    public Refused(String message) {
+      super(message);
+    }
+  }
 
   /** The model cannot be asked, or has not answered; asking later is right. */
   final class Unavailable extends RuntimeException {

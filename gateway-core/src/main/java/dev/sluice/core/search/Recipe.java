@@ -5,6 +5,7 @@ import dev.sluice.core.port.Embedder.Embedding;
 import dev.sluice.core.port.Embedder.Token;
 import dev.sluice.core.port.TemplateVectors.Vectors;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -30,6 +31,9 @@ final class Recipe {
    */
   private static final double TOKENS_WEIGHT = 1.22;
 
+  /** Tokens of a question that are compared: each costs as much as all of a short template. */
+  private static final int MOST_ASKED = 64;
+
   private final Embedder embedder;
   private final Glossary glossary;
   private final int dimension;
@@ -53,7 +57,9 @@ final class Recipe {
 
   Asked asked(String question) throws InterruptedException {
     var embedding = embedder.embed(List.of(question)).getFirst();
-    return new Asked(embedding.whole(), packed(embedding));
+    var tokens = packed(embedding);
+    return new Asked(
+        embedding.whole(), Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)));
   }
 
   /**
@@ -109,13 +115,16 @@ final class Recipe {
             .toList());
   }
 
-  /** Their mean, of length 1. */
+  /** Their mean, of length 1; the first where they cancel each other out. */
   private static float[] between(float[] one, float[] other) {
     var mean = new float[one.length];
     double squares = 0;
     for (int i = 0; i < mean.length; i++) {
       mean[i] = one[i] + other[i];
       squares += (double) mean[i] * mean[i];
+    }
+    if (squares == 0) {
+      return one;
     }
     float length = (float) Math.sqrt(squares);
     for (int i = 0; i < mean.length; i++) {

@@ -166,9 +166,10 @@ public final class SearchLogs {
     var merits = new HashMap<UUID, Merit>();
     var without = request.mode() == Mode.KEYWORD ? null : byMeaning(request, scope, merits);
     boolean byWords = request.mode() != Mode.SEMANTIC || without != null;
-    var logs = byWords ? byValue(request) : List.<StoredLog>of();
+    // without vectors there may be no words of templates either, but there are those of logs
+    boolean partly = request.mode() == Mode.KEYWORD || without != null;
+    var logs = byWords ? byValue(request, partly) : List.<StoredLog>of();
     if (byWords && !words.isEmpty()) {
-      boolean partly = request.mode() == Mode.KEYWORD || without != null;
       byWords(scope, words, partly ? 1 : words.size(), merits);
     }
     for (var id : templates(logs)) {
@@ -208,7 +209,7 @@ public final class SearchLogs {
     Recipe.Asked asked;
     try {
       asked = recipe.asked(request.text());
-    } catch (Embedder.Unavailable e) {
+    } catch (Embedder.Unavailable | Embedder.Refused e) {
       return String.valueOf(e.getMessage());
     }
     var found =
@@ -238,8 +239,11 @@ public final class SearchLogs {
     }
   }
 
-  private List<StoredLog> byValue(Request request) throws InterruptedException {
-    var text = request.mode() == Mode.KEYWORD ? keywords(request.text()) : values(request.text());
+  /**
+   * @param allWords whether logs must have all words of the question, and not only its values
+   */
+  private List<StoredLog> byValue(Request request, boolean allWords) throws InterruptedException {
+    var text = allWords ? keywords(request.text()) : values(request.text());
     if (text.isEmpty()) {
       return List.of();
     }

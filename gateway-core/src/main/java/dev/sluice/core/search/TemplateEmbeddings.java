@@ -11,7 +11,10 @@ import dev.sluice.core.port.TemplateVectors.Sample;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -44,6 +47,11 @@ public final class TemplateEmbeddings {
 
   /** Up to where in the dictionary every template has its vectors. */
   private @Nullable String place;
+
+  /** What the model will never take; asked again by the next process. */
+  private final Set<UUID> refused = new HashSet<>();
+
+  private boolean counted;
 
   /**
    * @param clock by which the dictionary's times are told
@@ -81,11 +89,11 @@ public final class TemplateEmbeddings {
     if (all) {
       place = page.next();
     }
-    boolean done = page.last() || !all;
-    if (done) {
+    if (!wanting.isEmpty() || !counted) {
       meter.backlog(vectors.backlog(recipe.name(), tenant));
+      counted = true;
     }
-    return done;
+    return page.last() || !all;
   }
 
   /** Whether to go on. */
@@ -104,7 +112,9 @@ public final class TemplateEmbeddings {
       return List.of();
     }
     var present = vectors.present(recipe.name(), tenant, entries.stream().map(Entry::id).toList());
-    return entries.stream().filter(entry -> !present.contains(entry.id())).toList();
+    return entries.stream()
+        .filter(entry -> !present.contains(entry.id()) && !refused.contains(entry.id()))
+        .toList();
   }
 
   /** Whether all of them could be. */
@@ -126,9 +136,14 @@ public final class TemplateEmbeddings {
           throw new InterruptedException("no more");
         }
         long begun = System.nanoTime();
-        rows.add(row(entry, sample));
+        try {
+          rows.add(row(entry, sample));
+          meter.embedded(Duration.ofNanos(System.nanoTime() - begun));
+        } catch (Embedder.Refused _) {
+          refused.add(entry.id()); // one text must not keep all others waiting
+          meter.failed();
+        }
         before = Duration.ofNanos(System.nanoTime() - begun);
-        meter.embedded(before);
       }
     } catch (Embedder.Unavailable e) {
       meter.failed();
