@@ -1,14 +1,23 @@
 package dev.sluice.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.proto.v1.Filter;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.Matched;
+import dev.sluice.proto.v1.SearchRequest;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
 import java.util.List;
+import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -23,14 +32,48 @@ import tools.jackson.databind.json.JsonMapper;
 class SearchIT {
   private static final JsonMapper JSON = new JsonMapper();
   private static final String PLANTED = "EXT4-fs error: no space left on device sdb7";
+  private static final List<String> WHO =
+      List.of(
+          "scheduler",
+          "mailer",
+          "printer",
+          "router",
+          "parser",
+          "indexer",
+          "backup",
+          "renderer",
+          "importer",
+          "exporter");
+  private static final List<String> DID =
+      List.of(
+          "started",
+          "stopped",
+          "reloaded its settings",
+          "accepted a connection",
+          "closed a connection",
+          "finished a job",
+          "rejected a request",
+          "renewed a lease",
+          "rotated keys",
+          "wrote a report");
 
   private final Gateway gateway = Gateway.shared();
   private final String service = Gateway.service("search");
 
+  /** With the planted log among those of a hundred other templates. */
+  private final String crowd = Gateway.service("search");
+
   @BeforeAll
   void store() {
+    var many =
+        Stream.concat(
+                Stream.of("EXT4-fs error: no space left on device sdc1"),
+                WHO.stream().flatMap(who -> DID.stream().map(did -> who + " " + did)))
+            .toArray(String[]::new);
+    gateway.postLogs(lines(crowd, many));
     gateway.postLogs(
         lines(
+            service,
             PLANTED,
             "session 4711 opened for user root by uid 0",
             "GET /checkout/basket answered 200 in 17 ms",
@@ -41,13 +84,19 @@ class SearchIT {
             "eth0: link is down"));
     await()
         .atMost(Duration.ofMinutes(2))
-        .untilAsserted(() -> assertThat(templates(ask("anything"))).hasSize(8));
+        .untilAsserted(
+            () -> {
+              assertThat(templates(ask("anything"))).hasSize(8);
+              var all = JSON.createObjectNode().put("query", "anything").put("service", crowd);
+              assertThat(Gateway.json(post(all.put("limit", 100).toString())).path("templates"))
+                  .hasSizeGreaterThan(80);
+            });
   }
 
-  private String lines(String... bodies) {
+  private static String lines(String of, String... bodies) {
     var array = JSON.createArrayNode();
     for (var body : bodies) {
-      array.addObject().put("service", service).put("severity", "INFO").put("body", body);
+      array.addObject().put("service", of).put("severity", "INFO").put("body", body);
     }
     return array.toString();
   }
@@ -80,10 +129,79 @@ class SearchIT {
 
   @Test
   void search_questionThatSharesNoWord_findsThePlantedLogInTheFirstThree() {
-    var answer = ask("why is the storage exhausted");
+    var asked = JSON.createObjectNode().put("query", "why is the storage exhausted");
+    var answer = Gateway.json(post(asked.put("service", crowd).toString()));
 
-    assertThat(templates(answer).subList(0, 3)).contains(PLANTED);
+    assertThat(templates(answer).subList(0, 3))
+        .contains("EXT4-fs error: no space left on device sdc1");
     assertThat(answer.has("without_meaning")).isFalse();
+  }
+
+  @Test
+  void searchOfApps_question_isAnsweredInTheirWords() {
+    var asked = JSON.createObjectNode().put("query", "storage exhausted").put("app_id", service);
+    asked.putArray("level").add("info").add("error");
+    asked.putObject("time_range").put("start", "2020-01-01T00:00:00Z");
+    var answer = postApp(asked.put("limit", 3).toString());
+
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    var data = Gateway.json(answer).path("data");
+    assertThat(Gateway.json(answer).path("success").asBoolean()).isTrue();
+    assertThat(data.path("metadata").path("count").asInt()).isEqualTo(3);
+    assertThat(data.path("logs")).map(log -> log.path("message").asString()).contains(PLANTED);
+    assertThat(data.path("logs").path(0).path("app_id").asString()).isEqualTo(service);
+    for (var bad : List.of("", "{}", "{\"query\":\"\"}", "{\"query\":\"a\",\"limit\":101}")) {
+      assertThat(postApp(bad).statusCode()).as(bad).isEqualTo(400);
+      assertThat(Gateway.json(postApp(bad)).path("success").asBoolean(true)).isFalse();
+    }
+  }
+
+  private HttpResponse<String> postApp(String body) {
+    return Gateway.send(
+        HttpRequest.newBuilder(gateway.http("/api/logs/search"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString(body))
+            .build(),
+        BodyHandlers.ofString());
+  }
+
+  @Test
+  void searchOverGrpc_question_isAnsweredAsOverHttp() {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      var stub = LogServiceGrpc.newBlockingStub(channel);
+      var filter = Filter.newBuilder().setService(service);
+      var asked = SearchRequest.newBuilder().setQuery("payment 9f3c77aa10be").setFilter(filter);
+
+      var answer = stub.search(asked.setLimit(2).build());
+
+      assertThat(answer.getTemplatesList()).hasSize(2);
+      assertThat(answer.getTemplates(0).getMatchedList())
+          .contains(Matched.MATCHED_VALUE, Matched.MATCHED_WORDS, Matched.MATCHED_MEANING);
+      assertThat(answer.getTemplates(0).getSamples(0).getBody())
+          .isEqualTo("payment 9f3c77aa10be authorised");
+      assertThat(answer.getTemplates(0).getSparklineCount()).isEqualTo(30);
+      assertThat(answer.getLogsList()).hasSize(1);
+      assertThat(stub.search(asked.setCursor(answer.getNextCursor()).build()).getTemplatesList())
+          .doesNotContainAnyElementsOf(answer.getTemplatesList());
+      for (var bad :
+          List.of(
+              SearchRequest.newBuilder(),
+              SearchRequest.newBuilder().setQuery("a").setLimit(101),
+              SearchRequest.newBuilder().setQuery("a").setCursor("x"),
+              SearchRequest.newBuilder().setQuery("a").setModeValue(9),
+              SearchRequest.newBuilder()
+                  .setQuery("a")
+                  .setFilter(Filter.newBuilder().setText("b")))) {
+        assertThatThrownBy(() -> stub.search(bad.build()))
+            .isInstanceOfSatisfying(
+                StatusRuntimeException.class,
+                e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT));
+      }
+    } finally {
+      channel.shutdownNow();
+    }
   }
 
   @Test
