@@ -11,11 +11,17 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.FloatBuffer;
 import java.nio.LongBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Semaphore;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * is shown at once, so that the vectors of a text would depend on its company; and texts of
  * different lengths would have to be filled up.
  *
- * <p>Safe for use by many threads, of which so many compute at once as it was told; a text takes
- * some milliseconds of one core.
+ * <p>Safe for use by many threads, whose texts are computed by as many threads of its own as it was
+ * told; a text takes some milliseconds of one core.
  */
 public final class OnnxEmbedder implements Embedder, AutoCloseable {
   /** all-MiniLM-L6-v2 with weights of eight bits, as the jar of LangChain4j has it. */
@@ -38,15 +44,21 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   /** Tokens the model was trained with. */
   private static final int LONGEST = 256;
 
+  /**
+   * ONNX Runtime goes through a model's graph by recursion, which a thread's usual 1 MiB is too
+   * little for.
+   */
+  private static final long STACK_BYTES = 64 << 20;
+
+  private static final Duration IDLE = Duration.ofSeconds(30);
+
   /** Of a text, before it is made tokens: no word of a language is longer than this. */
   private static final int MOST_CHARACTERS = LONGEST * 64;
 
   private final Model model;
   private final Supplier<byte[]> onnx;
   private final Supplier<byte[]> vocabulary;
-  private final Semaphore permits;
-  private final int atOnce;
-  private volatile boolean closed;
+  private final ThreadPoolExecutor computing;
   private final ReentrantLock loading = new ReentrantLock();
   private volatile @Nullable Loaded loaded;
 
@@ -55,8 +67,15 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     this.model = model;
     this.onnx = onnx;
     this.vocabulary = vocabulary;
-    this.atOnce = atOnce;
-    permits = new Semaphore(atOnce, true);
+    computing =
+        new ThreadPoolExecutor(
+            atOnce,
+            atOnce,
+            IDLE.toSeconds(),
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(),
+            task -> daemon(new Thread(null, task, "model", STACK_BYTES)));
+    computing.allowCoreThreadTimeOut(true);
   }
 
   /**
@@ -158,20 +177,28 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
 
   @Override
   public List<Embedding> embed(List<String> texts) throws InterruptedException {
-    var embeddings = new ArrayList<Embedding>(texts.size());
+    Future<List<Embedding>> embeddings;
+    try {
+      embeddings = computing.submit(() -> compute(texts));
+    } catch (RejectedExecutionException e) {
+      throw new Unavailable("the model " + model.name() + " is closed", e);
+    }
+    try {
+      return embeddings.get();
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof Unavailable known
+          ? known
+          : new Unavailable("the model " + model.name() + " failed", e);
+    } finally {
+      embeddings.cancel(false); // of one that nobody waits for any more
+    }
+  }
+
+  private List<Embedding> compute(List<String> texts) throws OrtException, InterruptedException {
     var it = loaded();
+    var embeddings = new ArrayList<Embedding>(texts.size());
     for (var text : texts) {
-      permits.acquire();
-      try {
-        if (closed) {
-          throw new Unavailable("the model " + model.name() + " is closed");
-        }
-        embeddings.add(embed(text, it));
-      } catch (OrtException e) {
-        throw new Unavailable("the model " + model.name() + " failed", e);
-      } finally {
-        permits.release();
-      }
+      embeddings.add(embed(text, it));
     }
     return embeddings;
   }
@@ -226,15 +253,26 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     return new Embedding(UnitLength.of(whole), tokens);
   }
 
+  private static Thread daemon(Thread thread) {
+    thread.setDaemon(true);
+    return thread;
+  }
+
   /** Frees what is not on the heap, once nobody computes any more; who asks later is refused. */
   @Override
   public void close() {
-    permits.acquireUninterruptibly(atOnce);
+    computing.shutdown();
+    try {
+      if (!computing.awaitTermination(IDLE.toSeconds(), TimeUnit.SECONDS)) {
+        return; // rather than take away what is in use
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      return;
+    }
     var it = loaded;
-    boolean first = !closed;
-    closed = true;
-    permits.release(atOnce);
-    if (it != null && first) {
+    loaded = null;
+    if (it != null) {
       try {
         it.session.close();
       } catch (OrtException e) {
