@@ -76,7 +76,6 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
         new SearchLogs(
             new InMemoryTemplateVectors(dictionary, 2),
             report,
-            logs,
             queue,
             new ConceptEmbedder("concepts", 2, Map.of()));
     return new WayBack(logs, report, search, InstantSource.system());

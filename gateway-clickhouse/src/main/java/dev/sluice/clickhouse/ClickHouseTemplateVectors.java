@@ -87,10 +87,9 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         throw new IllegalArgumentException(
             "a vector of %d numbers, not of %d".formatted(vectors.whole().length, dimension));
       }
-      add(tenant, row.tenant());
-      add(recipes, recipe);
-      ids.values.writeLong(vectors.id().getMostSignificantBits());
-      ids.values.writeLong(vectors.id().getLeastSignificantBits());
+      tenant.add(row.tenant());
+      recipes.add(recipe);
+      ids.writeUuid(vectors.id());
       var text = row.words().getBytes(UTF_8);
       words.writeString(text, 0, text.length);
       vector.add(vectors.whole());
@@ -103,11 +102,6 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
     } catch (ClickHouseFailed e) {
       throw doubted(e);
     }
-  }
-
-  private static void add(LowCardinalityColumn column, String value) {
-    var bytes = value.getBytes(UTF_8);
-    column.add(column.numberOf(bytes, 0, bytes.length));
   }
 
   @Override

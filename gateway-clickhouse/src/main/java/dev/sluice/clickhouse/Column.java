@@ -3,6 +3,7 @@ package dev.sluice.clickhouse;
 import dev.sluice.core.otlp.ByteOutput;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.util.UUID;
 
 /** One column of a block in ClickHouse's Native format, filled row by row and reused. */
 interface Column {
@@ -23,6 +24,12 @@ interface Column {
   /** Values that follow each other as they are: numbers, fixed strings, length-prefixed strings. */
   final class Plain implements Column {
     final ByteOutput values = new ByteOutput(1 << 12);
+
+    /** The upper half first, each half with its lowest byte first. */
+    void writeUuid(UUID value) {
+      values.writeLong(value.getMostSignificantBits());
+      values.writeLong(value.getLeastSignificantBits());
+    }
 
     void writeString(byte[] bytes, int offset, int length) {
       values.writeVarint(length);

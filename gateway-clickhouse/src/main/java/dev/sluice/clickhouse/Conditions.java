@@ -71,21 +71,18 @@ final class Conditions {
 
   /** Everything the question says; of as many minutes before those asked for, too. */
   static Conditions of(Question question) {
-    var where = of(question.tenant(), question.service());
-    where.severities(question.severities(), question.minSeverity());
-    where.add("Minute >= " + where.minute(question.minutes().before()));
-    where.add("Minute < " + where.minute(question.minutes().to()));
-    if (!question.ids().isEmpty()) {
-      where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
-    }
-    return where;
+    return of(question, question.minutes().before());
   }
 
   /** Everything the question says, of its own minutes alone. */
   static Conditions within(Question question) {
+    return of(question, question.minutes().from());
+  }
+
+  private static Conditions of(Question question, long from) {
     var where = of(question.tenant(), question.service());
     where.severities(question.severities(), question.minSeverity());
-    where.add("Minute >= " + where.minute(question.minutes().from()));
+    where.add("Minute >= " + where.minute(from));
     where.add("Minute < " + where.minute(question.minutes().to()));
     if (!question.ids().isEmpty()) {
       where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));

@@ -2,7 +2,6 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.clickhouse.Column.Plain;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import java.util.Collection;
@@ -65,30 +64,19 @@ enum DictionaryTable {
     var lastSeen = block.plain("LastSeen", "DateTime64(9)");
     var mergedInto = block.plain("MergedInto", "UUID");
     for (var entry : entries) {
-      add(tenant, entry.tenant());
+      tenant.add(entry.tenant());
       if (kind != null) {
-        add(kind, entry.kind().name());
+        kind.add(entry.kind().name());
       }
-      add(ids, entry.id());
+      ids.writeUuid(entry.id());
       var bytes = entry.text().getBytes(UTF_8);
       text.writeString(bytes, 0, bytes.length);
       firstSeen.values.writeLong(entry.firstSeenNanos());
       lastSeen.values.writeLong(entry.lastSeenNanos());
-      add(mergedInto, stored(entry.mergedInto()));
+      mergedInto.writeUuid(stored(entry.mergedInto()));
       block.endRow();
     }
     return block;
-  }
-
-  private static void add(LowCardinalityColumn column, String value) {
-    var bytes = value.getBytes(UTF_8);
-    column.add(column.numberOf(bytes, 0, bytes.length));
-  }
-
-  /** The upper half first, each half with its lowest byte first. */
-  private static void add(Plain column, UUID value) {
-    column.values.writeLong(value.getMostSignificantBits());
-    column.values.writeLong(value.getLeastSignificantBits());
   }
 
   /**

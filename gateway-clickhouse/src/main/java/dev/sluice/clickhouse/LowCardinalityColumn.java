@@ -1,5 +1,7 @@
 package dev.sluice.clickhouse;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.sluice.core.otlp.ByteOutput;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -37,6 +39,12 @@ final class LowCardinalityColumn implements Column {
       rows = Arrays.copyOf(rows, size * 2);
     }
     rows[size++] = number;
+  }
+
+  /** Appends a row. */
+  void add(String value) {
+    var bytes = value.getBytes(UTF_8);
+    add(numberOf(bytes, 0, bytes.length));
   }
 
   void addAll(int[] numbers, int count) {

@@ -64,8 +64,7 @@ class SearchLogsTest {
               "exhausted",
               4));
   private final SearchLogs search =
-      new SearchLogs(
-          vectors, new TemplateReport(templates, dictionary, reader), reader, reader, embedder);
+      new SearchLogs(vectors, new TemplateReport(templates, dictionary, reader), reader, embedder);
   private final AtomicLong last = new AtomicLong();
 
   @BeforeEach
@@ -275,7 +274,6 @@ class SearchLogsTest {
         new SearchLogs(
             new InMemoryTemplateVectors(empty, 6),
             new TemplateReport(new InMemoryTemplates(empty), empty, reader),
-            reader,
             reader,
             embedder);
 

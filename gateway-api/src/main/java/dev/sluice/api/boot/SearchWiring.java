@@ -75,7 +75,7 @@ class SearchWiring {
   @Bean
   SearchLogs searchLogs(
       TemplateVectors vectors, TemplateReport report, BoundedReader reader, Embedder embedder) {
-    return new SearchLogs(vectors, report, reader, reader, embedder);
+    return new SearchLogs(vectors, report, reader, embedder);
   }
 
   @Bean

@@ -20,9 +20,6 @@ import io.grpc.stub.StreamObserver;
 
 /** {@code Search}: what logs mean, by a question in anybody's words. */
 final class NativeSearches {
-  private static final int DEFAULT_LIMIT = 10;
-  private static final int MOST_SAMPLES = 10;
-
   private final SearchLogs search;
   private final MemoryBudget budget;
 
@@ -63,8 +60,8 @@ final class NativeSearches {
         mode(asked),
         NativeQueries.filter(asked.getFilter()),
         from(asked.getCursor()),
-        number("limit", asked.getLimit(), DEFAULT_LIMIT, Request.MOST),
-        number("samples", asked.getSamples(), 1, MOST_SAMPLES));
+        number("limit", asked.getLimit(), Request.USUAL, Request.MOST),
+        number("samples", asked.getSamples(), 1, Request.MOST_NEWEST));
   }
 
   /** What templates cannot be told by. */
@@ -99,13 +96,11 @@ final class NativeSearches {
 
   /** How many templates were shown before. */
   private static int from(String cursor) throws Unanswerable {
-    if (cursor.isEmpty()) {
-      return 0;
+    try {
+      return cursor.isEmpty() ? 0 : Request.place(cursor);
+    } catch (IllegalArgumentException e) {
+      throw new Unanswerable("cursor", String.valueOf(e.getMessage()));
     }
-    if (!cursor.matches("[0-9]{1,3}") || Integer.parseInt(cursor) > Request.MOST) {
-      throw new Unanswerable("cursor", "is none that was given out");
-    }
-    return Integer.parseInt(cursor);
   }
 
   private static SearchResponse response(Request request, Answer answer) {
@@ -123,7 +118,7 @@ final class NativeSearches {
       response.addLogs(stored);
     }
     if (answer.more()) {
-      response.setNextCursor(String.valueOf(request.from() + request.limit()));
+      response.setNextCursor(request.next());
     }
     if (answer.withoutMeaning() != null) {
       response.setWithoutMeaning(answer.withoutMeaning());

@@ -35,9 +35,6 @@ import tools.jackson.databind.node.ObjectNode;
 
 /** {@code POST /api/v1/logs/search}: what logs mean, by a question in anybody's words. */
 final class SearchHandler {
-  private static final int DEFAULT_LIMIT = 10;
-  private static final int MOST_SAMPLES = 10;
-
   /** Ample for a question with its attributes. */
   private static final int MOST_BYTES = 64 * 1024;
 
@@ -126,8 +123,8 @@ final class SearchHandler {
         mode(parameters.first("mode")),
         filter(parameters.filter(), asked.path("attributes")),
         cursor(parameters.first("cursor")),
-        parameters.number("limit", DEFAULT_LIMIT, Request.MOST),
-        parameters.number("samples", 1, MOST_SAMPLES));
+        parameters.number("limit", Request.USUAL, Request.MOST),
+        parameters.number("samples", 1, Request.MOST_NEWEST));
   }
 
   static ObjectNode object(byte[] body) {
@@ -200,13 +197,11 @@ final class SearchHandler {
 
   /** How many templates were shown before. */
   private static int cursor(@Nullable String cursor) {
-    if (cursor == null) {
-      return 0;
+    try {
+      return cursor == null ? 0 : Request.place(cursor);
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("cursor " + e.getMessage());
     }
-    if (!cursor.matches("[0-9]{1,3}") || Integer.parseInt(cursor) > Request.MOST) {
-      throw RequestRefused.malformed("cursor is none that was given out");
-    }
-    return Integer.parseInt(cursor);
   }
 
   private static void write(Request asked, Answer answer, JsonGenerator json) {
@@ -225,7 +220,7 @@ final class SearchHandler {
     answer.logs().forEach(log -> LogJson.write(log, json));
     json.writeEndArray();
     if (answer.more()) {
-      json.writeStringProperty("next_cursor", String.valueOf(asked.from() + asked.limit()));
+      json.writeStringProperty("next_cursor", asked.next());
     }
     json.writeEndObject();
   }

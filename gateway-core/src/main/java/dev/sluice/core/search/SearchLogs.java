@@ -25,6 +25,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -49,22 +50,16 @@ public final class SearchLogs {
 
   private final TemplateVectors vectors;
   private final TemplateReport report;
-  private final LogReader reader;
   private final BoundedReader queue;
   private final Recipe recipe;
 
   /**
-   * @param queue whose turn to wait for before the store is asked
+   * @param queue reads logs, and tells whose turn it is to ask the store
    */
   public SearchLogs(
-      TemplateVectors vectors,
-      TemplateReport report,
-      LogReader reader,
-      BoundedReader queue,
-      Embedder embedder) {
+      TemplateVectors vectors, TemplateReport report, BoundedReader queue, Embedder embedder) {
     this.vectors = vectors;
     this.report = report;
-    this.reader = reader;
     this.queue = queue;
     recipe = new Recipe(embedder, Glossary.bundled());
   }
@@ -101,6 +96,33 @@ public final class SearchLogs {
 
     /** Templates that can be gone through. */
     public static final int MOST = 100;
+
+    /** Templates, where nobody says how many. */
+    public static final int USUAL = 10;
+
+    /** Newest logs of a template. */
+    public static final int MOST_NEWEST = 10;
+
+    /** What a cursor stands for. */
+    private static final Pattern CURSOR = Pattern.compile("[0-9]{1,3}");
+
+    /**
+     * How many templates were shown before.
+     *
+     * @param cursor of {@link #next}
+     * @throws IllegalArgumentException when it is none
+     */
+    public static int place(String cursor) {
+      if (!CURSOR.matcher(cursor).matches() || Integer.parseInt(cursor) > MOST) {
+        throw new IllegalArgumentException("is none that was given out");
+      }
+      return Integer.parseInt(cursor);
+    }
+
+    /** The cursor of what comes after. */
+    public String next() {
+      return String.valueOf(from + limit);
+    }
   }
 
   /**
@@ -248,7 +270,7 @@ public final class SearchLogs {
       return List.of();
     }
     var saying = request.filter().saying(text.orElseThrow());
-    return reader.read(new LogReader.Query(saying, request.limit(), null)).logs();
+    return queue.read(new LogReader.Query(saying, request.limit(), null)).logs();
   }
 
   private static Optional<TextQuery> keywords(String text) {
