@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-profile bench-spool bench-logging bench-mining package clean
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -68,6 +68,10 @@ bench-mining: package ## what a log costs with templates, against without; SECON
 bench-growth: package ## how the cost of a log grows, and whether anything grows in minutes; AXES='connections table endurance' OUT=docs/benchmarks
 	@generators="$$(bin/generators)" && export GENERATORS="$$generators" && \
 	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.GrowthReport
+
+bench-search: package ## how long a search takes among many logs and templates; LOGS=10000000 TEMPLATES=5000 OUT=docs/benchmarks
+	@generators="$$(bin/generators wrk)" && export GENERATORS="$$generators" && \
+	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.SearchReport
 
 package:
 	@bin/requirements

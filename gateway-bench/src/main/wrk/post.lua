@@ -35,7 +35,7 @@ end
 function done(summary, latency)
   local errors = summary.errors
   io.write(string.format(
-    'RESULT {"answers":%d,"refused":%d,"broken":%d,"micros":%d,"p50":%d,"p99":%d,"p999":%d}\n',
+    'RESULT {"answers":%d,"refused":%d,"broken":%d,"micros":%d,"p50":%d,"p95":%d,"p99":%d,"p999":%d}\n',
     summary.requests, errors.status, errors.connect + errors.read + errors.write + errors.timeout, summary.duration,
-    latency:percentile(50), latency:percentile(99), latency:percentile(99.9)))
+    latency:percentile(50), latency:percentile(95), latency:percentile(99), latency:percentile(99.9)))
 end

@@ -9,9 +9,13 @@ CREATE TABLE IF NOT EXISTS log_template_vectors_{dimension} (
   Vector Array(Float32) CODEC(NONE),
   Tokens String CODEC(NONE),
   WrittenAt DateTime64(3) DEFAULT now64(3) CODEC(ZSTD(1)),
-  INDEX idx_vector Vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimension})
+  INDEX idx_vector Vector TYPE vector_similarity('hnsw', 'cosineDistance', {dimension}),
+  INDEX idx_words Words TYPE text(tokenizer = 'splitByNonAlpha')
 )
 ENGINE = ReplacingMergeTree(WrittenAt)
 PARTITION BY Recipe
 ORDER BY (Tenant, TemplateId)
 SETTINGS index_granularity = 16;
+-- Of tables made before there was one; what they have gets it as it is merged.
+ALTER TABLE log_template_vectors_{dimension}
+  ADD INDEX IF NOT EXISTS idx_words Words TYPE text(tokenizer = 'splitByNonAlpha');

@@ -15,6 +15,8 @@ import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.Appended;
 import dev.sluice.core.port.Spool.Manner;
 import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.KnownLinks;
+import dev.sluice.core.read.TemplatePortraits;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.testkit.ConceptEmbedder;
@@ -26,6 +28,7 @@ import java.time.InstantSource;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -68,16 +71,17 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
   /** The way back to these logs, of which nobody has told a template. */
   public static WayBack back(LogReader logs) {
     var dictionary = new InMemoryDictionary();
-    var report =
-        new TemplateReport(
-            new InMemoryTemplates(dictionary), dictionary, new BoundedReader(logs, 1));
-    var queue = new BoundedReader(logs, Integer.MAX_VALUE);
+    var templates = new InMemoryTemplates(dictionary);
+    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
+    var report = new TemplateReport(templates, dictionary, links, new BoundedReader(logs, 1));
     var search =
         new SearchLogs(
             new InMemoryTemplateVectors(dictionary, 2),
-            report,
-            queue,
-            new ConceptEmbedder("concepts", 2, Map.of()));
+            new TemplatePortraits(templates, dictionary, links),
+            new BoundedReader(logs, Integer.MAX_VALUE),
+            new ConceptEmbedder("concepts", 2, Map.of()),
+            new SearchLogs.Effort(ForkJoinPool.commonPool(), 1 << 20),
+            () -> 0);
     return new WayBack(logs, report, search, InstantSource.system());
   }
 

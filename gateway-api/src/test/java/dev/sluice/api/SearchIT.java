@@ -93,10 +93,12 @@ class SearchIT {
             });
   }
 
+  /** Each with its length as an attribute. */
   private static String lines(String of, String... bodies) {
     var array = JSON.createArrayNode();
     for (var body : bodies) {
-      array.addObject().put("service", of).put("severity", "INFO").put("body", body);
+      var log = array.addObject().put("service", of).put("severity", "INFO").put("body", body);
+      log.putObject("attributes").put("length", body.length());
     }
     return array.toString();
   }
@@ -236,8 +238,18 @@ class SearchIT {
   }
 
   @Test
-  void search_pages_showEachTemplateOnce() {
-    var request = JSON.createObjectNode().put("query", "anything").put("service", service);
+  void search_severalValuesThatNoLogHasTogether_findsLogsWithAnyOfThem() {
+    var answer = ask("was payment=9f3c77aa10be made in session=4711, or 00ffee00?");
+
+    assertThat(answer.path("logs"))
+        .map(log -> log.path("body").asString())
+        .containsExactlyInAnyOrder(
+            "payment 9f3c77aa10be authorised", "session 4711 opened for user root by uid 0");
+  }
+
+  @Test
+  void search_pages_showEachTemplateOnceAndLogsOnTheFirst() {
+    var request = JSON.createObjectNode().put("query", "anything of 4711").put("service", service);
     var first = Gateway.json(post(request.put("limit", 5).toString()));
     var second =
         Gateway.json(post(request.put("cursor", first.path("next_cursor").asString()).toString()));
@@ -245,13 +257,20 @@ class SearchIT {
     assertThat(templates(first)).hasSize(5).doesNotContainAnyElementsOf(templates(second));
     assertThat(templates(second)).hasSize(3);
     assertThat(second.has("next_cursor")).isFalse();
+    assertThat(first.path("logs")).hasSize(1);
+    assertThat(second.path("logs")).isEmpty();
+    assertThat(post(request.put("query", "something else").toString()).statusCode()).isEqualTo(400);
   }
 
   @Test
   void search_attributesAndTime_narrow() {
     var none = JSON.createObjectNode().put("query", "storage").put("service", service);
-    none.putObject("attributes").put("host", "nowhere");
+    none.putObject("attributes").put("length", 1);
     assertThat(Gateway.json(post(none.toString())).path("templates")).isEmpty();
+
+    var one = JSON.createObjectNode().put("query", "storage").put("service", service);
+    one.putObject("attributes").put("length", "eth0: link is down".length());
+    assertThat(templates(Gateway.json(post(one.toString())))).containsExactly("eth0: link is down");
 
     var past = JSON.createObjectNode().put("query", "storage").put("service", service);
     past.put("to", "2020-01-01T00:00:00Z");

@@ -3,13 +3,13 @@ package dev.sluice.bench;
 import java.util.Arrays;
 
 /** How long answers took, in milliseconds. */
-record Latency(double p50, double p99, double p999) {
+record Latency(double p50, double p95, double p99, double p999) {
 
   /** Of at least one answer. */
   static Latency of(long[] nanos) {
     var sorted = nanos.clone();
     Arrays.sort(sorted);
-    return new Latency(at(sorted, 0.5), at(sorted, 0.99), at(sorted, 0.999));
+    return new Latency(at(sorted, 0.5), at(sorted, 0.95), at(sorted, 0.99), at(sorted, 0.999));
   }
 
   private static double at(long[] sorted, double share) {

@@ -30,6 +30,7 @@ record Load(
         seconds + next.seconds,
         new Latency(
             Math.max(latency.p50(), next.latency.p50()),
+            Math.max(latency.p95(), next.latency.p95()),
             Math.max(latency.p99(), next.latency.p99()),
             Math.max(latency.p999(), next.latency.p999())),
         cpuSeconds + next.cpuSeconds,

@@ -55,6 +55,7 @@ record Wrk(String url, Path bodies, String type, String encoding, int connection
         result.path("micros").asLong() / 1e6,
         new Latency(
             result.path("p50").asLong() / 1e3,
+            result.path("p95").asLong() / 1e3,
             result.path("p99").asLong() / 1e3,
             result.path("p999").asLong() / 1e3),
         0,

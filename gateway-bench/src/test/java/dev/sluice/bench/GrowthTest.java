@@ -17,7 +17,8 @@ class GrowthTest {
             "gateway", new Outcome.Cost(gateway, gateway, 1),
             "Redis", new Outcome.Cost(0, 0, 1),
             "ClickHouse", new Outcome.Cost(9, 9, 1));
-    var outcome = new Outcome("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, new Latency(1, 2, 3));
+    var outcome =
+        new Outcome("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, new Latency(1, 2, 2, 3));
     return new Growth.Measured(at, 185, outcome, new Writing(insert, 1, 1), 4);
   }
 

@@ -30,7 +30,7 @@ class StagesTest {
         1,
         Map.of("gateway", cost, "Redis", cost, "ClickHouse", cost),
         0.5,
-        new Latency(1, 2, 3));
+        new Latency(1, 2, 2, 3));
   }
 
   private static Killed killed(Stage stage, long lost, long doubled, @Nullable Long imbalance) {

@@ -55,7 +55,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           "use_uncompressed_cache",
           "0",
           "max_query_size",
-          String.valueOf(1 << 20));
+          String.valueOf(4 << 20));
 
   /** A token that hides records is rare; one after the other means that something else is wrong. */
   private static final int MOST_TOKENS = 5;

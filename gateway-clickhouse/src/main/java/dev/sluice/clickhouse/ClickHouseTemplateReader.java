@@ -2,12 +2,12 @@ package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,43 +33,19 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     this.store = store;
   }
 
-  @Override
-  public List<Link> links(String tenant, Collection<UUID> ids) throws InterruptedException {
-    requireNotTooMany(ids);
-    if (ids.isEmpty()) {
-      return List.of();
-    }
-    return ask(
-        """
-        SELECT TemplateId, max(MergedInto)
-        FROM log_templates
-        WHERE Tenant = {tenant:String} AND TemplateId IN (%s)
-        GROUP BY TemplateId
-        FORMAT RowBinary"""
-            .formatted(DictionaryTable.list(ids)),
-        Map.of("tenant", tenant),
-        RowBinary::readLinks);
-  }
-
   /** {@inheritDoc} Goes through all links of the tenant, which are in no order. */
   @Override
-  public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit)
-      throws InterruptedException {
-    requireNotTooMany(ids);
-    if (ids.isEmpty()) {
-      return List.of();
-    }
-    // of several rows for an id the greatest link counts, so all of them are looked at
+  public List<Link> links(String tenant, int limit) throws InterruptedException {
+    // of several rows for an id the greatest link counts
     return ask(
         """
-            SELECT TemplateId, max(MergedInto) AS link
-            FROM log_templates
-            WHERE Tenant = {tenant:String} AND notEmpty(MergedInto)
-            GROUP BY TemplateId
-            HAVING link IN (%s)
-            LIMIT {limit:UInt32}
-            FORMAT RowBinary"""
-            .formatted(DictionaryTable.list(ids)),
+        SELECT TemplateId, max(MergedInto) AS link
+        FROM log_templates
+        WHERE Tenant = {tenant:String} AND notEmpty(MergedInto)
+        GROUP BY TemplateId
+        HAVING link IN (SELECT TemplateId FROM log_templates WHERE Tenant = {tenant:String})
+        LIMIT {limit:UInt32}
+        FORMAT RowBinary""",
         Map.of("tenant", tenant, "limit", String.valueOf(limit)),
         RowBinary::readLinks);
   }
@@ -122,73 +98,82 @@ public final class ClickHouseTemplateReader implements TemplateReader {
         RowBinary::readSeen);
   }
 
+  /**
+   * {@inheritDoc} One question, since each costs some milliseconds whatever it asks for: in the
+   * place of a span, numbers below 0 say what else a row is about.
+   */
   @Override
-  public List<Tick> timeline(Question question, long width) throws InterruptedException {
-    if (width < 1) {
-      throw new IllegalArgumentException("spans of " + width + " minutes");
+  public History history(Question question, int spans) throws InterruptedException {
+    if (question.ids().isEmpty() || spans < 1) {
+      throw new IllegalArgumentException(
+          "%d ids, %d spans".formatted(question.ids().size(), spans));
     }
-    var where = Conditions.within(question);
-    var ticks = new ArrayList<Tick>();
-    boolean more =
+    var where = Conditions.of(question);
+    var times = where.ofTimes(question);
+    var from = where.parameter("Int64", question.minutes().from());
+    var to = where.parameter("Int64", question.minutes().to());
+    var number = where.parameter("Int64", spans);
+    var history =
         ask(
             """
-            SELECT TemplateId, intDiv(intDiv(toInt64(Minute), 60) - %1$s, %2$s) AS span, sum(Logs)
-            FROM log_template_counts
-            WHERE %3$s
-            GROUP BY TemplateId, span
-            LIMIT %4$s
-            FORMAT RowBinary"""
-                .formatted(
-                    where.parameter("Int64", question.minutes().from()),
-                    where.parameter("Int64", width),
-                    where.sql(),
-                    where.parameter("UInt32", MOST_COUNTS + 1)),
+        WITH
+          (SELECT min(FirstMinute), max(LastMinute) FROM log_template_times WHERE %1$s) AS came,
+          intDiv(toInt64(assumeNotNull(came.1)), 60) AS earliest,
+          intDiv(toInt64(assumeNotNull(came.2)), 60) AS latest,
+          least(greatest(earliest, %3$s), %4$s - 1) AS begins,
+          least(greatest(latest + 1, begins + 1), %4$s) AS ends,
+          intDiv(ends - begins + %5$s - 1, %5$s) AS width
+        SELECT TemplateId, toString(ServiceName) AS service, SeverityNumber AS severity,
+          if(minute < %3$s, -1, least(greatest(intDiv(minute - begins, width), 0), %5$s - 1)) AS span,
+          toInt64(sum(Logs)) AS logs, min(minute) AS first, max(minute) AS last
+        FROM (
+          SELECT TemplateId, ServiceName, SeverityNumber, Logs, intDiv(toInt64(Minute), 60) AS minute
+          FROM log_template_counts
+          WHERE %2$s)
+        GROUP BY TemplateId, ServiceName, SeverityNumber, span
+        LIMIT %6$d
+        UNION ALL
+        SELECT TemplateId, '', toUInt8(0), toInt64(-2), toInt64(0),
+          intDiv(toInt64(min(FirstMinute)), 60), intDiv(toInt64(max(LastMinute)), 60)
+        FROM log_template_times
+        WHERE %1$s
+        GROUP BY TemplateId
+        UNION ALL
+        SELECT toUUID('00000000-0000-0000-0000-000000000000'), '', toUInt8(0), toInt64(-3),
+          toInt64(0), begins, width
+        FORMAT RowBinary"""
+                .formatted(times, where.sql(), from, to, number, MOST_COUNTS + 1),
             where.parameters(),
-            in -> RowBinary.readTicks(in, MOST_COUNTS, ticks));
-    if (more) {
-      throw new TooCostly("more than %d counts of templates by time".formatted(MOST_COUNTS));
-    }
-    return ticks;
+            in -> RowBinary.readHistory(in, MOST_COUNTS, MOST_BYTES));
+    return history.orElseThrow(
+        () ->
+            new TooCostly(
+                "more than %d counts of templates by time, or their services' names too long"
+                    .formatted(MOST_COUNTS)));
   }
 
   /** {@inheritDoc} Of a message its beginning. */
   @Override
-  public List<Recent> newest(
-      String tenant, @Nullable String service, Map<UUID, Minutes> within, int each)
+  public List<Recent> newest(LogFilter filter, List<Place> places, int each)
       throws InterruptedException {
-    if (within.size() > MOST_NEWEST) {
-      throw new IllegalArgumentException(within.size() + " ids, at most " + MOST_NEWEST);
+    if (places.size() > MOST_NEWEST) {
+      throw new IllegalArgumentException(places.size() + " places, at most " + MOST_NEWEST);
     }
-    if (within.isEmpty()) {
+    if (places.isEmpty()) {
       return List.of();
     }
-    var idsByMinutes =
-        within.entrySet().stream()
-            .collect(
-                Collectors.groupingBy(
-                    Map.Entry::getValue,
-                    Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
-    var where = Conditions.of(tenant, service);
-    where.add(
-        idsByMinutes.entrySet().stream()
-            .map(
-                some ->
-                    "TemplateId IN (%s) AND %s"
-                        .formatted(
-                            DictionaryTable.list(some.getValue()), LogQuery.within(some.getKey())))
-            .collect(Collectors.joining(" OR ", "(", ")")));
-    return ask(
-        """
-        SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
-          toString(ServiceName), substringUTF8(Body, 1, %d)
-        FROM otel_logs
-        WHERE %s
-        ORDER BY nanos DESC, Id DESC
-        LIMIT %s BY TemplateId
-        FORMAT RowBinary"""
-            .formatted(MOST_CHARACTERS, where.sql(), where.parameter("UInt32", each)),
-        where.parameters(),
-        RowBinary::readRecent);
+    var query =
+        LogQuery.ofTemplates(
+            filter,
+            places,
+            """
+            SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
+              toString(ServiceName), substringUTF8(Body, 1, %d)
+            """
+                .formatted(MOST_CHARACTERS),
+            "ORDER BY nanos DESC, Id DESC\nLIMIT %d BY TemplateId\nFORMAT RowBinary"
+                .formatted(each));
+    return query == null ? List.of() : ask(query.sql(), query.parameters(), RowBinary::readRecent);
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.query.LogFilter;
@@ -14,10 +15,9 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Vectors in ClickHouse's table {@code log_template_vectors_384}, or of whatever dimension they
@@ -59,6 +59,8 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   private final int dimension;
   private final String table;
   private final AtomicBoolean made = new AtomicBoolean();
+
+  /** As {@link #backlog} counted them last; who searches asks that too. */
   private volatile long rows;
 
   /**
@@ -105,21 +107,27 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Set<UUID> present(String recipe, String tenant, Collection<UUID> ids)
+  public List<Wanting> wanting(String recipe, String tenant, Collection<UUID> but, int limit)
       throws InterruptedException {
-    requireNotTooMany(ids);
+    requireNotTooMany(but);
     ensure();
-    return ids.isEmpty()
-        ? Set.of()
-        : new HashSet<>(
-            ask(
-                """
-                SELECT DISTINCT TemplateId FROM %s
-                WHERE Recipe = {recipe:String} AND Tenant = {tenant:String} AND TemplateId IN (%s)
-                FORMAT RowBinary"""
-                    .formatted(table, DictionaryTable.list(ids)),
-                Map.of("recipe", recipe, "tenant", tenant),
-                RowBinary::readUuids));
+    return ask(
+        """
+        SELECT TemplateId, any(Text), toUnixTimestamp64Nano(min(FirstSeen)) AS seen
+        FROM log_templates
+        WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
+          SELECT TemplateId FROM %s WHERE Recipe = {recipe:String} AND Tenant = {tenant:String})%s
+        GROUP BY TemplateId
+        ORDER BY seen, TemplateId
+        LIMIT {limit:UInt32}
+        FORMAT RowBinary"""
+            .formatted(
+                table,
+                but.isEmpty()
+                    ? ""
+                    : " AND TemplateId NOT IN (%s)".formatted(DictionaryTable.list(but))),
+        Map.of("recipe", recipe, "tenant", tenant, "limit", String.valueOf(limit)),
+        RowBinary::readWanting);
   }
 
   @Override
@@ -142,43 +150,26 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Map<UUID, Sample> samples(String tenant, Map<UUID, Long> firstSeenNanos)
+  public Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes)
       throws InterruptedException {
-    requireNotTooMany(firstSeenNanos.keySet());
-    if (firstSeenNanos.isEmpty()) {
+    requireNotTooMany(minutes.keySet());
+    if (minutes.isEmpty()) {
       return Map.of();
     }
-    var byMinute =
-        firstSeenNanos.entrySet().stream()
-            .collect(
-                Collectors.groupingBy(
-                    each -> Minutes.of(each.getValue()),
-                    TreeMap::new,
-                    Collectors.mapping(Map.Entry::getKey, Collectors.toList())));
-    var received =
-        byMinute.entrySet().stream()
-            .map(
-                each ->
-                    """
-                    ReceivedTimestamp >= toDateTime64(%d, 9) \
-                    AND ReceivedTimestamp < toDateTime64(%d, 9) AND TemplateId IN (%s)"""
-                        .formatted(
-                            each.getKey() * 60,
-                            (each.getKey() + 2) * 60,
-                            DictionaryTable.list(each.getValue())))
-            .collect(Collectors.joining(" OR "));
-    return ask(
-        """
-        SELECT TemplateId, topK(1)(toString(ServiceName))[1],
-          topK(1)(arrayFirst(name -> name != '', [%s]))[1],
-          argMin(substringUTF8(Body, 1, %d), Id)
-        FROM otel_logs
-        WHERE Tenant = {tenant:String} AND (%s)
-        GROUP BY TemplateId
-        FORMAT RowBinary"""
-            .formatted(String.join(", ", COMPONENTS), SAMPLE_CHARACTERS, received),
-        Map.of("tenant", tenant),
-        RowBinary::readSamples);
+    var query =
+        LogQuery.ofTemplates(
+            LogFilter.of(tenant).build(),
+            minutes.entrySet().stream()
+                .map(each -> new Place(each.getKey(), null, each.getValue()))
+                .toList(),
+            """
+            SELECT TemplateId, topK(1)(toString(ServiceName))[1],
+              topK(1)(arrayFirst(name -> name != '', [%s]))[1],
+              argMin(substringUTF8(Body, 1, %d), Id)
+            """
+                .formatted(String.join(", ", COMPONENTS), SAMPLE_CHARACTERS),
+            "GROUP BY TemplateId\nFORMAT RowBinary");
+    return query == null ? Map.of() : ask(query.sql(), query.parameters(), RowBinary::readSamples);
   }
 
   @Override
@@ -194,56 +185,88 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public List<Candidate> nearest(String recipe, Question scope, float[] vector, int limit)
+  public List<Candidate> nearest(
+      String recipe, Question scope, float[] vector, List<String> words, int limit)
       throws InterruptedException {
     ensure();
     var where = of(recipe, scope);
-    boolean all = isAll(scope);
+    var asked = where.parameter("Array(Float32)", Arrays.toString(vector));
+    var most = where.parameter("UInt32", limit);
+    var closeness = "toFloat64(1 - cosineDistance(Vector, %s))".formatted(asked);
+    var said =
+        words.isEmpty()
+            ? null
+            : "hasAllTokens(Words, %s)".formatted(where.parameter("Array(String)", list(words)));
+    var select =
+        isAll(scope) && rows > FEW
+            ? byIndex(where, asked, closeness, said, where.parameter("UInt32", 2 * limit))
+            : "SELECT TemplateId, %s AS closeness, toUInt8(%s) AS said FROM %s WHERE %s"
+                .formatted(closeness, said == null ? "0" : said, table, where.sql());
     return ask(
         """
-        SELECT TemplateId, toFloat64(1 - cosineDistance(Vector, %1$s))
-        FROM %2$s
-        WHERE %3$s
-        ORDER BY cosineDistance(Vector, %1$s)
-        LIMIT %4$s
-        SETTINGS use_skip_indexes = %5$d
+        %s
+        ORDER BY said DESC, closeness DESC
+        LIMIT 1 BY TemplateId
+        LIMIT %s
+        SETTINGS use_skip_indexes = %d
         FORMAT RowBinary"""
-            .formatted(
-                where.parameter("Array(Float32)", Arrays.toString(vector)),
-                table,
-                where.sql(),
-                where.parameter("UInt32", limit),
-                all && rows > FEW ? 1 : 0),
+            .formatted(select, most, isAll(scope) && rows > FEW ? 1 : 0),
         where.parameters(),
         RowBinary::readCandidates);
   }
 
+  /**
+   * Those with all words apart, since the index is for an order by nothing but distance.
+   *
+   * @param most of each: more than are asked for, since before parts are merged a row may be there
+   *     twice
+   */
+  private String byIndex(
+      Conditions where, String asked, String closeness, @Nullable String said, String most) {
+    var nearest =
+        """
+        SELECT TemplateId, %s AS closeness, toUInt8(0) AS said
+        FROM %s
+        WHERE %s
+        ORDER BY cosineDistance(Vector, %s)
+        LIMIT %s"""
+            .formatted(closeness, table, where.sql(), asked, most);
+    if (said == null) {
+      return "SELECT * FROM (%s)".formatted(nearest);
+    }
+    var saying =
+        """
+        SELECT TemplateId, %s AS closeness, toUInt8(1) AS said
+        FROM %s
+        WHERE %s AND %s
+        ORDER BY closeness DESC
+        LIMIT %s"""
+            .formatted(closeness, table, where.sql(), said, most);
+    return "SELECT * FROM (SELECT * FROM (%s) UNION ALL SELECT * FROM (%s))"
+        .formatted(nearest, saying);
+  }
+
+  private static List<String> list(List<String> words) {
+    return words.stream().map(word -> "'" + word + "'").toList();
+  }
+
   @Override
-  public List<Candidate> saying(
-      String recipe, Question scope, List<String> words, int least, int limit)
+  public List<Candidate> saying(String recipe, Question scope, List<String> words, int limit)
       throws InterruptedException {
     ensure();
     var where = of(recipe, scope);
-    var asked =
-        where.parameter("Array(String)", words.stream().map(word -> "'" + word + "'").toList());
-    if (least == words.size()) {
-      where.add("hasAllTokens(Words, %s)".formatted(asked));
-    }
+    var asked = where.parameter("Array(String)", list(words));
     return ask(
         """
         SELECT TemplateId,
-          toFloat64(length(arrayIntersect(splitByChar(' ', Words), %1$s))) AS found
+          toFloat64(length(arrayIntersect(splitByChar(' ', Words), %1$s))) AS found,
+          toUInt8(found = length(%1$s))
         FROM %2$s
-        WHERE %3$s AND found >= %4$s
+        WHERE %3$s AND found > 0
         ORDER BY found DESC, TemplateId
-        LIMIT %5$s
+        LIMIT %4$s
         FORMAT RowBinary"""
-            .formatted(
-                asked,
-                table,
-                where.sql(),
-                where.parameter("UInt32", least),
-                where.parameter("UInt32", limit)),
+            .formatted(asked, table, where.sql(), where.parameter("UInt32", limit)),
         where.parameters(),
         RowBinary::readCandidates);
   }

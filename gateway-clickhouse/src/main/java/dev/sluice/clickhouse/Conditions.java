@@ -71,23 +71,25 @@ final class Conditions {
 
   /** Everything the question says; of as many minutes before those asked for, too. */
   static Conditions of(Question question) {
-    return of(question, question.minutes().before());
-  }
-
-  /** Everything the question says, of its own minutes alone. */
-  static Conditions within(Question question) {
-    return of(question, question.minutes().from());
-  }
-
-  private static Conditions of(Question question, long from) {
     var where = of(question.tenant(), question.service());
     where.severities(question.severities(), question.minSeverity());
-    where.add("Minute >= " + where.minute(from));
+    where.add("Minute >= " + where.minute(question.minutes().before()));
     where.add("Minute < " + where.minute(question.minutes().to()));
     if (!question.ids().isEmpty()) {
       where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
     }
     return where;
+  }
+
+  /** The same templates and service, as a condition on {@code log_template_times}. */
+  String ofTimes(Question question) {
+    var times = new ArrayList<String>();
+    times.add("Tenant = " + parameter("String", question.tenant()));
+    if (question.service() != null) {
+      times.add("ServiceName = " + parameter("String", question.service()));
+    }
+    times.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
+    return String.join(" AND ", times);
   }
 
   /** All of a tenant, or of one of its services. */

@@ -2,8 +2,16 @@ package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.query.LogFilter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -128,6 +136,48 @@ final class LogQuery {
         "LIMIT %s\nFORMAT RowBinary".formatted(conditions.parameter("UInt32", limit)));
   }
 
+  /**
+   * Of the table, in the words of its sort key.
+   *
+   * @param service the parameter that has its name; null for all
+   */
+  private record Range(@Nullable String service, Minutes minutes) {
+    String sql(Set<UUID> templates) {
+      var sql =
+          "TemplateId IN (%s) AND %s".formatted(DictionaryTable.list(templates), within(minutes));
+      return service == null ? sql : sql + " AND ServiceName = " + service;
+    }
+  }
+
+  /**
+   * Something about the logs of templates in these places; null when the filter excludes them all.
+   *
+   * @param select the columns
+   * @param rest what follows the conditions
+   */
+  static @Nullable LogQuery ofTemplates(
+      LogFilter filter, List<Place> places, String select, String rest) {
+    var where = within(filter, 0, Long.MAX_VALUE);
+    if (where == null) {
+      return null;
+    }
+    var ids = new LinkedHashMap<Range, Set<UUID>>();
+    var services = new HashMap<String, String>();
+    for (var place : places) {
+      var service = place.service();
+      var name =
+          service == null
+              ? null
+              : services.computeIfAbsent(service, it -> where.parameter("String", it));
+      ids.computeIfAbsent(new Range(name, place.minutes()), _ -> new LinkedHashSet<>())
+          .add(place.template());
+    }
+    var any = new ArrayList<String>();
+    ids.forEach((range, some) -> any.add(range.sql(some)));
+    where.add("(" + String.join(" OR ", any) + ")");
+    return new LogQuery(select, where, rest);
+  }
+
   /** The filter's conditions for these instants; null when it excludes them all. */
   private static @Nullable Conditions within(LogFilter filter, long earliest, long latest) {
     var from = filter.fromNanos();
@@ -148,9 +198,10 @@ final class LogQuery {
   }
 
   /** That a log is of these minutes: numbers alone, which need not be parameters. */
-  static String within(Minutes minutes) {
+  private static String within(Minutes minutes) {
     long first = Minutes.nanos(minutes.from());
-    long last = Minutes.nanos(minutes.to()) - 1;
+    long end = Minutes.nanos(minutes.to());
+    long last = end == Long.MAX_VALUE ? end : end - 1;
     var instants = "toUnixTimestamp64Nano(Timestamp) BETWEEN %d AND %d".formatted(first, last);
     return last >= SORTED_END
         ? instants

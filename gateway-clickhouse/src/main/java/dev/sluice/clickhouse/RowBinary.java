@@ -11,13 +11,15 @@ import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Count;
+import dev.sluice.core.port.TemplateReader.History;
 import dev.sluice.core.port.TemplateReader.Link;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
-import dev.sluice.core.port.TemplateReader.Tick;
+import dev.sluice.core.port.TemplateReader.Stretch;
 import dev.sluice.core.port.TemplateVectors.Candidate;
 import dev.sluice.core.port.TemplateVectors.Sample;
 import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectors.Wanting;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -29,6 +31,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
 
@@ -146,7 +149,7 @@ final class RowBinary {
     var rows = new RowBinary(in);
     var links = new ArrayList<Link>();
     while (!rows.atEnd()) {
-      links.add(new Link(rows.uuid(), DictionaryTable.present(rows.uuid())));
+      links.add(new Link(rows.uuid(), rows.uuid()));
     }
     return links;
   }
@@ -183,16 +186,41 @@ final class RowBinary {
     return seen;
   }
 
-  /** Appends ticks; whether it stopped before the end, for their number. */
-  static boolean readTicks(InputStream in, int most, List<Tick> into) throws IOException {
+  /**
+   * As {@link ClickHouseTemplateReader#history} asks for it; empty when there are more stretches,
+   * or more bytes.
+   */
+  static Optional<History> readHistory(InputStream in, int most, long mostBytes)
+      throws IOException {
     var rows = new RowBinary(in);
+    var services = new HashMap<String, String>(); // the same ones come again and again
+    var stretches = new ArrayList<Stretch>();
+    var seen = new ArrayList<Seen>();
+    long begins = 0;
+    long width = 1;
     while (!rows.atEnd()) {
-      if (into.size() == most) {
-        return true;
+      if (stretches.size() > most || rows.bytes > mostBytes) {
+        return Optional.empty();
       }
-      into.add(new Tick(rows.uuid(), rows.int64(), rows.int64()));
+      var id = rows.uuid();
+      var service = services.computeIfAbsent(rows.string(), name -> name);
+      int severity = rows.in.readUnsignedByte();
+      long span = rows.int64();
+      long count = rows.int64();
+      long first = rows.int64();
+      long last = rows.int64();
+      if (span == -3) {
+        begins = first;
+        width = last;
+      } else if (span == -2) {
+        seen.add(new Seen(id, first, last));
+      } else {
+        stretches.add(new Stretch(id, service, severity, span, count, first, last));
+      }
     }
-    return false;
+    return stretches.size() > most
+        ? Optional.empty()
+        : Optional.of(new History(begins, width, stretches, seen));
   }
 
   static List<Recent> readRecent(InputStream in) throws IOException {
@@ -241,12 +269,23 @@ final class RowBinary {
 
   static List<Candidate> readCandidates(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var candidates = new LinkedHashMap<UUID, Candidate>();
+    var candidates = new LinkedHashMap<UUID, Candidate>(); // a row may be there twice
     while (!rows.atEnd()) {
       var id = rows.uuid();
-      candidates.putIfAbsent(id, new Candidate(id, Double.longBitsToDouble(rows.int64())));
+      double measure = Double.longBitsToDouble(rows.int64());
+      boolean allWords = rows.in.readUnsignedByte() == 1;
+      candidates.putIfAbsent(id, new Candidate(id, measure, allWords));
     }
     return List.copyOf(candidates.values());
+  }
+
+  static List<Wanting> readWanting(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var wanting = new ArrayList<Wanting>();
+    while (!rows.atEnd()) {
+      wanting.add(new Wanting(rows.uuid(), rows.string(), rows.int64()));
+    }
+    return wanting;
   }
 
   static List<Vectors> readVectors(InputStream in) throws IOException {

@@ -1,6 +1,7 @@
 package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.TemplateReader.Minutes;
@@ -21,6 +22,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
+  private static final Question ALL =
+      new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
+
   private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
   private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
   private final ClickHouseTemplateVectors vectors = new ClickHouseTemplateVectors(store, DIMENSION);
@@ -52,10 +56,9 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
         logs.stream()
             .map(
                 log ->
-                    "(fromUnixTimestamp64Nano(%d), fromUnixTimestamp64Nano(%d), %s, %s, %d, '%s', map('component', %s), %s)"
+                    "(fromUnixTimestamp64Nano(%d), %s, %s, %d, '%s', map('component', %s), %s)"
                         .formatted(
                             log.timeNanos(),
-                            log.receivedNanos(),
                             quoted(log.tenant()),
                             quoted(log.service()),
                             log.severity(),
@@ -66,8 +69,8 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
                 Collectors.joining(
                     ", ",
                     """
-                    INSERT INTO otel_logs (Timestamp, ReceivedTimestamp, Tenant, ServiceName,
-                      SeverityNumber, TemplateId, LogAttributes, Body)
+                    INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId,
+                      LogAttributes, Body)
                     VALUES\s""",
                     "")));
   }
@@ -88,7 +91,7 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
       vectors.write("recipe", List.of(row)); // the first finds out
     }
 
-    assertThat(vectors.present("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
+    assertThat(vectors.find("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
   }
 
   /** Beyond what is compared one by one. */
@@ -111,15 +114,39 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
               .limit(10)
               .map(row -> row.vectors().id())
               .toList();
-      var question = new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
       found +=
-          vectors.nearest("recipe", question, asked, 10).stream()
+          vectors.nearest("recipe", ALL, asked, List.of(), 10).stream()
               .map(Candidate::id)
               .filter(exact::contains)
               .count();
     }
 
     assertThat(found / 200).isGreaterThanOrEqualTo(0.95);
+  }
+
+  @Test
+  void nearest_manyRowsAndWords_areThoseWithAllOfThemFirstAndEachOnce() throws Exception {
+    var rows = new ArrayList<Row>();
+    for (int i = 0; i < 25_000; i++) {
+      var words = i % 10_000 == 7 ? "needle in hay" : "hay";
+      var vector = new float[] {1, i / 25_000f, 0};
+      rows.add(new Row("acme", words, new Vectors(new UUID(1, i + 1), vector, new byte[0])));
+    }
+    vectors.write("recipe", rows);
+    vectors.write("recipe", rows.subList(0, 100)); // before they are merged there are two of each
+    vectors.backlog("recipe", "acme");
+
+    var nearest =
+        vectors.nearest("recipe", ALL, new float[] {1, 0, 0}, List.of("needle", "hay"), 50);
+
+    assertThat(nearest).hasSize(50).extracting(Candidate::id).doesNotHaveDuplicates();
+    assertThat(nearest.subList(0, 3))
+        .extracting(Candidate::id, Candidate::allWords)
+        .containsExactly(
+            tuple(new UUID(1, 8), true),
+            tuple(new UUID(1, 10_008), true),
+            tuple(new UUID(1, 20_008), true));
+    assertThat(nearest.subList(3, 50)).noneMatch(Candidate::allWords);
   }
 
   private static double product(Row row, float[] asked) {

@@ -78,6 +78,61 @@ class EvalTest {
         .containsExactly("{\"template_id\":\"T/1\",\"predicted\":\"three\"}");
   }
 
+  /** In the true templates of the lines, whatever the gateway calls them. */
+  @Test
+  void run_questions_areAnsweredWithTrueTemplatesOnceAllHaveVectors() throws Exception {
+    write(
+        "a.ndjson",
+        "{\"template_id\":\"T/1\",\"body\":\"one 1\"}",
+        "{\"template_id\":\"T/2\",\"body\":\"one 2\"}",
+        "{\"template_id\":\"T/2\",\"body\":\"one 3\"}",
+        "{\"template_id\":\"T/3\",\"body\":\"two 1\"}");
+    var questions =
+        Files.write(
+            folder.resolve("questions"),
+            List.of(
+                "{\"id\":\"q1\",\"query\":\"what of two\",\"kind\":\"symptom\"}",
+                "{\"id\":\"q2\",\"query\":\"what of one\",\"service\":\"a\"}"));
+
+    assertThat(
+            run(
+                "--questions",
+                questions,
+                folder.resolve("logs"),
+                folder.resolve("out"),
+                gateway.address()))
+        .as(said())
+        .isZero();
+
+    assertThat(result("search.ndjson"))
+        .containsExactly(
+            "{\"id\":\"q1\",\"templates\":[\"T/3\",\"T/2\",\"T/1\"]}",
+            "{\"id\":\"q2\",\"templates\":[\"T/2\",\"T/1\",\"T/3\"]}");
+    assertThat(gateway.questions)
+        .extracting(asked -> asked.path("query").asString())
+        .containsExactly("anything", "anything", "what of two", "what of one");
+    assertThat(gateway.questions.getLast().path("service").asString()).isEqualTo("a");
+    assertThat(gateway.questions.get(2).has("service")).isFalse();
+  }
+
+  @Test
+  void run_questionWithoutText_saysWhereAndSendsNothing() throws Exception {
+    write("a.ndjson", "{\"body\":\"x\"}");
+    var questions = Files.write(folder.resolve("questions"), List.of("{\"id\":\"q1\"}"));
+
+    assertThat(
+            run(
+                "--questions",
+                questions,
+                folder.resolve("logs"),
+                folder.resolve("out"),
+                gateway.address()))
+        .isEqualTo(2);
+
+    assertThat(said()).startsWith(questions + ":1: has no id or no query");
+    assertThat(gateway.posts).isEmpty();
+  }
+
   @Test
   void run_logs_areSentAsTheyAreButForTheTruth() throws Exception {
     write(

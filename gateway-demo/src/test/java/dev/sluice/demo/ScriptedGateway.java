@@ -12,6 +12,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
+import java.util.LinkedHashSet;
 import java.util.List;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
@@ -19,7 +20,8 @@ import tools.jackson.databind.json.JsonMapper;
 /**
  * A server that answers to logs from a script, then takes them. Of what it took it stores half of
  * the rest each time it is asked to count; what is stored it gives back, the last first, with the
- * body's first word as the template.
+ * body's first word as the template. To every question it answers with all templates it was sent,
+ * the one that the question names first; and once with a template that has no vectors yet.
  */
 final class ScriptedGateway implements AutoCloseable {
   private static final JsonMapper JSON = new JsonMapper();
@@ -27,6 +29,8 @@ final class ScriptedGateway implements AutoCloseable {
   final List<String> posts = new ArrayList<>();
   final List<String> keys = new ArrayList<>();
   final Deque<Answer> script = new ArrayDeque<>();
+
+  final List<JsonNode> questions = new ArrayList<>();
 
   private final Deque<JsonNode> taken = new ArrayDeque<>();
   private final List<JsonNode> stored = new ArrayList<>();
@@ -40,6 +44,7 @@ final class ScriptedGateway implements AutoCloseable {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
     server.createContext("/api/v1/logs", this::logs);
     server.createContext("/api/v1/logs/histogram", this::histogram);
+    server.createContext("/api/v1/logs/search", this::search);
     server.start();
   }
 
@@ -84,6 +89,20 @@ final class ScriptedGateway implements AutoCloseable {
       stored.add(taken.remove());
     }
     answer(exchange, new Answer(200, "{\"total\":" + asked(exchange).size() + "}"));
+  }
+
+  private void search(HttpExchange exchange) throws IOException {
+    var asked = JSON.readTree(exchange.getRequestBody().readAllBytes());
+    questions.add(asked);
+    var found = new LinkedHashSet<String>();
+    var all = stored.stream().map(row -> row.get("template_id").asString()).toList();
+    all.stream().filter(asked.get("query").asString()::contains).forEach(found::add);
+    found.addAll(all);
+    var answer =
+        JSON.createObjectNode().put("templates_without_vectors", questions.size() == 1 ? 1 : 0);
+    var templates = answer.putArray("templates");
+    found.forEach(id -> templates.addObject().put("template_id", id));
+    answer(exchange, new Answer(200, answer.toString()));
   }
 
   private List<JsonNode> asked(HttpExchange exchange) {

@@ -1,5 +1,6 @@
 package dev.sluice.testkit;
 
+import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
@@ -17,8 +18,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
-import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Vectors in memory. Safe for use by many threads; its state is guarded by this object. */
 public final class InMemoryTemplateVectors implements TemplateVectors {
@@ -32,11 +33,10 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   /**
    * A log that has been stored.
    *
-   * @param receivedNanos nanoseconds since 1970
-   * @param timeNanos its own time
+   * @param timeNanos its own time, nanoseconds since 1970
    */
   public record StoredSample(
-      String tenant, UUID template, long receivedNanos, long timeNanos, int severity, Sample log) {}
+      String tenant, UUID template, long timeNanos, int severity, Sample log) {}
 
   /**
    * @param dictionary whose templates should have vectors
@@ -65,31 +65,38 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized Set<UUID> present(String recipe, String tenant, Collection<UUID> ids) {
-    requireNotTooMany(ids);
-    return ids.stream()
-        .filter(id -> rows.containsKey(new Key(recipe, tenant, id)))
-        .collect(Collectors.toSet());
+  public synchronized List<Wanting> wanting(
+      String recipe, String tenant, Collection<UUID> but, int limit) {
+    requireNotTooMany(but);
+    return missing(recipe, tenant)
+        .filter(entry -> !but.contains(entry.id()))
+        .sorted(Comparator.comparingLong(Entry::firstSeenNanos).thenComparing(Entry::id))
+        .limit(limit)
+        .map(entry -> new Wanting(entry.id(), entry.text(), entry.firstSeenNanos()))
+        .toList();
   }
 
   @Override
   public synchronized long backlog(String recipe, String tenant) {
+    return missing(recipe, tenant).count();
+  }
+
+  private Stream<Entry> missing(String recipe, String tenant) {
     return dictionary.entries().stream()
         .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
-        .filter(entry -> !rows.containsKey(new Key(recipe, tenant, entry.id())))
-        .count();
+        .filter(entry -> !rows.containsKey(new Key(recipe, tenant, entry.id())));
   }
 
   @Override
-  public synchronized Map<UUID, Sample> samples(String tenant, Map<UUID, Long> firstSeenNanos) {
+  public synchronized Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes) {
     var samples = new HashMap<UUID, Sample>();
     for (var each : stored) {
-      var seen = firstSeenNanos.get(each.template());
-      long minute = Minutes.of(each.receivedNanos());
-      if (seen != null
+      var within = minutes.get(each.template());
+      long minute = Minutes.of(each.timeNanos());
+      if (within != null
           && each.tenant().equals(tenant)
-          && minute >= Minutes.of(seen)
-          && minute < Minutes.of(seen) + 2) {
+          && minute >= within.from()
+          && minute < within.to()) {
         samples.putIfAbsent(each.template(), each.log());
       }
     }
@@ -112,35 +119,47 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
 
   @Override
   public synchronized List<Candidate> nearest(
-      String recipe, Question scope, float[] vector, int limit) {
-    return best(recipe, scope, limit, row -> product(vector, row.vectors().whole()));
+      String recipe, Question scope, float[] vector, List<String> words, int limit) {
+    return in(recipe, scope)
+        .map(
+            row ->
+                new Candidate(
+                    row.vectors().id(),
+                    product(vector, row.vectors().whole()),
+                    !words.isEmpty() && found(row, words) == words.size()))
+        .sorted(
+            Comparator.comparing(Candidate::allWords)
+                .thenComparingDouble(Candidate::measure)
+                .reversed()
+                .thenComparing(Candidate::id))
+        .limit(limit)
+        .toList();
   }
 
   @Override
   public synchronized List<Candidate> saying(
-      String recipe, Question scope, List<String> words, int least, int limit) {
-    return best(recipe, scope, Integer.MAX_VALUE, row -> found(row, words)).stream()
-        .filter(candidate -> candidate.measure() >= least)
-        .limit(limit)
-        .toList();
-  }
-
-  private static double found(Row row, List<String> words) {
-    var there = new HashSet<>(Arrays.asList(row.words().split(" ", -1)));
-    return words.stream().distinct().filter(there::contains).count();
-  }
-
-  private List<Candidate> best(
-      String recipe, Question scope, int limit, ToDoubleFunction<Row> measure) {
-    return rows.entrySet().stream()
-        .filter(row -> row.getKey().recipe().equals(recipe))
-        .filter(row -> row.getKey().tenant().equals(scope.tenant()))
-        .filter(row -> isIn(scope, row.getKey().id()))
-        .map(row -> new Candidate(row.getKey().id(), measure.applyAsDouble(row.getValue())))
+      String recipe, Question scope, List<String> words, int limit) {
+    return in(recipe, scope)
+        .map(row -> new Candidate(row.vectors().id(), found(row, words), false))
+        .filter(row -> row.measure() > 0)
+        .map(row -> new Candidate(row.id(), row.measure(), row.measure() == words.size()))
         .sorted(
             Comparator.comparingDouble(Candidate::measure).reversed().thenComparing(Candidate::id))
         .limit(limit)
         .toList();
+  }
+
+  private static long found(Row row, List<String> words) {
+    var there = new HashSet<>(Arrays.asList(row.words().split(" ", -1)));
+    return words.stream().distinct().filter(there::contains).count();
+  }
+
+  private Stream<Row> in(String recipe, Question scope) {
+    return rows.entrySet().stream()
+        .filter(row -> row.getKey().recipe().equals(recipe))
+        .filter(row -> row.getKey().tenant().equals(scope.tenant()))
+        .filter(row -> isIn(scope, row.getKey().id()))
+        .map(Map.Entry::getValue);
   }
 
   private boolean isIn(Question scope, UUID id) {

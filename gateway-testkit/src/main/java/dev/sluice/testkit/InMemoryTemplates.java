@@ -5,6 +5,7 @@ import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -47,20 +48,14 @@ public final class InMemoryTemplates implements TemplateReader {
   }
 
   @Override
-  public List<Link> links(String tenant, Collection<UUID> ids) {
-    var wanted = Set.copyOf(ids);
+  public List<Link> links(String tenant, int limit) {
+    var there = templates(tenant).map(Entry::id).collect(Collectors.toSet());
     return templates(tenant)
-        .filter(entry -> wanted.contains(entry.id()))
-        .map(entry -> new Link(entry.id(), entry.mergedInto()))
-        .toList();
-  }
-
-  @Override
-  public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) {
-    var wanted = Set.copyOf(ids);
-    return templates(tenant)
-        .filter(entry -> entry.mergedInto() != null && wanted.contains(entry.mergedInto()))
-        .map(entry -> new Link(entry.id(), entry.mergedInto()))
+        .flatMap(
+            entry ->
+                Stream.ofNullable(entry.mergedInto())
+                    .filter(there::contains)
+                    .map(into -> new Link(entry.id(), into)))
         .limit(limit)
         .toList();
   }
@@ -119,36 +114,53 @@ public final class InMemoryTemplates implements TemplateReader {
   }
 
   @Override
-  public synchronized List<Tick> timeline(Question question, long width) {
-    if (width < 1) {
-      throw new IllegalArgumentException("spans of " + width + " minutes");
+  public synchronized History history(Question question, int spans) {
+    if (question.ids().isEmpty() || spans < 1) {
+      throw new IllegalArgumentException(spans + " spans");
     }
-    long from = question.minutes().from();
-    var spans = new HashMap<UUID, Map<Long, Long>>();
+    var asked = question.minutes();
+    var seen = seen(question.tenant(), question.service(), question.ids());
+    long first = seen.stream().mapToLong(Seen::first).min().orElse(0);
+    long last = seen.stream().mapToLong(Seen::last).max().orElse(0);
+    long begins = Math.min(Math.max(first, asked.from()), asked.to() - 1);
+    long ends = Math.min(Math.max(last + 1, begins + 1), asked.to());
+    long width = Math.ceilDiv(ends - begins, spans);
+    var stretches = new HashMap<List<Object>, Stretch>();
     counts.forEach(
         (row, logs) -> {
-          if (isAskedFor(row, question) && row.minute() >= from) {
-            spans
-                .computeIfAbsent(row.template(), _ -> new HashMap<>())
-                .merge((row.minute() - from) / width, logs, Long::sum);
+          if (isAskedFor(row, question)) {
+            long minute = row.minute();
+            long span = minute < asked.from() ? Stretch.BEFORE : (minute - begins) / width;
+            stretches.merge(
+                List.of(row.template(), row.service(), row.severity(), span),
+                new Stretch(
+                    row.template(), row.service(), row.severity(), span, logs, minute, minute),
+                InMemoryTemplates::together);
           }
         });
-    var ticks = new ArrayList<Tick>();
-    spans.forEach(
-        (id, each) -> each.forEach((span, count) -> ticks.add(new Tick(id, span, count))));
-    return ticks;
+    return new History(begins, width, List.copyOf(stretches.values()), seen);
   }
 
-  /** {@inheritDoc} Their messages are not known here. */
+  private static Stretch together(Stretch one, Stretch other) {
+    return new Stretch(
+        one.id(),
+        one.service(),
+        one.severityNumber(),
+        one.span(),
+        one.count() + other.count(),
+        Math.min(one.first(), other.first()),
+        Math.max(one.last(), other.last()));
+  }
+
+  /** {@inheritDoc} Neither messages nor attributes are known here. */
   @Override
-  public synchronized List<Recent> newest(
-      String tenant, @Nullable String service, Map<UUID, Minutes> within, int each) {
+  public synchronized List<Recent> newest(LogFilter filter, List<Place> places, int each) {
     var left = new HashMap<UUID, Integer>();
     return logs.stream()
-        .filter(log -> log.tenant().equals(tenant))
+        .filter(log -> log.tenant().equals(filter.tenant()))
         .map(Log::told)
-        .filter(log -> service == null || service.equals(log.service()))
-        .filter(log -> isWithin(within.get(log.template()), Minutes.of(log.timeNanos())))
+        .filter(log -> isAskedFor(log, filter))
+        .filter(log -> places.stream().anyMatch(place -> isIn(place, log)))
         .sorted(
             Comparator.comparingLong(Recent::timeNanos)
                 .thenComparingLong(log -> log.id().low())
@@ -157,7 +169,21 @@ public final class InMemoryTemplates implements TemplateReader {
         .toList();
   }
 
-  private static boolean isWithin(@Nullable Minutes minutes, long minute) {
-    return minutes != null && minutes.from() <= minute && minute < minutes.to();
+  private static boolean isAskedFor(Recent log, LogFilter filter) {
+    var from = filter.fromNanos();
+    var to = filter.toNanos();
+    return (filter.service() == null || filter.service().equals(log.service()))
+        && (filter.severities().isEmpty() || filter.severities().contains(log.severityNumber()))
+        && log.severityNumber() >= filter.minSeverity()
+        && (from == null || log.timeNanos() >= from)
+        && (to == null || log.timeNanos() < to);
+  }
+
+  private static boolean isIn(Place place, Recent log) {
+    long minute = Minutes.of(log.timeNanos());
+    return place.template().equals(log.template())
+        && (place.service() == null || place.service().equals(log.service()))
+        && place.minutes().from() <= minute
+        && minute < place.minutes().to();
   }
 }

@@ -14,13 +14,14 @@ import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Link;
 import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
-import dev.sluice.core.port.TemplateReader.Tick;
+import dev.sluice.core.port.TemplateReader.Stretch;
+import dev.sluice.core.query.LogFilter;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -48,66 +49,45 @@ public abstract class TemplateReaderContract {
   protected abstract void store(List<Log> logs);
 
   @Test
-  void links_someIds_areTheirsAndOnlyOfThoseThatAreThere() throws Exception {
+  void links_ofATenant_areThoseToTemplatesThatAreThere() throws Exception {
     write("acme", "a b", "a <*>");
-    write("acme", "a <*>", null);
-    write("acme", "c", null);
-    write("other", "d", "e");
-    write(Kind.TEXT, "f", null);
+    write("acme", "a <*>", "<*> <*>");
+    write("acme", "<*> <*>", null);
+    write("acme", "c", "nowhere");
+    write("other", "d", "a <*>");
+    write(Kind.TEXT, "f", TextId.of("a <*>"));
 
-    assertThat(templates().links("acme", ids("a b", "a <*>", "d", "f", "nowhere")))
-        .containsExactlyInAnyOrder(
-            new Link(TextId.of("a b"), TextId.of("a <*>")), new Link(TextId.of("a <*>"), null));
-    assertThat(templates().links("acme", List.of())).isEmpty();
+    assertThat(templates().links("acme", 10))
+        .containsExactlyInAnyOrder(link("a b", "a <*>"), link("a <*>", "<*> <*>"));
+    assertThat(templates().links("acme", 1)).hasSize(1);
+    assertThat(templates().links("other", 10)).isEmpty();
+    assertThat(templates().links("nobody", 10)).isEmpty();
   }
 
+  /** Whichever was written first. */
   @Test
-  void links_asManyIdsAsMayBe_areFound() throws Exception {
-    write("acme", "text 7", "text <*>");
+  void links_templateWithTwo_isTheOneThatCounts() throws Exception {
+    write("acme", "a <*>", null);
+    write("acme", "<*> b", null);
+    write("acme", "a b", "a <*>");
+    write("acme", "a b", "<*> b");
+    write("acme", "a b", null);
 
-    assertThat(templates().links("acme", many())).hasSize(1);
-    assertThat(templates().linkedTo("acme", many(), 10)).isEmpty();
+    var links = templates().links("acme", 10);
+
+    assertThat(links).hasSize(1);
+    var entry = dictionary().find("acme", Kind.TEMPLATE, ids("a b")).getFirst();
+    assertThat(links.getFirst().mergedInto()).isEqualTo(entry.mergedInto());
+  }
+
+  private static Link link(String text, String into) {
+    return new Link(TextId.of(text), TextId.of(into));
   }
 
   private static List<UUID> many() {
     return IntStream.range(0, TemplateReader.MOST_IDS)
         .mapToObj(i -> TextId.of("text " + i))
         .toList();
-  }
-
-  @Test
-  void linkedTo_someIds_areThoseOneStepBeforeThem() throws Exception {
-    write("acme", "a b", "a <*>");
-    write("acme", "a c", "a <*>");
-    write("acme", "a <*>", "<*> <*>");
-    write("acme", "d", "e");
-    write("other", "a d", "a <*>");
-
-    assertThat(templates().linkedTo("acme", ids("a <*>", "e"), 10))
-        .containsExactlyInAnyOrder(
-            new Link(TextId.of("a b"), TextId.of("a <*>")),
-            new Link(TextId.of("a c"), TextId.of("a <*>")),
-            new Link(TextId.of("d"), TextId.of("e")));
-    assertThat(templates().linkedTo("acme", ids("<*> <*>"), 10))
-        .containsExactly(new Link(TextId.of("a <*>"), TextId.of("<*> <*>")));
-    assertThat(templates().linkedTo("acme", ids("a b"), 10)).isEmpty();
-    assertThat(templates().linkedTo("acme", List.of(), 10)).isEmpty();
-    assertThat(templates().linkedTo("acme", ids("a <*>", "e"), 2)).hasSize(2);
-  }
-
-  /** Whichever was written first. */
-  @Test
-  void linkedTo_templateWithTwoLinks_isToldOfTheOneThatCounts() throws Exception {
-    write("acme", "a b", "a <*>");
-    write("acme", "a b", "<*> b");
-    write("acme", "a b", null);
-
-    var link = templates().links("acme", ids("a b")).getFirst().mergedInto();
-
-    for (var target : ids("a <*>", "<*> b")) {
-      assertThat(templates().linkedTo("acme", List.of(target), 10))
-          .hasSize(target.equals(link) ? 1 : 0);
-    }
   }
 
   // ---- counts
@@ -223,27 +203,78 @@ public abstract class TemplateReaderContract {
   // ---- over time, and the newest
 
   @Test
-  void timeline_someLogs_areCountedBySpansOfTheirMinutesAlone() throws Exception {
+  void history_someLogs_areToldByServiceLevelAndSpan() throws Exception {
     store(
         List.of(
             new Log("acme", "web", A, 9, nanos(99)),
             new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "web", A, 9, nanos(101)),
             new Log("acme", "db", A, 17, nanos(109)),
             new Log("acme", "web", A, 9, nanos(110)),
             new Log("acme", "web", B, 9, nanos(129)),
             new Log("acme", "web", B, 9, nanos(130)),
+            new Log("acme", "web", C, 9, nanos(100)),
             new Log("other", "web", A, 9, nanos(100))));
 
-    assertThat(templates().timeline(question(100, 130), 10))
-        .containsExactlyInAnyOrder(new Tick(A, 0, 2), new Tick(A, 1, 1), new Tick(B, 2, 1));
-    assertThat(templates().timeline(question(100, 130).of(Set.of(B)), 15))
-        .containsExactly(new Tick(B, 1, 1));
-    assertThatThrownBy(() -> templates().timeline(question(100, 130), 0))
+    var history = templates().history(question(100, 130).of(Set.of(A, B)), 3);
+
+    assertThat(history.begins()).isEqualTo(100);
+    assertThat(history.width()).isEqualTo(10);
+    assertThat(history.stretches())
+        .containsExactlyInAnyOrder(
+            new Stretch(A, "web", 9, Stretch.BEFORE, 1, 99, 99),
+            new Stretch(A, "web", 9, 0, 2, 100, 101),
+            new Stretch(A, "db", 17, 0, 1, 109, 109),
+            new Stretch(A, "web", 9, 1, 1, 110, 110),
+            new Stretch(B, "web", 9, 2, 1, 129, 129));
+    assertThat(history.seen())
+        .containsExactlyInAnyOrder(new Seen(A, 99, 110), new Seen(B, 129, 130));
+  }
+
+  @Test
+  void history_muchTime_isThatBetweenTheFirstAndTheLastLog() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(1_000)),
+            new Log("acme", "web", B, 17, nanos(1_006)),
+            new Log("acme", "db", B, 9, nanos(2_000))));
+
+    var all = templates().history(question(0, Minutes.ALL.to()).of(Set.of(A, B)), 2);
+    assertThat(all.begins()).isEqualTo(1_000);
+    assertThat(all.width()).isEqualTo(501);
+    assertThat(all.stretches()).extracting(Stretch::span).containsExactlyInAnyOrder(0L, 0L, 1L);
+
+    var one =
+        templates()
+            .history(new Question("acme", "web", Set.of(17), 10, Minutes.ALL, Set.of(A, B)), 30);
+    assertThat(one.begins()).isEqualTo(1_000);
+    assertThat(one.width()).isEqualTo(1);
+    assertThat(one.stretches()).containsExactly(new Stretch(B, "web", 17, 6, 1, 1_006, 1_006));
+    assertThat(one.seen())
+        .containsExactlyInAnyOrder(new Seen(A, 1_000, 1_000), new Seen(B, 1_006, 1_006));
+  }
+
+  @Test
+  void history_nothingThere_isNothing() throws Exception {
+    store(List.of(new Log("acme", "web", A, 9, nanos(100))));
+
+    for (var question : List.of(question(50, 60), question(300, 350))) {
+      var history = templates().history(question.of(Set.of(A)), 3);
+      assertThat(history.stretches()).isEmpty();
+      assertThat(history.width()).isPositive();
+      assertThat(history.begins())
+          .isBetween(question.minutes().from(), question.minutes().to() - 1);
+    }
+    assertThat(templates().history(question(100, 101).of(Set.of(B)), 3).seen()).isEmpty();
+    assertThat(templates().history(question(100, 101).of(Set.copyOf(many())), 3).seen()).isEmpty();
+    assertThatThrownBy(() -> templates().history(question(100, 130).of(Set.of(A)), 0))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> templates().history(question(100, 130), 3))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
-  void newest_someIds_areTheirNewestLogsInTheirMinutes() throws Exception {
+  void newest_somePlaces_areTheNewestLogsInThem() throws Exception {
     store(
         List.of(
             new Log("acme", "web", A, 9, nanos(100)),
@@ -253,19 +284,57 @@ public abstract class TemplateReaderContract {
             new Log("acme", "web", B, 9, nanos(200)),
             new Log("acme", "web", C, 9, nanos(100)),
             new Log("other", "web", A, 9, nanos(100) + 8)));
-    var within = Map.of(A, new Minutes(100, 101), B, new Minutes(100, 300));
+    var all = LogFilter.of("acme").build();
+    var places =
+        List.of(
+            new Place(A, null, new Minutes(100, 101)), new Place(B, "web", new Minutes(100, 300)));
 
-    assertThat(templates().newest("acme", null, within, 2))
+    assertThat(templates().newest(all, places, 2))
         .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
         .containsExactly(
             tuple(B, nanos(200), 9, "web"),
             tuple(A, nanos(101) - 1, 9, "db"),
             tuple(A, nanos(100) + 7, 17, "web"));
-    assertThat(templates().newest("acme", "web", within, 1))
+    assertThat(templates().newest(all, List.of(new Place(A, "web", new Minutes(100, 101))), 1))
         .extracting(Recent::timeNanos)
-        .containsExactly(nanos(200), nanos(100) + 7);
-    assertThat(templates().newest("acme", null, Map.of(), 1)).isEmpty();
-    assertThat(templates().newest("acme", null, Map.of(A, Minutes.ALL), 9)).hasSize(4);
+        .containsExactly(nanos(100) + 7);
+    assertThat(templates().newest(all, List.of(), 1)).isEmpty();
+    assertThat(templates().newest(all, List.of(new Place(A, null, Minutes.ALL)), 9)).hasSize(4);
+  }
+
+  @Test
+  void newest_aFilter_holdsForThemToo() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "web", A, 17, nanos(100) + 7),
+            new Log("acme", "db", A, 9, nanos(100) + 8),
+            new Log("acme", "web' OR 1=1 --", B, 9, nanos(100))));
+    var places = List.of(new Place(A, null, Minutes.ALL));
+
+    assertThat(templates().newest(LogFilter.of("acme").severities(List.of(17)).build(), places, 9))
+        .extracting(Recent::timeNanos)
+        .containsExactly(nanos(100) + 7);
+    assertThat(templates().newest(LogFilter.of("acme").minSeverity(10).build(), places, 9))
+        .hasSize(1);
+    assertThat(templates().newest(LogFilter.of("acme").service("db").build(), places, 9))
+        .hasSize(1);
+    assertThat(
+            templates()
+                .newest(
+                    LogFilter.of("acme").from(nanos(100) + 1).to(nanos(100) + 8).build(),
+                    places,
+                    9))
+        .hasSize(1);
+    assertThat(templates().newest(LogFilter.of("acme").from(9L).to(9L).build(), places, 9))
+        .isEmpty();
+    assertThat(
+            templates()
+                .newest(
+                    LogFilter.of("acme").build(),
+                    List.of(new Place(B, "web' OR 1=1 --", Minutes.ALL)),
+                    9))
+        .hasSize(1);
   }
 
   private static Question question(long from, long to) {

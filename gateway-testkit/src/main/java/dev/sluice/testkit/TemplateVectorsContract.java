@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.core.dictionary.TextId;
@@ -16,6 +17,7 @@ import dev.sluice.core.port.TemplateVectors.Candidate;
 import dev.sluice.core.port.TemplateVectors.Row;
 import dev.sluice.core.port.TemplateVectors.Sample;
 import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectors.Wanting;
 import dev.sluice.core.query.LogFilter;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +49,6 @@ public abstract class TemplateVectorsContract {
   protected record Log(
       String tenant,
       UUID template,
-      long receivedNanos,
       long timeNanos,
       int severity,
       String service,
@@ -67,7 +68,7 @@ public abstract class TemplateVectorsContract {
   }
 
   private static Log log(UUID template, long nanos, int severity, String service) {
-    return new Log("acme", template, nanos, nanos, severity, service, "", "body");
+    return new Log("acme", template, nanos, severity, service, "", "body");
   }
 
   private static Question all() {
@@ -80,7 +81,7 @@ public abstract class TemplateVectorsContract {
   }
 
   private List<UUID> nearest(Question scope) throws InterruptedException {
-    return vectors().nearest(RECIPE, scope, new float[] {1, 0, 0}, 10).stream()
+    return vectors().nearest(RECIPE, scope, new float[] {1, 0, 0}, List.of(), 10).stream()
         .map(Candidate::id)
         .toList();
   }
@@ -108,7 +109,7 @@ public abstract class TemplateVectorsContract {
 
     assertThat(vectors().find(RECIPE, "acme", List.of(A))).hasSize(1);
     assertThat(nearest(all())).containsExactly(A);
-    assertThat(vectors().saying(RECIPE, all(), List.of("a"), 1, 10)).hasSize(1);
+    assertThat(vectors().saying(RECIPE, all(), List.of("a"), 10)).hasSize(1);
   }
 
   @Test
@@ -118,33 +119,52 @@ public abstract class TemplateVectorsContract {
   }
 
   @Test
-  void present_someIds_areThoseWithARowOfTheRecipe() throws Exception {
-    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
-    vectors().write("another", List.of(row("acme", B, "b", 1, 0, 0)));
-    vectors().write(RECIPE, List.of(row("other", C, "c", 1, 0, 0)));
-
-    assertThat(vectors().present(RECIPE, "acme", List.of(A, B, C))).containsExactly(A);
-    assertThat(vectors().present("another", "acme", List.of(A, B, C))).containsExactly(B);
-    assertThat(vectors().present(RECIPE, "acme", List.of())).isEmpty();
-  }
-
-  @Test
-  void present_moreIdsThanMayBe_isAMistake() {
+  void find_moreIdsThanMayBe_isAMistake() {
     var many =
         IntStream.rangeClosed(0, TemplateVectors.MOST_IDS).mapToObj(i -> new UUID(1, i)).toList();
 
-    assertThatThrownBy(() -> vectors().present(RECIPE, "acme", many))
+    assertThatThrownBy(() -> vectors().wanting(RECIPE, "acme", many, 10))
         .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> vectors().find(RECIPE, "acme", many))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
+  void wanting_someTemplates_areThoseWithoutARowOfTheRecipeTheFirstSeenFirst() throws Exception {
+    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10)).isEmpty();
+    write("a", AT + 2);
+    write("b", AT + 1);
+    write("c", AT);
+    write("c", AT + 9); // seen again
+    var text = new Entry("acme", Kind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
+
+    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10))
+        .containsExactly(
+            new Wanting(C, "c", AT), new Wanting(B, "b", AT + 1), new Wanting(A, "a", AT + 2));
+    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 1)).hasSize(1);
+    assertThat(vectors().wanting(RECIPE, "acme", List.of(C), 1))
+        .extracting(Wanting::id)
+        .containsExactly(B);
+
+    vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
+    vectors().write("another", List.of(row("acme", B, "b", 1, 0, 0)));
+    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10))
+        .extracting(Wanting::id)
+        .containsExactly(C, B);
+    assertThat(vectors().wanting(RECIPE, "other", List.of(), 10)).isEmpty();
+  }
+
+  private void write(String text, long seen) throws InterruptedException {
+    var entry = new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, seen, seen, null);
+    assertThat(dictionary().write(List.of(entry))).isEqualTo(new Written());
+  }
+
+  @Test
   void backlog_someTemplates_countsThoseWithoutARowOfTheRecipe() throws Exception {
     assertThat(vectors().backlog(RECIPE, "acme")).isZero();
     for (var text : List.of("a", "b", "c")) {
-      var entry = new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, AT, AT, null);
-      assertThat(dictionary().write(List.of(entry))).isEqualTo(new Written());
+      write(text, AT);
     }
     var text = new Entry("acme", Kind.TEXT, TextId.of("d"), "d", AT, AT, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
@@ -157,17 +177,18 @@ public abstract class TemplateVectorsContract {
   }
 
   @Test
-  void samples_logsOfTheFirstMinute_tellWhereATemplateComesFrom() throws Exception {
+  void samples_logsOfAMinute_tellWhereATemplateComesFrom() throws Exception {
     store(
         List.of(
-            new Log("acme", A, AT + 7, 1, 9, "web", "http.Server", "first, it's \\ ü"),
-            new Log("acme", B, AT - 5 * MINUTE, 1, 9, "web", "", "long before"),
-            new Log("acme", C, AT + 5 * MINUTE, 1, 9, "web", "", "long after"),
-            new Log("other", B, AT, 1, 9, "web", "", "somebody else's")));
+            new Log("acme", A, AT + 7, 9, "web", "http.Server", "first, it's \\ ü"),
+            new Log("acme", B, AT - 5 * MINUTE, 9, "web", "", "long before"),
+            new Log("acme", C, AT + 5 * MINUTE, 9, "web", "", "long after"),
+            new Log("other", B, AT, 9, "web", "", "somebody else's")));
+    var then = new Minutes(Minutes.of(AT), Minutes.of(AT) + 1);
 
-    assertThat(vectors().samples("acme", Map.of(A, AT, B, AT, C, AT)))
+    assertThat(vectors().samples("acme", Map.of(A, then, B, then, C, then)))
         .containsExactly(Map.entry(A, new Sample("web", "http.Server", "first, it's \\ ü")));
-    assertThat(vectors().samples("acme", Map.of(A, AT, C, AT + 5 * MINUTE))).hasSize(2);
+    assertThat(vectors().samples("acme", Map.of(A, then, C, Minutes.ALL))).hasSize(2);
     assertThat(vectors().samples("acme", Map.of())).isEmpty();
   }
 
@@ -183,13 +204,35 @@ public abstract class TemplateVectorsContract {
     vectors().write("another", List.of(row("acme", A, "a", 1, 0, 0)));
     vectors().write(RECIPE, List.of(row("other", TextId.of("d"), "d", 1, 0, 0)));
 
-    var nearest = vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, 10);
+    var nearest = vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, List.of(), 10);
 
     assertThat(nearest).extracting(Candidate::id).containsExactly(B, C, A);
     assertThat(nearest.get(0).measure()).isCloseTo(1, within(1e-5));
     assertThat(nearest.get(1).measure()).isCloseTo(0.8, within(1e-5));
     assertThat(nearest.get(2).measure()).isCloseTo(0, within(1e-5));
-    assertThat(vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, 2)).hasSize(2);
+    assertThat(vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, List.of(), 2)).hasSize(2);
+  }
+
+  @Test
+  void nearest_withWords_areThoseWithAllOfThemFirst() throws Exception {
+    vectors()
+        .write(
+            RECIPE,
+            List.of(
+                row("acme", A, "connection refused by peer", 0, 1, 0),
+                row("acme", B, "connection reset by peer", 1, 0, 0),
+                row("acme", C, "peer refused größer", 0.8f, 0.6f, 0)));
+    var vector = new float[] {1, 0, 0};
+
+    assertThat(vectors().nearest(RECIPE, all(), vector, List.of("refused", "peer"), 10))
+        .extracting(Candidate::id, Candidate::allWords)
+        .containsExactly(tuple(C, true), tuple(A, true), tuple(B, false));
+    assertThat(vectors().nearest(RECIPE, all(), vector, List.of("größer"), 2))
+        .extracting(Candidate::id, Candidate::allWords)
+        .containsExactly(tuple(C, true), tuple(B, false));
+    assertThat(vectors().nearest(RECIPE, all(), vector, List.of("ref"), 1))
+        .extracting(Candidate::id, Candidate::allWords)
+        .containsExactly(tuple(B, false));
   }
 
   @Test
@@ -207,7 +250,7 @@ public abstract class TemplateVectorsContract {
             log(B, Minutes.nanos(100), 17, "db"),
             log(B, Minutes.nanos(200), 9, "web"),
             log(C, Minutes.nanos(200), 17, "web' OR 1=1 --"),
-            new Log("other", C, 1, Minutes.nanos(100), 9, "web", "", "")));
+            new Log("other", C, Minutes.nanos(100), 9, "web", "", "")));
 
     assertThat(nearest(scope("web", Set.of(), 0, Minutes.ALL))).containsExactly(A, B);
     assertThat(nearest(scope("web' OR 1=1 --", Set.of(), 0, Minutes.ALL))).containsExactly(C);
@@ -229,16 +272,14 @@ public abstract class TemplateVectorsContract {
                 row("acme", B, "connection reset by peer", 1, 0, 0),
                 row("acme", C, "verbindung größer über peers", 1, 0, 0)));
 
-    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 1, 10))
-        .containsExactly(new Candidate(A, 2), new Candidate(B, 1));
-    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 2, 10))
-        .containsExactly(new Candidate(A, 2));
-    assertThat(vectors().saying(RECIPE, all(), List.of("größer"), 1, 10))
-        .containsExactly(new Candidate(C, 1));
-    assertThat(vectors().saying(RECIPE, all(), List.of("peer"), 1, 1)).hasSize(1);
-    assertThat(vectors().saying(RECIPE, all(), List.of("ref"), 1, 10)).isEmpty();
-    assertThat(vectors().saying(RECIPE, all().of(Set.of(B)), List.of("peer"), 1, 10)).hasSize(1);
-    assertThat(vectors().saying("another", all(), List.of("peer"), 1, 10)).isEmpty();
+    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 10))
+        .containsExactly(new Candidate(A, 2, true), new Candidate(B, 1, false));
+    assertThat(vectors().saying(RECIPE, all(), List.of("größer"), 10))
+        .containsExactly(new Candidate(C, 1, true));
+    assertThat(vectors().saying(RECIPE, all(), List.of("peer"), 1)).hasSize(1);
+    assertThat(vectors().saying(RECIPE, all(), List.of("ref"), 10)).isEmpty();
+    assertThat(vectors().saying(RECIPE, all().of(Set.of(B)), List.of("peer"), 10)).hasSize(1);
+    assertThat(vectors().saying("another", all(), List.of("peer"), 10)).isEmpty();
   }
 
   @Test
@@ -248,7 +289,7 @@ public abstract class TemplateVectorsContract {
             log(A, Minutes.nanos(100), 9, "web"),
             log(A, Minutes.nanos(101), 9, "web"),
             log(B, Minutes.nanos(100), 9, "db"),
-            new Log("other", C, 1, Minutes.nanos(100), 9, "web", "", "")));
+            new Log("other", C, Minutes.nanos(100), 9, "web", "", "")));
 
     assertThat(vectors().having(LogFilter.of("acme").build())).containsExactlyInAnyOrder(A, B);
     assertThat(vectors().having(LogFilter.of("acme").service("web").build())).containsExactly(A);

@@ -28,7 +28,6 @@ final class InMemoryTemplateVectorsTest extends TemplateVectorsContract {
           new StoredSample(
               log.tenant(),
               log.template(),
-              log.receivedNanos(),
               log.timeNanos(),
               log.severity(),
               new Sample(log.service(), log.component(), log.body())));

@@ -14,12 +14,14 @@ import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.LogStore.Outcome.Stored;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.ResolvingReader;
+import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -30,7 +32,9 @@ class ResolvingReaderTest {
   private final InMemoryLogStore store = new InMemoryLogStore();
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
-  private final LogReader reader = new ResolvingReader(store, templates);
+  private final AtomicLong nanos = new AtomicLong();
+  private final LogReader reader =
+      new ResolvingReader(store, new KnownLinks(templates, Duration.ZERO, () -> 0));
 
   /** A row of the dictionary. */
   private void template(String text, @Nullable String into) {
@@ -187,18 +191,22 @@ class ResolvingReaderTest {
   }
 
   @Test
-  void read_page_asksForEachStepOnceWhateverItsSize() throws Exception {
+  void read_pages_askForLinksOnceInAWhile() throws Exception {
     template("a b", "a <*>");
     template("a c", "a <*>");
     template("a <*>", null);
     template("d", null);
     store("a b", "a c", "d", "a b", "a b", null);
     var questions = new AtomicInteger();
-    var counted = new ResolvingReader(store, new CountedTemplates(templates, questions));
+    var counted = counted(questions);
 
-    var page = counted.read(new Query(filter(), 100, null));
+    for (int i = 0; i < 2; i++) {
+      assertThat(counted.read(new Query(filter(), 100, null)).logs()).hasSize(6);
+    }
+    assertThat(questions).hasValue(1);
 
-    assertThat(page.logs()).hasSize(6);
+    nanos.addAndGet(Duration.ofSeconds(1).toNanos());
+    counted.read(new Query(filter(), 100, null));
     assertThat(questions).hasValue(2);
   }
 
@@ -210,12 +218,10 @@ class ResolvingReaderTest {
     store("a");
     var questions = new AtomicInteger();
 
-    var page =
-        new ResolvingReader(store, new CountedTemplates(templates, questions))
-            .read(new Query(filter(), 100, null));
+    var page = counted(questions).read(new Query(filter(), 100, null));
 
     assertThat(page.logs()).hasSize(1);
-    assertThat(questions).hasValue(3);
+    assertThat(questions).hasValue(1);
   }
 
   @Test
@@ -223,26 +229,24 @@ class ResolvingReaderTest {
     store(null, null);
     var questions = new AtomicInteger();
 
-    var page =
-        new ResolvingReader(store, new CountedTemplates(templates, questions))
-            .read(new Query(filter(), 100, null));
+    var page = counted(questions).read(new Query(filter(), 100, null));
 
     assertThat(page.logs()).hasSize(2);
     assertThat(questions).hasValue(0);
+  }
+
+  private ResolvingReader counted(AtomicInteger questions) {
+    var counting = new CountedTemplates(templates, questions);
+    return new ResolvingReader(store, new KnownLinks(counting, Duration.ofSeconds(1), nanos::get));
   }
 
   private record CountedTemplates(TemplateReader templates, AtomicInteger questions)
       implements TemplateReader {
 
     @Override
-    public List<Link> links(String tenant, Collection<UUID> ids) throws InterruptedException {
+    public List<Link> links(String tenant, int limit) throws InterruptedException {
       questions.incrementAndGet();
-      return templates.links(tenant, ids);
-    }
-
-    @Override
-    public List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) {
-      throw new AssertionError("nobody asked for templates");
+      return templates.links(tenant, limit);
     }
 
     @Override
@@ -256,13 +260,12 @@ class ResolvingReaderTest {
     }
 
     @Override
-    public List<Tick> timeline(Question question, long width) {
+    public History history(Question question, int spans) {
       throw new AssertionError("nobody asked for counts");
     }
 
     @Override
-    public List<Recent> newest(
-        String tenant, @Nullable String service, Map<UUID, Minutes> within, int each) {
+    public List<Recent> newest(LogFilter filter, List<Place> places, int each) {
       throw new AssertionError("nobody asked for logs");
     }
   }

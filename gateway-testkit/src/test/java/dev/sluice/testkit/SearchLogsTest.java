@@ -1,6 +1,7 @@
 package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary.Entry;
@@ -11,9 +12,11 @@ import dev.sluice.core.port.TemplateVectors.Sample;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.read.KnownLinks;
+import dev.sluice.core.read.TemplatePortraits;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.search.SearchLogs.Answer;
+import dev.sluice.core.search.SearchLogs.Effort;
 import dev.sluice.core.search.SearchLogs.Mode;
 import dev.sluice.core.search.SearchLogs.Request;
 import dev.sluice.core.search.SearchLogs.Why;
@@ -22,8 +25,11 @@ import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -63,8 +69,8 @@ class SearchLogsTest {
               4,
               "exhausted",
               4));
-  private final SearchLogs search =
-      new SearchLogs(vectors, new TemplateReport(templates, dictionary, reader), reader, embedder);
+  private final ExecutorService scoring = Executors.newSingleThreadExecutor();
+  private final SearchLogs search = search(vectors, templates, dictionary);
   private final AtomicLong last = new AtomicLong();
 
   @BeforeEach
@@ -76,6 +82,11 @@ class SearchLogsTest {
     log(MEMORY, "web", 17, "out of memory in worker");
     log(LOGIN, "web", 9, "login of fztu refused");
     embed();
+  }
+
+  @AfterEach
+  void close() {
+    scoring.close();
   }
 
   private long now() {
@@ -93,11 +104,11 @@ class SearchLogsTest {
     templates.count(TENANT, service, TextId.of(template), severity, time);
     vectors.store(
         new StoredSample(
-            TENANT, TextId.of(template), now(), time, severity, new Sample(service, "", body)));
+            TENANT, TextId.of(template), time, severity, new Sample(service, "", body)));
   }
 
   private void embed() throws InterruptedException {
-    new TemplateEmbeddings(dictionary, vectors, embedder, new NoMeter(), clock, TENANT)
+    new TemplateEmbeddings(templates, vectors, embedder, new NoMeter(), clock, TENANT)
         .next(_ -> true);
   }
 
@@ -110,6 +121,18 @@ class SearchLogsTest {
 
     @Override
     public void backlog(long templates) {}
+  }
+
+  private SearchLogs search(
+      InMemoryTemplateVectors vectors, InMemoryTemplates templates, InMemoryDictionary dictionary) {
+    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
+    return new SearchLogs(
+        vectors,
+        new TemplatePortraits(templates, dictionary, links),
+        reader,
+        embedder,
+        new Effort(scoring, 1 << 20),
+        () -> 0);
   }
 
   private Answer ask(String text, Mode mode, LogFilter filter) throws InterruptedException {
@@ -233,6 +256,110 @@ class SearchLogsTest {
   }
 
   @Test
+  void search_cursor_isOfItsQuestion() throws Exception {
+    var filter = LogFilter.of(TENANT).severities(List.of(9, 17)).build();
+    var request = new Request("memory", Mode.HYBRID, filter, 0, 2, 1);
+
+    assertThat(request.after(request.next()).from()).isEqualTo(2);
+    assertThat(request.after(request.after(request.next()).next()).from()).isEqualTo(4);
+    for (var other :
+        List.of(
+            new Request("storage", Mode.HYBRID, filter, 0, 2, 1),
+            new Request("memory", Mode.SEMANTIC, filter, 0, 2, 1),
+            new Request("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 2, 1))) {
+      assertThatThrownBy(() -> other.after(request.next()))
+          .isInstanceOf(IllegalArgumentException.class);
+    }
+    for (var cursor : List.of("", "2", "x", "101.00000000", "2.00000000")) {
+      assertThatThrownBy(() -> request.after(cursor)).isInstanceOf(IllegalArgumentException.class);
+    }
+  }
+
+  /** Each of them lies as close to the question as the one they became. */
+  @Test
+  void search_manyBecameOne_crowdNobodyOut() throws Exception {
+    template("password <*>", null);
+    log("password <*>", "web", 9, "password of root");
+    for (int i = 0; i < 150; i++) {
+      template("password " + i, "password <*>");
+      log("password " + i, "web", 9, "password " + i);
+    }
+    embed();
+
+    var answer = ask("password storage", Mode.SEMANTIC);
+
+    assertThat(texts(answer)).contains("password <*>", LOGIN, DISK).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void search_ofALevel_showsLogsOfItAlone() throws Exception {
+    log(DISK, "db", 9, "disk sdb1 full");
+
+    var answer =
+        ask("storage exhausted", Mode.HYBRID, LogFilter.of(TENANT).severities(List.of(17)).build());
+
+    var portrait = answer.hits().getFirst().portrait();
+    assertThat(portrait.template().count()).isEqualTo(1);
+    assertThat(portrait.newest()).extracting(Recent::severityNumber).containsExactly(17);
+  }
+
+  @Test
+  void search_ofTheTimeBeforeTheLastLog_showsItsNewest() throws Exception {
+    log(DISK, "db", 9, "disk sdb1 full");
+    var filter = LogFilter.of(TENANT).from(now()).to(now() + 2 * MINUTE).build();
+
+    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+
+    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+  }
+
+  /** Counts are by the minute, and cannot tell that its log comes later. */
+  @Test
+  void search_toAnInstantWithinTheLastMinute_showsTheLogBefore() throws Exception {
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1);
+    var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
+
+    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+
+    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+  }
+
+  /** The one that comes seldom came last, but not ten times. */
+  @Test
+  void search_severalNewestOfTwoServices_areTheNewestOfBoth() throws Exception {
+    last.set(100);
+    for (int i = 0; i < 30; i++) {
+      log(DISK, "web", 9, "disk sdb1 full");
+    }
+    last.set(5);
+    log(DISK, "db", 9, "disk sdb1 full");
+    last.set(140);
+    for (int i = 0; i < 3; i++) {
+      log(DISK, "db", 9, "disk sdb1 full");
+    }
+    var filter = LogFilter.of(TENANT).build();
+
+    var answer = search.search(new Request("storage", Mode.HYBRID, filter, 0, 1, 10));
+
+    assertThat(answer.hits().getFirst().portrait().newest())
+        .extracting(log -> (log.timeNanos() - now()) / MINUTE)
+        .containsExactly(143L, 142L, 141L, 130L, 129L, 128L, 127L, 126L, 125L, 124L);
+  }
+
+  @Test
+  void search_severalNewest_areFromAsManyMinutesAsThereAre() throws Exception {
+    for (int i = 0; i < 40; i++) {
+      log(DISK, "db", 9 + i % 2, "disk sdb1 full");
+    }
+    var filter = LogFilter.of(TENANT).build();
+
+    var answer = search.search(new Request("storage", Mode.HYBRID, filter, 0, 1, 10));
+
+    assertThat(answer.hits().getFirst().portrait().newest()).hasSize(10);
+  }
+
+  @Test
   void search_hit_tellsHowOftenAndWhen() throws Exception {
     log(DISK, "db", 9, "disk sdb1 full");
 
@@ -271,11 +398,7 @@ class SearchLogsTest {
   void search_nothingStored_isNothing() throws Exception {
     var empty = new InMemoryDictionary();
     var nothing =
-        new SearchLogs(
-            new InMemoryTemplateVectors(empty, 6),
-            new TemplateReport(new InMemoryTemplates(empty), empty, reader),
-            reader,
-            embedder);
+        search(new InMemoryTemplateVectors(empty, 6), new InMemoryTemplates(empty), empty);
 
     var answer =
         nothing.search(new Request("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 10, 1));

@@ -28,6 +28,7 @@ class TemplateEmbeddingsTest {
 
   private final HandClock clock = new HandClock("2026-01-15T08:00:00Z");
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
   private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 4);
   private final ConceptEmbedder embedder = embedder("concepts");
   private final Meter meter = new Meter();
@@ -58,7 +59,7 @@ class TemplateEmbeddingsTest {
   }
 
   private TemplateEmbeddings embeddings(Embedder by) {
-    return new TemplateEmbeddings(dictionary, vectors, by, meter, clock, TENANT);
+    return new TemplateEmbeddings(templates, vectors, by, meter, clock, TENANT);
   }
 
   private long now() {
@@ -72,13 +73,13 @@ class TemplateEmbeddingsTest {
   }
 
   private void stored(String template, String service, String body) {
+    templates.count(TENANT, service, TextId.of(template), 9, now());
     vectors.store(
-        new StoredSample(
-            TENANT, TextId.of(template), now(), now(), 9, new Sample(service, "", body)));
+        new StoredSample(TENANT, TextId.of(template), now(), 9, new Sample(service, "", body)));
   }
 
   private boolean has(String template) {
-    return !vectors.present(RECIPE, TENANT, List.of(TextId.of(template))).isEmpty();
+    return !vectors.find(RECIPE, TENANT, List.of(TextId.of(template))).isEmpty();
   }
 
   @Test
@@ -227,8 +228,7 @@ class TemplateEmbeddingsTest {
 
     embeddings(embedder("newer")).next(ON);
 
-    assertThat(vectors.present("newer/4/1", TENANT, List.of(TextId.of("disk <*> full"))))
-        .hasSize(1);
+    assertThat(vectors.find("newer/4/1", TENANT, List.of(TextId.of("disk <*> full")))).hasSize(1);
     assertThat(has("disk <*> full")).isTrue();
   }
 }

@@ -11,9 +11,11 @@ import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.read.TemplateReport.Template;
 import dev.sluice.core.read.TemplateReport.View;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -33,8 +35,12 @@ class TemplateReportTest {
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
   private final TemplateReport report =
-      new TemplateReport(
-          templates, dictionary, new BoundedReader(new InMemoryLogStore(), Integer.MAX_VALUE));
+      report(new BoundedReader(new InMemoryLogStore(), Integer.MAX_VALUE));
+
+  private TemplateReport report(BoundedReader queue) {
+    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
+    return new TemplateReport(templates, dictionary, links, queue);
+  }
 
   private void template(String text) {
     template(text, null);
@@ -308,8 +314,7 @@ class TemplateReportTest {
 
   @Test
   void list_noPlaceInTheQueue_isBusy() {
-    var busy =
-        new TemplateReport(templates, dictionary, new BoundedReader(new InMemoryLogStore(), 0));
+    var busy = report(new BoundedReader(new InMemoryLogStore(), 0));
 
     assertThatThrownBy(() -> busy.list(question(null), View.TOP, 1))
         .isInstanceOf(BoundedReader.Busy.class);

@@ -5,6 +5,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
+import org.springframework.util.unit.DataSize;
 
 /**
  * Vectors of templates, by which logs are found by meaning.
@@ -14,7 +15,10 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param keepUp how often to look for templates that have no vectors
  * @param share of one core that embedding templates takes at most, above 0 to 1, so that it does
  *     not keep logs waiting
- * @param atOnce texts that are embedded at the same time, each on one core
+ * @param atOnce texts that are embedded, and questions that are held against templates, at the same
+ *     time, each on one core
+ * @param kept of the vectors that questions were held against last, in memory; those of a template
+ *     are some 25 kB
  * @param url of an endpoint that serves a model as OpenAI does, up to what is before {@code
  *     /embeddings}; the model in the jar when unset
  * @param model by which name that endpoint knows it
@@ -30,6 +34,7 @@ record EmbeddingsProperties(
     @DefaultValue("2s") Duration keepUp,
     @DefaultValue("0.25") double share,
     @DefaultValue("1") int atOnce,
+    @DefaultValue("32MB") DataSize kept,
     @Nullable URI url,
     @DefaultValue("text-embedding-3-small") String model,
     @DefaultValue("1536") int dimension,
@@ -44,6 +49,10 @@ record EmbeddingsProperties(
           "sluice.embeddings.share is %s, above 0 to 1".formatted(share));
     }
     Setting.requirePositive("sluice.embeddings.at-once", atOnce);
+    if (kept.isNegative()) {
+      throw new IllegalArgumentException(
+          "sluice.embeddings.kept is %s, at least 0".formatted(kept));
+    }
     Setting.requirePositive("sluice.embeddings.dimension", dimension);
     Setting.requirePositive("sluice.embeddings.timeout", timeout);
     Setting.requirePositive("sluice.embeddings.tries", tries);

@@ -6,9 +6,11 @@ import dev.sluice.clickhouse.ClickHouseTemplateVectors;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.read.KnownLinks;
+import dev.sluice.core.read.TemplatePortraits;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.embeddings.EndpointEmbedder;
@@ -18,6 +20,9 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
@@ -72,10 +77,30 @@ class SearchWiring {
     return new ClickHouseTemplateVectors(store, embedder.model().dimension());
   }
 
+  /** Threads of the system's, which gives all others their share of the cores. */
+  @Bean(destroyMethod = "shutdownNow")
+  ExecutorService scoring(EmbeddingsProperties properties) {
+    return Executors.newFixedThreadPool(
+        properties.atOnce(), Thread.ofPlatform().daemon().name("scoring").factory());
+  }
+
   @Bean
   SearchLogs searchLogs(
-      TemplateVectors vectors, TemplateReport report, BoundedReader reader, Embedder embedder) {
-    return new SearchLogs(vectors, report, reader, embedder);
+      TemplateVectors vectors,
+      TemplateReader templates,
+      Dictionary dictionary,
+      KnownLinks links,
+      BoundedReader reader,
+      Embedder embedder,
+      @Qualifier("scoring") ExecutorService scoring,
+      EmbeddingsProperties properties) {
+    return new SearchLogs(
+        vectors,
+        new TemplatePortraits(templates, dictionary, links),
+        reader,
+        embedder,
+        new SearchLogs.Effort(scoring, properties.kept().toBytes()),
+        System::nanoTime);
   }
 
   @Bean
@@ -89,7 +114,7 @@ class SearchWiring {
   @Conditional(Wiring.DeliverRole.class)
   @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
   EmbeddingsLifecycle embeddingsLifecycle(
-      Dictionary dictionary,
+      TemplateReader templates,
       TemplateVectors vectors,
       Embedder embedder,
       EmbeddingMeters meters,
@@ -97,7 +122,7 @@ class SearchWiring {
       EmbeddingsProperties properties) {
     return new EmbeddingsLifecycle(
         new TemplateEmbeddings(
-            dictionary, vectors, embedder, meters, clock, IngestLogs.DEFAULT_TENANT),
+            templates, vectors, embedder, meters, clock, IngestLogs.DEFAULT_TENANT),
         properties.keepUp(),
         properties.share());
   }

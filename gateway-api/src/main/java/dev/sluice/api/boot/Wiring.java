@@ -43,6 +43,7 @@ import dev.sluice.core.port.Naming;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.Timer;
 import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.ResolvingReader;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.read.WholeTexts;
@@ -76,6 +77,9 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 /** Puts the halves together: which adapter stands behind which port. */
 @Configuration(proxyBeanMethods = false)
 class Wiring {
+  /** So long a template may still be shown that has just become another. */
+  private static final Duration LINKS_AGE = Duration.ofSeconds(1);
+
   /** Bursts of short queries are no reason to turn anybody away. */
   private static final Duration QUERY_PATIENCE = Duration.ofSeconds(1);
 
@@ -117,13 +121,18 @@ class Wiring {
   }
 
   @Bean
+  KnownLinks knownLinks(TemplateReader templates) {
+    return new KnownLinks(templates, LINKS_AGE, System::nanoTime);
+  }
+
+  @Bean
   BoundedReader reader(
       ClickHouseLogStore store,
       Dictionary dictionary,
-      TemplateReader templates,
+      KnownLinks links,
       ClickHouseProperties properties) {
     return new BoundedReader(
-        new ResolvingReader(new WholeTexts(store, dictionary), templates),
+        new ResolvingReader(new WholeTexts(store, dictionary), links),
         properties.maxQueries(),
         QUERY_PATIENCE);
   }
@@ -234,8 +243,8 @@ class Wiring {
 
   @Bean
   TemplateReport templateReport(
-      TemplateReader templates, Dictionary dictionary, BoundedReader reader) {
-    return new TemplateReport(templates, dictionary, reader);
+      TemplateReader templates, Dictionary dictionary, KnownLinks links, BoundedReader reader) {
+    return new TemplateReport(templates, dictionary, links, reader);
   }
 
   @Bean

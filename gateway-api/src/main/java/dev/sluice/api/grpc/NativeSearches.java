@@ -55,13 +55,19 @@ final class NativeSearches {
               .formatted(query.length(), Request.MOST_CHARACTERS));
     }
     requireNothingElse(asked.getFilter());
-    return new Request(
-        query,
-        mode(asked),
-        NativeQueries.filter(asked.getFilter()),
-        from(asked.getCursor()),
-        number("limit", asked.getLimit(), Request.USUAL, Request.MOST),
-        number("samples", asked.getSamples(), 1, Request.MOST_NEWEST));
+    var request =
+        new Request(
+            query,
+            mode(asked),
+            NativeQueries.filter(asked.getFilter()),
+            0,
+            number("limit", asked.getLimit(), Request.USUAL, Request.MOST),
+            number("samples", asked.getSamples(), 1, Request.MOST_NEWEST));
+    try {
+      return asked.getCursor().isEmpty() ? request : request.after(asked.getCursor());
+    } catch (IllegalArgumentException e) {
+      throw new Unanswerable("cursor", String.valueOf(e.getMessage()));
+    }
   }
 
   /** What templates cannot be told by. */
@@ -94,21 +100,17 @@ final class NativeSearches {
     return value == 0 ? otherwise : value;
   }
 
-  /** How many templates were shown before. */
-  private static int from(String cursor) throws Unanswerable {
-    try {
-      return cursor.isEmpty() ? 0 : Request.place(cursor);
-    } catch (IllegalArgumentException e) {
-      throw new Unanswerable("cursor", String.valueOf(e.getMessage()));
-    }
-  }
-
   private static SearchResponse response(Request request, Answer answer) {
     var response = SearchResponse.newBuilder().setTemplatesWithoutVectors(answer.backlog());
+    int bytes = 0;
     for (var hit : answer.hits()) {
-      response.addTemplates(hit(hit, answer));
+      var told = hit(hit, answer);
+      if (bytes + told.getSerializedSize() > NativeQueries.PAGE_BYTES) {
+        told = told.toBuilder().clearSamples().build(); // clients take no more
+      }
+      bytes += told.getSerializedSize();
+      response.addTemplates(told);
     }
-    int bytes = response.build().getSerializedSize();
     for (var log : answer.logs()) {
       var stored = NativeQueries.log(log);
       bytes += stored.getSerializedSize();

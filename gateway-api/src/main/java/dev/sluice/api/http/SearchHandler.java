@@ -118,13 +118,20 @@ final class SearchHandler {
       throw RequestRefused.malformed(
           "query has %d characters, at most %d".formatted(query.length(), Request.MOST_CHARACTERS));
     }
-    return new Request(
-        query,
-        mode(parameters.first("mode")),
-        filter(parameters.filter(), asked.path("attributes")),
-        cursor(parameters.first("cursor")),
-        parameters.number("limit", Request.USUAL, Request.MOST),
-        parameters.number("samples", 1, Request.MOST_NEWEST));
+    var request =
+        new Request(
+            query,
+            mode(parameters.first("mode")),
+            filter(parameters.filter(), asked.path("attributes")),
+            0,
+            parameters.number("limit", Request.USUAL, Request.MOST),
+            parameters.number("samples", 1, Request.MOST_NEWEST));
+    var cursor = parameters.first("cursor");
+    try {
+      return cursor == null ? request : request.after(cursor);
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("cursor " + e.getMessage());
+    }
   }
 
   static ObjectNode object(byte[] body) {
@@ -193,15 +200,6 @@ final class SearchHandler {
 
   private static String lower(Enum<?> name) {
     return name.name().toLowerCase(Locale.ROOT);
-  }
-
-  /** How many templates were shown before. */
-  private static int cursor(@Nullable String cursor) {
-    try {
-      return cursor == null ? 0 : Request.place(cursor);
-    } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed("cursor " + e.getMessage());
-    }
   }
 
   private static void write(Request asked, Answer answer, JsonGenerator json) {

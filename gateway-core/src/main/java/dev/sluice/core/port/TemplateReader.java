@@ -1,9 +1,9 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.query.LogFilter;
 import java.util.Collection;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -26,19 +26,12 @@ public interface TemplateReader {
   int MOST_COUNTS = 100_000;
 
   /**
-   * Where these are linked to. An id without an entry in the dictionary is left out.
+   * Which templates are linked to others, in no particular order; a link to one that is not in the
+   * dictionary is none.
    *
-   * @param ids at most {@link #MOST_IDS}
-   */
-  List<Link> links(String tenant, Collection<UUID> ids) throws InterruptedException;
-
-  /**
-   * Which are linked to one of these, in no particular order.
-   *
-   * @param ids at most {@link #MOST_IDS}
    * @param limit links at most, from 1; which are left out then is not said
    */
-  List<Link> linkedTo(String tenant, Collection<UUID> ids, int limit) throws InterruptedException;
+  List<Link> links(String tenant, int limit) throws InterruptedException;
 
   /**
    * How often templates came in the minutes asked for and in as many before them, in no particular
@@ -59,34 +52,33 @@ public interface TemplateReader {
       throws InterruptedException;
 
   /**
-   * How often templates came, by spans of time; in no particular order, and without the spans in
-   * which they did not.
+   * How often templates came and when, by service, level and span of time: all that is told of a
+   * few.
    *
-   * @param question of its minutes alone, not of as many before
-   * @param width minutes in a span, the first of which begins with the question's; from 1
+   * @param question of at least one id
+   * @param spans into how many to divide the minutes asked for, as far as any of the templates came
+   *     in them; from 1
    * @throws LogReader.TooCostly when these are more than {@link #MOST_COUNTS}
    */
-  List<Tick> timeline(Question question, long width) throws InterruptedException;
+  History history(Question question, int spans) throws InterruptedException;
 
   /**
-   * The newest logs that were stored with each of these, the newest first.
+   * The newest logs of templates, the newest first.
    *
-   * @param service in whose logs; null for those of all the tenant's services
-   * @param within in which minutes of the logs' own time to look for which, at most {@link
-   *     #MOST_NEWEST}
-   * @param each logs of one at most, from 1
+   * @param filter which logs, by tenant, service, levels, time and attributes
+   * @param places where to look for which, at most {@link #MOST_NEWEST}
+   * @param each logs of one template at most, from 1
    */
-  List<Recent> newest(String tenant, @Nullable String service, Map<UUID, Minutes> within, int each)
-      throws InterruptedException;
+  List<Recent> newest(LogFilter filter, List<Place> places, int each) throws InterruptedException;
 
-  /** Ids in one question for the newest logs. */
+  /** Places in one question for the newest logs. */
   int MOST_NEWEST = 1_000;
 
   /**
    * @param mergedInto the more general template that stands for this one too, and may itself be
-   *     linked; null while it stands for itself
+   *     linked
    */
-  record Link(UUID id, @Nullable UUID mergedInto) {}
+  record Link(UUID id, UUID mergedInto) {}
 
   /**
    * Which logs to count.
@@ -128,11 +120,6 @@ public interface TemplateReader {
 
     /** The same, but only of logs that were stored with these. */
     public Question of(Set<UUID> ids) {
-      return new Question(tenant, service, severities, minSeverity, minutes, ids);
-    }
-
-    /** The same, but of these minutes. */
-    public Question in(Minutes minutes) {
       return new Question(tenant, service, severities, minSeverity, minutes, ids);
     }
   }
@@ -198,10 +185,39 @@ public interface TemplateReader {
   record Seen(UUID id, long first, long last) {}
 
   /**
-   * @param span by its number, from 0
-   * @param count logs in it
+   * @param begins the first minute of the first span
+   * @param width minutes in a span
+   * @param stretches in no particular order
+   * @param seen when each came for the first and for the last time of all, in the service asked for
    */
-  record Tick(UUID id, long span, long count) {}
+  record History(long begins, long width, List<Stretch> stretches, List<Seen> seen) {
+    public History {
+      stretches = List.copyOf(stretches);
+      seen = List.copyOf(seen);
+    }
+  }
+
+  /**
+   * Logs of one template, service and level in a span.
+   *
+   * @param span by its number, from 0; {@link #BEFORE} for as many minutes before those asked for
+   * @param count logs in it
+   * @param first minute of the first of them
+   * @param last minute of the last one
+   */
+  record Stretch(
+      UUID id, String service, int severityNumber, long span, long count, long first, long last) {
+    /** Not in the time asked for, but before. */
+    public static final long BEFORE = -1;
+  }
+
+  /**
+   * Where logs of a template are.
+   *
+   * @param service null where it may be any
+   * @param minutes of the logs' own time
+   */
+  record Place(UUID template, @Nullable String service, Minutes minutes) {}
 
   /**
    * A log, as much of it as one wants to see of a template.

@@ -1,5 +1,6 @@
 package dev.sluice.core.port;
 
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.query.LogFilter;
 import java.util.Collection;
@@ -26,23 +27,25 @@ public interface TemplateVectors {
   void write(String recipe, List<Row> rows) throws InterruptedException;
 
   /**
-   * Which of these have a row.
+   * The first templates of the dictionary that have no row, in the order in which they were seen
+   * first; linked ones too, since logs were stored with them.
    *
-   * @param ids at most {@link #MOST_IDS}
+   * @param but leaves these out, at most {@link #MOST_IDS}
+   * @param limit templates at most, from 1
    */
-  Set<UUID> present(String recipe, String tenant, Collection<UUID> ids) throws InterruptedException;
+  List<Wanting> wanting(String recipe, String tenant, Collection<UUID> but, int limit)
+      throws InterruptedException;
 
-  /** How many templates that stand for themselves have no row yet. */
+  /** How many templates of the dictionary have no row yet. */
   long backlog(String recipe, String tenant) throws InterruptedException;
 
   /**
-   * A log of each of these from the first minute after its template was seen; what has none is left
-   * out.
+   * A log of each of these templates from these minutes of the logs' own time; what has none there
+   * is left out.
    *
-   * @param firstSeenNanos receipt of the first log of each template, at most {@link #MOST_IDS}
+   * @param minutes of at most {@link #MOST_IDS} templates
    */
-  Map<UUID, Sample> samples(String tenant, Map<UUID, Long> firstSeenNanos)
-      throws InterruptedException;
+  Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes) throws InterruptedException;
 
   /**
    * The templates that logs were stored with.
@@ -53,15 +56,18 @@ public interface TemplateVectors {
   Set<UUID> having(LogFilter filter) throws InterruptedException;
 
   /**
-   * The templates that lie closest to a vector, the closest first; many of them are not looked at
-   * one by one, and then a few of the closest may be missing.
+   * The templates that lie closest to a vector, those in which all words occur before all others,
+   * and then the closest first; many of them are not looked at one by one, and then a few of the
+   * closest may be missing.
    *
    * @param scope which templates come into question: those that logs of the tenant, service, levels
    *     and minutes were stored with
    * @param vector of length 1
+   * @param words letters and digits in lower case; none when words are of no account
    * @param limit templates at most, from 1
    */
-  List<Candidate> nearest(String recipe, Question scope, float[] vector, int limit)
+  List<Candidate> nearest(
+      String recipe, Question scope, float[] vector, List<String> words, int limit)
       throws InterruptedException;
 
   /**
@@ -69,10 +75,9 @@ public interface TemplateVectors {
    * template, the names of its service and component, or its sample.
    *
    * @param words letters and digits in lower case, at least one
-   * @param least how many must occur, from 1
    * @param limit templates at most, from 1
    */
-  List<Candidate> saying(String recipe, Question scope, List<String> words, int least, int limit)
+  List<Candidate> saying(String recipe, Question scope, List<String> words, int limit)
       throws InterruptedException;
 
   /**
@@ -105,6 +110,14 @@ public interface TemplateVectors {
 
   /**
    * @param measure how close it lies, from -1 to 1; or how many of the words occur in it
+   * @param allWords whether all the words occur in it, when there are any
    */
-  record Candidate(UUID id, double measure) {}
+  record Candidate(UUID id, double measure, boolean allWords) {}
+
+  /**
+   * A template without a row.
+   *
+   * @param firstSeenNanos receipt of the first log that had it, nanoseconds since 1970
+   */
+  record Wanting(UUID id, String text, long firstSeenNanos) {}
 }

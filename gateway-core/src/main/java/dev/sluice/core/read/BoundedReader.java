@@ -49,7 +49,7 @@ public final class BoundedReader implements LogReader {
    */
   @Override
   public Page read(Query query) throws InterruptedException {
-    return bounded(() -> reader.read(query));
+    return bounded(_ -> reader.read(query));
   }
 
   /**
@@ -59,7 +59,7 @@ public final class BoundedReader implements LogReader {
    */
   @Override
   public Span span(LogFilter filter) throws InterruptedException {
-    return bounded(() -> reader.span(filter));
+    return bounded(_ -> reader.span(filter));
   }
 
   /**
@@ -70,16 +70,19 @@ public final class BoundedReader implements LogReader {
   @Override
   public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
-    return bounded(() -> reader.histogram(filter, originNanos, widthNanos));
+    return bounded(_ -> reader.histogram(filter, originNanos, widthNanos));
   }
 
-  /** Something the store is asked. */
+  /** What the store is asked while it is one's turn. */
   public interface Question<T> {
-    T ask() throws InterruptedException;
+    /**
+     * @param reader whom no other question keeps waiting
+     */
+    T ask(LogReader reader) throws InterruptedException;
   }
 
   /**
-   * Whatever else is asked of the store.
+   * Whatever else is asked of the store, in one turn.
    *
    * @throws Busy when too many are under way
    */
@@ -88,7 +91,7 @@ public final class BoundedReader implements LogReader {
       throw new Busy();
     }
     try {
-      return question.ask();
+      return question.ask(reader);
     } finally {
       permits.release();
     }

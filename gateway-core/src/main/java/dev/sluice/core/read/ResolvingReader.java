@@ -1,12 +1,9 @@
 package dev.sluice.core.read;
 
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.query.LogFilter;
 import java.util.List;
 import java.util.Objects;
-import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A reader to whom a template is what became of it: a log is shown with the template at the end of
@@ -15,26 +12,22 @@ import org.jspecify.annotations.Nullable;
  */
 public final class ResolvingReader implements LogReader {
   private final LogReader reader;
-  private final TemplateReader templates;
+  private final KnownLinks links;
 
-  public ResolvingReader(LogReader reader, TemplateReader templates) {
+  public ResolvingReader(LogReader reader, KnownLinks links) {
     this.reader = reader;
-    this.templates = templates;
+    this.links = links;
   }
 
-  /** {@inheritDoc} A few questions more, when logs of the page have templates. */
   @Override
   public Page read(Query query) throws InterruptedException {
     var filter = resolved(query.filter());
     var page = reader.read(new Query(filter, query.limit(), query.after()));
-    var ids = page.logs().stream().map(StoredLog::templateId).filter(Objects::nonNull).toList();
-    if (ids.isEmpty()) {
+    if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
-    var ends = new TemplateLinks(templates, filter.tenant()).ends(ids);
-    return new Page(
-        page.logs().stream().map(log -> shown(log, ends.get(log.templateId()))).toList(),
-        page.next());
+    var known = links.of(filter.tenant());
+    return new Page(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
   }
 
   @Override
@@ -52,12 +45,14 @@ public final class ResolvingReader implements LogReader {
     if (filter.templates().isEmpty()) {
       return filter;
     }
-    var links = new TemplateLinks(templates, filter.tenant());
-    var ends = links.ends(filter.templates()).values();
-    return filter.ofTemplates(List.copyOf(links.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
+    var known = links.of(filter.tenant());
+    var ends = known.ends(filter.templates()).values();
+    return filter.ofTemplates(List.copyOf(known.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
   }
 
-  private static StoredLog shown(StoredLog log, @Nullable UUID template) {
-    return Objects.equals(template, log.templateId()) ? log : log.ofTemplate(template);
+  private static StoredLog shown(StoredLog log, TemplateLinks links) {
+    var stored = log.templateId();
+    var end = stored == null ? null : links.end(stored);
+    return Objects.equals(end, stored) ? log : log.ofTemplate(end);
   }
 }

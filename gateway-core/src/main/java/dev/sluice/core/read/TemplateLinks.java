@@ -2,74 +2,60 @@ package dev.sluice.core.read;
 
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.TemplateReader.Link;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Gatherers;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Follows the links from templates to those that stand for them, forth and back. A log keeps the
- * template it was stored with; a person is shown the one at the end of its links.
+ * The links of a tenant from templates to those that stand for them, which are followed forth and
+ * back. A log keeps the template it was stored with; a person is shown the one at the end of its
+ * links.
  *
- * <p>A link to a template that is not there is as none. In a circle, which nobody should have
- * written, the greatest is the end, so that it is one for all of them.
+ * <p>In a circle, which nobody should have written, the greatest is the end, so that it is one for
+ * all of them. Immutable.
  */
-final class TemplateLinks {
-  private final TemplateReader templates;
-  private final String tenant;
+public final class TemplateLinks {
+  private final Map<UUID, UUID> forth = new HashMap<>();
+  private final Map<UUID, List<UUID>> back = new HashMap<>();
 
-  TemplateLinks(TemplateReader templates, String tenant) {
-    this.templates = templates;
-    this.tenant = tenant;
+  TemplateLinks(Collection<Link> links) {
+    for (var link : links) {
+      forth.put(link.id(), link.mergedInto());
+      back.computeIfAbsent(link.mergedInto(), _ -> new ArrayList<>(1)).add(link.id());
+    }
   }
 
-  /** The end for each of these, itself where there is no link; a question or two for each step. */
-  Map<UUID, UUID> ends(Collection<UUID> ids) throws InterruptedException {
-    var links = new HashMap<UUID, @Nullable UUID>();
-    Set<UUID> asked = new HashSet<>(ids);
-    Set<UUID> next = asked;
-    while (!next.isEmpty()) {
-      var found = new LinkedHashSet<UUID>();
-      for (var some : portions(next)) {
-        for (var link : templates.links(tenant, some)) {
-          links.put(link.id(), link.mergedInto());
-          if (link.mergedInto() != null && asked.add(link.mergedInto())) {
-            found.add(link.mergedInto());
-          }
-        }
-      }
-      next = found;
-    }
-    var ends = new HashMap<UUID, UUID>();
-    for (var id : ids) {
-      ends.put(id, end(id, links));
-    }
-    return ends;
-  }
-
-  private static UUID end(UUID id, Map<UUID, @Nullable UUID> links) {
-    var way = new LinkedHashSet<UUID>();
+  /** What became of a template; itself where there is no link. */
+  public UUID end(UUID id) {
+    var way = new HashSet<UUID>();
     var at = id;
     while (way.add(at)) {
-      var into = links.get(at);
-      if (into == null || !links.containsKey(into)) {
+      var into = forth.get(at);
+      if (into == null) {
         return at;
       }
       at = into;
     }
     var greatest = at;
-    for (var each = links.get(at); each != null && !each.equals(at); each = links.get(each)) {
+    for (var each = forth.get(at); each != null && !each.equals(at); each = forth.get(each)) {
       greatest = each.compareTo(greatest) > 0 ? each : greatest;
     }
     return greatest;
+  }
+
+  /** What became of each of these. */
+  Map<UUID, UUID> ends(Collection<UUID> ids) {
+    var ends = new HashMap<UUID, UUID>();
+    ids.forEach(id -> ends.put(id, end(id)));
+    return ends;
   }
 
   /**
@@ -77,25 +63,21 @@ final class TemplateLinks {
    *
    * @throws TooCostly when they are more than {@code most}
    */
-  Map<UUID, UUID> leadingTo(Collection<UUID> ends, int most) throws InterruptedException {
+  Map<UUID, UUID> leadingTo(Collection<UUID> ends, int most) {
     var all = new LinkedHashMap<UUID, UUID>();
     ends.forEach(end -> all.put(end, end));
-    Collection<UUID> next = List.copyOf(all.keySet());
+    var next = new ArrayDeque<>(all.keySet());
     while (!next.isEmpty()) {
-      var found = new ArrayList<UUID>();
-      for (var some : portions(next)) {
-        for (var link : templates.linkedTo(tenant, some, most + 1)) {
-          var end = all.get(link.mergedInto());
-          if (end != null && all.putIfAbsent(link.id(), end) == null) {
-            found.add(link.id());
-          }
+      var into = next.remove();
+      for (var id : back.getOrDefault(into, List.of())) {
+        if (all.putIfAbsent(id, all.get(into)) == null) {
+          next.add(id);
         }
       }
       if (all.size() > most) {
         throw new TooCostly(
             "the templates, with those that became them, are more than %d".formatted(most));
       }
-      next = found;
     }
     return all;
   }

@@ -5,24 +5,17 @@ import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
-import java.util.ArrayList;
 import java.util.Collection;
-import java.util.Collections;
 import java.util.Comparator;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeMap;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -38,14 +31,17 @@ import org.jspecify.annotations.Nullable;
 public final class TemplateReport {
   private final TemplateReader templates;
   private final Dictionary dictionary;
+  private final KnownLinks links;
   private final BoundedReader queue;
 
   /**
    * @param queue whose turn to wait for
    */
-  public TemplateReport(TemplateReader templates, Dictionary dictionary, BoundedReader queue) {
+  public TemplateReport(
+      TemplateReader templates, Dictionary dictionary, KnownLinks links, BoundedReader queue) {
     this.templates = templates;
     this.dictionary = dictionary;
+    this.links = links;
     this.queue = queue;
   }
 
@@ -119,7 +115,7 @@ public final class TemplateReport {
    * @throws BoundedReader.Busy when too many are asking
    */
   public Listing list(Question question, View view, int limit) throws InterruptedException {
-    return queue.bounded(() -> listed(question, view, limit));
+    return queue.bounded(_ -> listed(question, view, limit));
   }
 
   /**
@@ -129,144 +125,7 @@ public final class TemplateReport {
    * @throws BoundedReader.Busy when too many are asking
    */
   public Optional<Found> find(Question question, UUID id) throws InterruptedException {
-    return queue.bounded(() -> found(question, id));
-  }
-
-  /**
-   * All that is told of some templates.
-   *
-   * @param each by identity
-   * @param begins the first minute of the first span
-   * @param width minutes in a span
-   */
-  public record Told(Map<UUID, Portrait> each, long begins, long width) {
-    public Told {
-      each = Map.copyOf(each);
-    }
-  }
-
-  /**
-   * @param spans logs in each span of the time asked for, as far as any of the templates came in it
-   * @param newest logs, the newest first
-   */
-  public record Portrait(Template template, List<Long> spans, List<Recent> newest) {
-    public Portrait {
-      spans = List.copyOf(spans);
-      newest = List.copyOf(newest);
-    }
-  }
-
-  /**
-   * What became of each of these; itself where there is no link.
-   *
-   * @param ids at most {@link TemplateReader#MOST_IDS}
-   * @throws BoundedReader.Busy when too many are asking
-   */
-  public Map<UUID, UUID> became(String tenant, Collection<UUID> ids) throws InterruptedException {
-    return queue.bounded(() -> new TemplateLinks(templates, tenant).ends(ids));
-  }
-
-  /**
-   * Tells of some templates: how often and when they came, and their newest logs.
-   *
-   * @param question of no templates in particular
-   * @param ends templates that stand for themselves, at most {@link TemplateReader#MOST_NEWEST}
-   * @param spans into which to divide the time, from 1
-   * @param newest logs of each at most, from 1
-   * @throws BoundedReader.Busy when too many are asking
-   */
-  public Told tell(Question question, Collection<UUID> ends, int spans, int newest)
-      throws InterruptedException {
-    return queue.bounded(() -> portraits(question, ends, spans, newest));
-  }
-
-  private Told portraits(Question question, Collection<UUID> ends, int spans, int newest)
-      throws InterruptedException {
-    var groups =
-        new TemplateLinks(templates, question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
-    var ofGroups = question.of(groups.keySet());
-    var tallies = new LinkedHashMap<UUID, Tally>();
-    ends.forEach(end -> tallies.put(end, new Tally(end)));
-    for (var count : templates.counts(ofGroups)) {
-      tallies.computeIfAbsent(groups.getOrDefault(count.id(), count.id()), Tally::new).add(count);
-    }
-    var each = told(question, List.copyOf(tallies.values()));
-    var minutes = cameIn(question.minutes(), each);
-    long width = Math.ceilDiv(minutes.to() - minutes.from(), spans);
-    var ticks = ticks(ofGroups.in(minutes), width, groups, spans);
-    var logs = newest(question, each, groups, newest);
-    var portraits = new HashMap<UUID, Portrait>();
-    for (var template : each) {
-      portraits.put(
-          template.id(),
-          new Portrait(
-              template,
-              ticks.getOrDefault(template.id(), List.of()),
-              logs.getOrDefault(template.id(), List.of())));
-    }
-    return new Told(portraits, minutes.from(), width);
-  }
-
-  /** Of the minutes asked for those between the first and the last log of any. */
-  private static Minutes cameIn(Minutes asked, List<Template> templates) {
-    long from = asked.to();
-    long to = asked.from();
-    for (var template : templates) {
-      if (template.firstMinute() != null && template.lastMinute() != null) {
-        from = Math.min(from, template.firstMinute());
-        to = Math.max(to, template.lastMinute() + 1);
-      }
-    }
-    from = Math.max(from, asked.from());
-    to = Math.min(to, asked.to());
-    return from < to ? new Minutes(from, to) : new Minutes(asked.from(), asked.from() + 1);
-  }
-
-  private Map<UUID, List<Long>> ticks(
-      Question question, long width, Map<UUID, UUID> groups, int spans)
-      throws InterruptedException {
-    var ticks = new HashMap<UUID, List<Long>>();
-    for (var tick : templates.timeline(question, width)) {
-      var end = groups.getOrDefault(tick.id(), tick.id());
-      var counts = ticks.computeIfAbsent(end, _ -> new ArrayList<>(Collections.nCopies(spans, 0L)));
-      int span = Math.toIntExact(tick.span());
-      counts.set(span, counts.get(span) + tick.count());
-    }
-    return ticks;
-  }
-
-  /** Looked for where the last of each is known to be; else in all the time asked for. */
-  private Map<UUID, List<Recent>> newest(
-      Question question, List<Template> each, Map<UUID, UUID> groups, int most)
-      throws InterruptedException {
-    var byEnd = new HashMap<UUID, Minutes>();
-    for (var template : each) {
-      var last = template.lastMinute();
-      var minutes = question.minutes();
-      byEnd.put(
-          template.id(),
-          last != null && minutes.from() <= last && last < minutes.to()
-              ? new Minutes(last, last + 1)
-              : minutes);
-    }
-    var within = new LinkedHashMap<UUID, Minutes>();
-    groups.forEach(
-        (id, end) -> {
-          var minutes = byEnd.get(end);
-          if (minutes != null && within.size() < TemplateReader.MOST_NEWEST) {
-            within.put(id, minutes);
-          }
-        });
-    var newest = new HashMap<UUID, List<Recent>>();
-    for (var log : templates.newest(question.tenant(), question.service(), within, most)) {
-      var logs =
-          newest.computeIfAbsent(
-              groups.getOrDefault(log.template(), log.template()), _ -> new ArrayList<>());
-      if (logs.size() < most) {
-        logs.add(log);
-      }
-    }
-    return newest;
+    return queue.bounded(_ -> found(question, id));
   }
 
   /**
@@ -276,15 +135,15 @@ public final class TemplateReport {
    * @throws BoundedReader.Busy when too many are asking
    */
   public Optional<Minutes> minutes(String tenant, UUID id) throws InterruptedException {
-    return queue.bounded(() -> cameIn(tenant, id));
+    return queue.bounded(_ -> cameIn(tenant, id));
   }
 
   private Optional<Minutes> cameIn(String tenant, UUID id) throws InterruptedException {
-    if (templates.links(tenant, Set.of(id)).isEmpty()) {
+    if (dictionary.find(tenant, Kind.TEMPLATE, Set.of(id)).isEmpty()) {
       return Optional.empty();
     }
-    var links = new TemplateLinks(templates, tenant);
-    var group = links.leadingTo(links.ends(Set.of(id)).values(), TemplateReader.MOST_IDS).keySet();
+    var known = links.of(tenant);
+    var group = known.leadingTo(Set.of(known.end(id)), TemplateReader.MOST_IDS).keySet();
     var seen = templates.seen(tenant, null, group);
     return Optional.of(
         seen.isEmpty()
@@ -330,12 +189,10 @@ public final class TemplateReport {
   /** What was counted, by the ends of links. */
   private Collection<Tally> tallies(Question question) throws InterruptedException {
     var counts = templates.counts(question);
-    var ids = counts.stream().map(Count::id).collect(Collectors.toCollection(HashSet::new));
-    var ends = new TemplateLinks(templates, question.tenant()).ends(ids);
+    var known = links.of(question.tenant());
     var tallies = new HashMap<UUID, Tally>();
     for (var count : counts) {
-      var end = ends.getOrDefault(count.id(), count.id());
-      tallies.computeIfAbsent(end, Tally::new).add(count);
+      tallies.computeIfAbsent(known.end(count.id()), Tally::new).add(count);
     }
     return tallies.values();
   }
@@ -354,7 +211,8 @@ public final class TemplateReport {
   /** All that became these, each with the one it became. */
   private Map<UUID, UUID> groups(Question question, Collection<Tally> tallies)
       throws InterruptedException {
-    return new TemplateLinks(templates, question.tenant())
+    return links
+        .of(question.tenant())
         .leadingTo(tallies.stream().map(tally -> tally.id).toList(), TemplateReader.MOST_COUNTS);
   }
 
@@ -386,58 +244,18 @@ public final class TemplateReport {
   }
 
   private Optional<Found> found(Question question, UUID id) throws InterruptedException {
-    var links = new TemplateLinks(templates, question.tenant());
-    var end = links.ends(Set.of(id)).getOrDefault(id, id);
+    var known = links.of(question.tenant());
+    var end = known.end(id);
     var entry = dictionary.find(question.tenant(), Kind.TEMPLATE, Set.of(end));
     if (entry.isEmpty()) {
       return Optional.empty();
     }
-    var group = links.leadingTo(Set.of(end), TemplateReader.MOST_IDS);
+    var group = known.leadingTo(Set.of(end), TemplateReader.MOST_IDS);
     var tally = new Tally(end);
     templates.counts(question.of(group.keySet())).forEach(tally::add);
     var seen = seen(question, group).get(end);
     var merged = new HashSet<>(group.keySet());
     merged.remove(end);
     return Optional.of(new Found(tally.told(entry.getFirst().text(), seen), merged));
-  }
-
-  /** What is added up for one template. */
-  private static final class Tally {
-    private final UUID id;
-    private final Map<String, Long> services = new TreeMap<>();
-    private final Map<Severity, Long> severities = new EnumMap<>(Severity.class);
-    private long count;
-    private long before;
-
-    Tally(UUID id) {
-      this.id = id;
-    }
-
-    void add(Count counted) {
-      count += counted.count();
-      before += counted.before();
-      services.merge(counted.service(), counted.count(), Long::sum);
-      var severity = Severity.of(counted.severityNumber());
-      if (severity != null) {
-        severities.merge(severity, counted.count(), Long::sum);
-      }
-    }
-
-    /** How many times more or less than before, at least 1. */
-    double times() {
-      return (Math.max(count, before) + 1.0) / (Math.min(count, before) + 1.0);
-    }
-
-    Template told(@Nullable String text, @Nullable Seen seen) {
-      return new Template(
-          id,
-          text,
-          count,
-          before,
-          seen == null ? null : (Long) seen.first(),
-          seen == null ? null : (Long) seen.last(),
-          services,
-          severities);
-    }
   }
 }

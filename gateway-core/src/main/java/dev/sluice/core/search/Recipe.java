@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What of a template is embedded, and how well it meets a question. Chosen by measurement, which is
@@ -94,14 +95,20 @@ final class Recipe {
     return known;
   }
 
-  /** How well a template meets the question: what is more is better. */
-  double score(Asked asked, Vectors template) {
+  /** How well each template meets the question: what is more is better. */
+  double[] scores(Asked asked, List<Vectors> templates) {
+    var tokens =
+        asked.tokens.length == 0 ? null : new TokenVectors.Question(asked.tokens, dimension);
+    return templates.stream().mapToDouble(each -> score(asked, tokens, each)).toArray();
+  }
+
+  private double score(Asked asked, TokenVectors.@Nullable Question tokens, Vectors template) {
     double score = 0;
     for (int i = 0; i < dimension; i++) {
       score += asked.whole[i] * template.whole()[i];
     }
-    if (asked.tokens.length > 0 && template.tokens().length > 0) {
-      score += TOKENS_WEIGHT * TokenVectors.closeness(asked.tokens, template.tokens(), dimension);
+    if (tokens != null && template.tokens().length > 0) {
+      score += TOKENS_WEIGHT * tokens.closeness(template.tokens());
     }
     return score;
   }

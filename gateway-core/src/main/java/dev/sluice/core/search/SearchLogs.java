@@ -6,25 +6,29 @@ import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Candidate;
-import dev.sluice.core.port.TemplateVectors.Vectors;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.TemplateReport;
-import dev.sluice.core.read.TemplateReport.Portrait;
+import dev.sluice.core.read.Recently;
+import dev.sluice.core.read.TemplatePortraits;
+import dev.sluice.core.read.TemplatePortraits.Portrait;
+import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
-import java.util.EnumSet;
+import java.util.EnumMap;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -48,21 +52,47 @@ public final class SearchLogs {
   /** Into which the time of an answer is divided. */
   private static final int SPANS = 30;
 
+  /** Of the logs with a value, the newest: by their templates these are ranked. */
+  private static final int TELLING = 20;
+
+  private static final Duration BACKLOG_AGE = Duration.ofSeconds(2);
+
   private final TemplateVectors vectors;
-  private final TemplateReport report;
+  private final TemplatePortraits portraits;
   private final BoundedReader queue;
+  private final Effort effort;
   private final Recipe recipe;
+  private final KnownVectors known;
+  private final Recently<String, Long> backlogs;
 
   /**
-   * @param queue reads logs, and tells whose turn it is to ask the store
+   * @param queue whose turn to wait for, and who reads logs
+   * @param nanos by which time passes, as {@link System#nanoTime}
    */
   public SearchLogs(
-      TemplateVectors vectors, TemplateReport report, BoundedReader queue, Embedder embedder) {
+      TemplateVectors vectors,
+      TemplatePortraits portraits,
+      BoundedReader queue,
+      Embedder embedder,
+      Effort effort,
+      LongSupplier nanos) {
     this.vectors = vectors;
-    this.report = report;
+    this.portraits = portraits;
     this.queue = queue;
+    this.effort = effort;
     recipe = new Recipe(embedder, Glossary.bundled());
+    known = new KnownVectors(vectors, recipe.name(), effort.keptBytes());
+    backlogs = new Recently<>(BACKLOG_AGE, nanos, tenant -> vectors.backlog(recipe.name(), tenant));
   }
+
+  /**
+   * What it may take of the process.
+   *
+   * @param scoring where questions are held against templates, for milliseconds each: threads that
+   *     others share would be missed by them
+   * @param keptBytes of vectors at most that are kept in memory
+   */
+  public record Effort(ExecutorService scoring, long keptBytes) {}
 
   /** By what to look. */
   public enum Mode {
@@ -103,25 +133,33 @@ public final class SearchLogs {
     /** Newest logs of a template. */
     public static final int MOST_NEWEST = 10;
 
-    /** What a cursor stands for. */
-    private static final Pattern CURSOR = Pattern.compile("[0-9]{1,3}");
+    /** How many were shown, and of which question. */
+    private static final Pattern CURSOR = Pattern.compile("([0-9]{1,3})\\.([0-9a-f]{8})");
 
     /**
-     * How many templates were shown before.
+     * The same from where an answer ended.
      *
-     * @param cursor of {@link #next}
-     * @throws IllegalArgumentException when it is none
+     * @param cursor what {@link #next} said
+     * @throws IllegalArgumentException when it was said of another question, or never
      */
-    public static int place(String cursor) {
-      if (!CURSOR.matcher(cursor).matches() || Integer.parseInt(cursor) > MOST) {
-        throw new IllegalArgumentException("is none that was given out");
+    public Request after(String cursor) {
+      var parts = CURSOR.matcher(cursor);
+      if (!parts.matches()
+          || Integer.parseInt(parts.group(1)) > MOST
+          || !parts.group(2).equals(question())) {
+        throw new IllegalArgumentException("is none that was given out for this question");
       }
-      return Integer.parseInt(cursor);
+      return new Request(text, mode, filter, Integer.parseInt(parts.group(1)), limit, newest);
     }
 
     /** The cursor of what comes after. */
     public String next() {
-      return String.valueOf(from + limit);
+      return "%d.%s".formatted(from + limit, question());
+    }
+
+    /** The same in every process: of texts alone, since an enum's hash is its own in each. */
+    private String question() {
+      return "%08x".formatted((text + mode + filter).hashCode());
     }
   }
 
@@ -157,21 +195,16 @@ public final class SearchLogs {
     }
   }
 
-  /** What speaks for a template. */
+  /** What speaks for a template: of several that became it, what speaks most. */
   private static final class Merit {
-    private final Set<Why> why = EnumSet.noneOf(Why.class);
-    private double score;
+    private final Map<Why, Double> points = new EnumMap<>(Why.class);
 
-    void add(double points, Why reason) {
-      score += points;
-      why.add(reason);
+    void add(Why why, double more) {
+      points.merge(why, more, Math::max);
     }
 
-    Merit better(Merit other) {
-      var better = score >= other.score ? this : other;
-      better.why.addAll(why);
-      better.why.addAll(other.why);
-      return better;
+    double score() {
+      return points.values().stream().mapToDouble(Double::doubleValue).sum();
     }
   }
 
@@ -180,151 +213,225 @@ public final class SearchLogs {
    * @throws LogReader.TooCostly when the question needs more than one may
    */
   public Answer search(Request request) throws InterruptedException {
-    var scope = scope(request.filter());
-    if (scope == null) {
-      return new Answer(List.of(), 0, 1, List.of(), false, 0, null);
+    var minutes = minutes(request.filter());
+    if (minutes == null) {
+      return nothing(0, null);
     }
-    var words = Wording.telling(request.text());
-    var merits = new HashMap<UUID, Merit>();
-    var without = request.mode() == Mode.KEYWORD ? null : byMeaning(request, scope, merits);
-    boolean byWords = request.mode() != Mode.SEMANTIC || without != null;
-    // without vectors there may be no words of templates either, but there are those of logs
-    boolean partly = request.mode() == Mode.KEYWORD || without != null;
-    var logs = byWords ? byValue(request, partly) : List.<StoredLog>of();
-    if (byWords && !words.isEmpty()) {
-      byWords(scope, words, partly ? 1 : words.size(), merits);
-    }
-    for (var id : templates(logs)) {
-      merits.computeIfAbsent(id, _ -> new Merit()).add(VALUE, Why.VALUE);
-    }
-    return answer(request, scope, merits, logs, without);
+    var meaning =
+        request.mode() == Mode.KEYWORD ? new Meaning(null, null) : meaning(request.text());
+    return queue.bounded(reader -> answer(request, minutes, meaning, reader));
   }
 
-  /** Which templates come into question; null when no log does. */
-  private @Nullable Question scope(LogFilter filter) throws InterruptedException {
+  private static Answer nothing(long backlog, @Nullable String without) {
+    return new Answer(List.of(), 0, 1, List.of(), false, backlog, without);
+  }
+
+  /** Which minutes come into question; null when none does. */
+  private static @Nullable Minutes minutes(LogFilter filter) {
     var from = filter.fromNanos();
     var to = filter.toNanos();
+    if (from == null && to == null) {
+      return Minutes.ALL;
+    }
     long first = from == null ? 0 : Math.max(0, from);
     long end = to == null ? Long.MAX_VALUE : to;
-    if (first >= end) {
-      return null;
-    }
-    var ids =
-        filter.attributes().isEmpty()
-            ? Set.<UUID>of()
-            : queue.bounded(() -> vectors.having(filter));
-    if (ids.isEmpty() && !filter.attributes().isEmpty()) {
-      return null;
-    }
-    return new Question(
-        filter.tenant(),
-        filter.service(),
-        Set.copyOf(filter.severities()),
-        filter.minSeverity(),
-        from == null && to == null ? Minutes.ALL : Minutes.covering(first, end),
-        ids);
+    return first < end ? Minutes.covering(first, end) : null;
   }
 
-  /** Why that was not possible; null when it was. */
-  private @Nullable String byMeaning(Request request, Question scope, Map<UUID, Merit> merits)
-      throws InterruptedException {
-    Recipe.Asked asked;
+  /**
+   * @param asked null when it is not known what the question means, or is of no account
+   * @param without why it is not known; null when it is, or is of no account
+   */
+  private record Meaning(Recipe.@Nullable Asked asked, @Nullable String without) {}
+
+  private Meaning meaning(String text) throws InterruptedException {
     try {
-      asked = recipe.asked(request.text());
+      return new Meaning(recipe.asked(text), null);
     } catch (Embedder.Unavailable | Embedder.Refused e) {
-      return String.valueOf(e.getMessage());
+      return new Meaning(null, String.valueOf(e.getMessage()));
     }
-    var found =
-        queue.bounded(
-            () -> {
-              var near = vectors.nearest(recipe.name(), scope, asked.whole(), RESCORED);
-              return vectors.find(recipe.name(), scope.tenant(), ids(near));
-            });
-    for (Vectors each : found) {
-      merits
-          .computeIfAbsent(each.id(), _ -> new Merit())
-          .add(recipe.score(asked, each), Why.MEANING);
-    }
-    return null;
   }
 
-  private static List<UUID> ids(Collection<Candidate> candidates) {
-    return candidates.stream().map(Candidate::id).toList();
-  }
-
-  private void byWords(Question scope, List<String> words, int least, Map<UUID, Merit> merits)
+  private Answer answer(Request request, Minutes minutes, Meaning meaning, LogReader reader)
       throws InterruptedException {
-    var saying = queue.bounded(() -> vectors.saying(recipe.name(), scope, words, least, RESCORED));
-    for (var each : saying) {
-      double points = each.measure() == words.size() ? ALL_WORDS : each.measure() / words.size();
-      merits.computeIfAbsent(each.id(), _ -> new Merit()).add(points, Why.WORDS);
+    var filter = request.filter();
+    long backlog = backlogs.get(filter.tenant());
+    var having = filter.attributes().isEmpty() ? Set.<UUID>of() : vectors.having(filter);
+    if (having.isEmpty() && !filter.attributes().isEmpty()) {
+      return nothing(backlog, meaning.without);
+    }
+    var scope =
+        new Question(
+            filter.tenant(),
+            filter.service(),
+            Set.copyOf(filter.severities()),
+            filter.minSeverity(),
+            minutes,
+            having);
+    var merits = new HashMap<UUID, Merit>();
+    var asked = meaning.asked;
+    boolean byWords = request.mode() != Mode.SEMANTIC || asked == null;
+    var words = byWords ? Wording.telling(request.text()) : List.<String>of();
+    if (asked != null) {
+      byMeaning(scope, asked, words, merits);
+    } else if (!words.isEmpty()) {
+      byWords(scope, words, merits);
+    }
+    var logs = byWords ? logs(request, asked == null, reader) : List.<StoredLog>of();
+    byLogs(
+        scope.tenant(), logs, asked == null ? List.of() : Wording.values(request.text()), merits);
+    return told(request, scope, merits, logs, backlog, meaning.without);
+  }
+
+  private void byMeaning(
+      Question scope, Recipe.Asked asked, List<String> words, Map<UUID, Merit> merits)
+      throws InterruptedException {
+    var ends = portraits.links(scope.tenant());
+    // twice as many, since several may have become one, of which the closest stands for them
+    var near = vectors.nearest(recipe.name(), scope, asked.whole(), words, 2 * RESCORED);
+    var chosen = new LinkedHashMap<UUID, UUID>();
+    for (var each : near) {
+      var end = ends.end(each.id());
+      if (chosen.size() < RESCORED || chosen.containsKey(end)) {
+        chosen.putIfAbsent(end, each.id());
+        if (each.allWords()) {
+          merits.computeIfAbsent(end, _ -> new Merit()).add(Why.WORDS, ALL_WORDS);
+        }
+      }
+    }
+    var found = known.of(scope.tenant(), chosen.values());
+    var scores = computed(() -> recipe.scores(asked, found));
+    for (int i = 0; i < scores.length; i++) {
+      merits
+          .computeIfAbsent(ends.end(found.get(i).id()), _ -> new Merit())
+          .add(Why.MEANING, scores[i]);
+    }
+  }
+
+  private <T> T computed(Callable<T> task) throws InterruptedException {
+    var computing = effort.scoring.submit(task);
+    try {
+      return computing.get();
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(e.getCause());
+    } finally {
+      computing.cancel(true);
+    }
+  }
+
+  private void byWords(Question scope, List<String> words, Map<UUID, Merit> merits)
+      throws InterruptedException {
+    var ends = portraits.links(scope.tenant());
+    for (var each : vectors.saying(recipe.name(), scope, words, 2 * RESCORED)) {
+      merits
+          .computeIfAbsent(ends.end(each.id()), _ -> new Merit())
+          .add(Why.WORDS, each.allWords() ? ALL_WORDS : each.measure() / words.size());
     }
   }
 
   /**
-   * @param allWords whether logs must have all words of the question, and not only its values
+   * The newest logs that the question speaks of.
+   *
+   * @param allWords by all its words, and not only by its values
    */
-  private List<StoredLog> byValue(Request request, boolean allWords) throws InterruptedException {
-    var text = allWords ? keywords(request.text()) : values(request.text());
-    if (text.isEmpty()) {
+  private static List<StoredLog> logs(Request request, boolean allWords, LogReader reader)
+      throws InterruptedException {
+    if (allWords) {
+      var words = Wording.telling(request.text());
+      return words.isEmpty()
+          ? List.of()
+          : saying(new TextQuery.Words(String.join(" ", words)), request, reader);
+    }
+    var values =
+        Wording.values(request.text()).stream().<TextQuery>map(TextQuery.Phrase::new).toList();
+    if (values.isEmpty()) {
       return List.of();
     }
-    var saying = request.filter().saying(text.orElseThrow());
-    return queue.read(new LogReader.Query(saying, request.limit(), null)).logs();
+    var all = saying(new TextQuery.And(values), request, reader);
+    return all.isEmpty() && values.size() > 1
+        ? saying(new TextQuery.Or(values), request, reader)
+        : all;
   }
 
-  private static Optional<TextQuery> keywords(String text) {
-    var words = Wording.telling(text);
-    return words.isEmpty()
-        ? Optional.empty()
-        : Optional.of(new TextQuery.Words(String.join(" ", words)));
+  private static List<StoredLog> saying(TextQuery text, Request request, LogReader reader)
+      throws InterruptedException {
+    int limit = Math.max(TELLING, request.limit());
+    return reader.read(new LogReader.Query(request.filter().saying(text), limit, null)).logs();
   }
 
-  private static Optional<TextQuery> values(String text) {
-    var phrases = Wording.values(text).stream().<TextQuery>map(TextQuery.Phrase::new).toList();
-    return phrases.isEmpty() ? Optional.empty() : Optional.of(new TextQuery.And(phrases));
+  /**
+   * What many logs have may be a word that looks like a value, such as {@code k8s}; where a
+   * template has it itself, it is one.
+   *
+   * @param values that were asked for; none when logs were found by all words of the question
+   */
+  private void byLogs(
+      String tenant, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)
+      throws InterruptedException {
+    var ids =
+        logs.stream()
+            .limit(TELLING)
+            .map(StoredLog::templateId)
+            .filter(Objects::nonNull)
+            .collect(Collectors.toCollection(LinkedHashSet::new));
+    if (ids.isEmpty()) {
+      return;
+    }
+    boolean rare = values.isEmpty() || logs.size() < TELLING;
+    var texts = rare ? Map.<UUID, String>of() : portraits.texts(tenant, ids);
+    for (var log : logs.subList(0, Math.min(logs.size(), TELLING))) {
+      var id = log.templateId();
+      if (id != null && (rare || hasValue(log.body(), texts.getOrDefault(id, ""), values))) {
+        merits.computeIfAbsent(id, _ -> new Merit()).add(Why.VALUE, VALUE);
+      }
+    }
   }
 
-  private static Set<UUID> templates(List<StoredLog> logs) {
-    return logs.stream()
-        .map(StoredLog::templateId)
-        .filter(Objects::nonNull)
-        .collect(Collectors.toCollection(LinkedHashSet::new));
+  /** One that its template has not. */
+  private static boolean hasValue(String body, String template, List<String> values) {
+    var said = body.toLowerCase(Locale.ROOT);
+    var always = template.toLowerCase(Locale.ROOT);
+    return values.stream()
+        .map(value -> value.toLowerCase(Locale.ROOT))
+        .anyMatch(value -> said.contains(value) && !always.contains(value));
   }
 
-  private Answer answer(
+  private Answer told(
       Request request,
       Question scope,
       Map<UUID, Merit> merits,
       List<StoredLog> logs,
+      long backlog,
       @Nullable String without)
       throws InterruptedException {
-    long backlog = queue.bounded(() -> vectors.backlog(recipe.name(), scope.tenant()));
-    if (merits.isEmpty()) {
-      return new Answer(List.of(), 0, 1, logs, false, backlog, without);
-    }
-    var best = new HashMap<UUID, Merit>();
-    report
-        .became(scope.tenant(), merits.keySet())
-        .forEach((id, end) -> best.merge(end, merits.get(id), Merit::better));
     var order =
-        Comparator.comparingDouble((Map.Entry<UUID, Merit> each) -> each.getValue().score)
+        Comparator.comparingDouble((Map.Entry<UUID, Merit> each) -> each.getValue().score())
             .reversed()
             .thenComparing(Map.Entry::getKey);
-    var ranked = best.entrySet().stream().sorted(order).limit(Request.MOST).toList();
+    var ranked = merits.entrySet().stream().sorted(order).limit(Request.MOST).toList();
     int end = Math.min(ranked.size(), request.from() + request.limit());
     var page = ranked.subList(Math.min(request.from(), end), end);
     var told =
-        report.tell(scope, page.stream().map(Map.Entry::getKey).toList(), SPANS, request.newest());
+        portraits.of(
+            scope,
+            request.filter(),
+            page.stream().map(Map.Entry::getKey).toList(),
+            SPANS,
+            request.newest());
     var hits = new ArrayList<Hit>();
-    for (var each : page) {
-      hits.add(
-          new Hit(
-              Objects.requireNonNull(told.each().get(each.getKey())),
-              each.getValue().score,
-              each.getValue().why));
+    for (int i = 0; i < page.size(); i++) {
+      var merit = page.get(i).getValue();
+      hits.add(new Hit(told.each().get(i), merit.score(), merit.points.keySet()));
     }
+    // those of the first page are not told again
+    var shown = request.from() > 0 ? List.<StoredLog>of() : logs;
     return new Answer(
-        hits, told.begins(), told.width(), logs, end < ranked.size(), backlog, without);
+        hits,
+        told.begins(),
+        told.width(),
+        shown.subList(0, Math.min(shown.size(), request.limit())),
+        end < ranked.size(),
+        backlog,
+        without);
   }
 }

@@ -1,13 +1,14 @@
 package dev.sluice.core.search;
 
-import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Seen;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.port.TemplateVectors.Row;
 import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.TemplateVectors.Wanting;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -38,32 +39,27 @@ public final class TemplateEmbeddings {
    */
   private static final Duration FIRST_LOG_WITHIN = Duration.ofMinutes(1);
 
-  private final Dictionary dictionary;
+  private final TemplateReader templates;
   private final TemplateVectors vectors;
   private final Recipe recipe;
   private final EmbeddingMeter meter;
   private final InstantSource clock;
   private final String tenant;
 
-  /** Up to where in the dictionary every template has its vectors. */
-  private @Nullable String place;
-
   /** What the model will never take; asked again by the next process. */
   private final Set<UUID> refused = new HashSet<>();
-
-  private boolean counted;
 
   /**
    * @param clock by which the dictionary's times are told
    */
   public TemplateEmbeddings(
-      Dictionary dictionary,
+      TemplateReader templates,
       TemplateVectors vectors,
       Embedder embedder,
       EmbeddingMeter meter,
       InstantSource clock,
       String tenant) {
-    this.dictionary = dictionary;
+    this.templates = templates;
     this.vectors = vectors;
     recipe = new Recipe(embedder, Glossary.bundled());
     this.meter = meter;
@@ -80,20 +76,22 @@ public final class TemplateEmbeddings {
    * @throws RuntimeException when dictionary or store cannot answer
    */
   public boolean next(Going going) throws InterruptedException {
-    var page = dictionary.since(tenant, Kind.TEMPLATE, place, PAGE);
-    var wanting = wanting(page.entries());
-    boolean all = true;
-    for (int from = 0; from < wanting.size(); from += ROWS) {
-      all &= embed(wanting.subList(from, Math.min(wanting.size(), from + ROWS)), going);
-    }
-    if (all) {
-      place = page.next();
-    }
-    if (!wanting.isEmpty() || !counted) {
+    var wanting = vectors.wanting(recipe.name(), tenant, refused, PAGE);
+    int before = refused.size();
+    int rows = 0;
+    try {
+      for (int from = 0; from < wanting.size(); from += ROWS) {
+        rows += embed(wanting.subList(from, Math.min(wanting.size(), from + ROWS)), going);
+      }
+    } catch (Embedder.Unavailable e) {
+      meter.failed();
       meter.backlog(vectors.backlog(recipe.name(), tenant));
-      counted = true;
+      throw e;
     }
-    return page.last() || !all;
+    boolean last = wanting.size() < PAGE; // and so it is known how many there are
+    meter.backlog(last ? wanting.size() - rows + before : vectors.backlog(recipe.name(), tenant));
+    boolean waiting = rows + refused.size() - before < wanting.size();
+    return last || waiting;
   }
 
   /** Whether to go on. */
@@ -106,30 +104,21 @@ public final class TemplateEmbeddings {
     boolean on(Duration before) throws InterruptedException;
   }
 
-  /** Those without a row; of the linked ones too, since logs were stored with them. */
-  private List<Entry> wanting(List<Entry> entries) throws InterruptedException {
-    if (entries.isEmpty()) {
-      return List.of();
-    }
-    var present = vectors.present(recipe.name(), tenant, entries.stream().map(Entry::id).toList());
-    return entries.stream()
-        .filter(entry -> !present.contains(entry.id()) && !refused.contains(entry.id()))
-        .toList();
-  }
-
-  /** Whether all of them could be. */
-  private boolean embed(List<Entry> entries, Going going) throws InterruptedException {
+  /** How many of them could be. */
+  private int embed(List<Wanting> some, Going going) throws InterruptedException {
+    var seen = templates.seen(tenant, null, some.stream().map(Wanting::id).toList());
     var samples =
         vectors.samples(
-            tenant, entries.stream().collect(Collectors.toMap(Entry::id, Entry::firstSeenNanos)));
+            tenant,
+            seen.stream()
+                .collect(
+                    Collectors.toMap(Seen::id, each -> new Minutes(each.last(), each.last() + 1))));
     var rows = new ArrayList<Row>();
-    boolean all = true;
     try {
       var before = Duration.ZERO;
-      for (var entry : entries) {
-        var sample = samples.get(entry.id());
-        if (!isReady(entry, sample)) {
-          all = false;
+      for (var one : some) {
+        var sample = samples.get(one.id());
+        if (!isReady(one, sample)) {
           continue;
         }
         if (!going.on(before)) {
@@ -137,37 +126,41 @@ public final class TemplateEmbeddings {
         }
         long begun = System.nanoTime();
         try {
-          rows.add(row(entry, sample));
+          rows.add(row(one, sample));
           meter.embedded(Duration.ofNanos(System.nanoTime() - begun));
         } catch (Embedder.Refused _) {
-          refused.add(entry.id()); // one text must not keep all others waiting
+          refuse(one.id());
           meter.failed();
         }
         before = Duration.ofNanos(System.nanoTime() - begun);
       }
-    } catch (Embedder.Unavailable e) {
-      meter.failed();
-      meter.backlog(vectors.backlog(recipe.name(), tenant) - rows.size());
-      throw e;
     } finally {
       if (!rows.isEmpty() && !Thread.currentThread().isInterrupted()) {
         vectors.write(recipe.name(), rows);
       }
     }
-    return all;
+    return rows.size();
   }
 
-  private boolean isReady(Entry entry, @Nullable Sample sample) {
+  /** One text must not keep all others waiting. */
+  private void refuse(UUID id) {
+    if (refused.size() == TemplateVectors.MOST_IDS) {
+      refused.remove(refused.iterator().next());
+    }
+    refused.add(id);
+  }
+
+  private boolean isReady(Wanting one, @Nullable Sample sample) {
     var now = clock.instant();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    return sample != null || nanos - entry.firstSeenNanos() > FIRST_LOG_WITHIN.toNanos();
+    return sample != null || nanos - one.firstSeenNanos() > FIRST_LOG_WITHIN.toNanos();
   }
 
-  private Row row(Entry entry, @Nullable Sample sample) throws InterruptedException {
+  private Row row(Wanting one, @Nullable Sample sample) throws InterruptedException {
     var passage =
         sample == null
-            ? new Passage("", "", entry.text(), "")
-            : new Passage(sample.service(), sample.component(), entry.text(), sample.body());
-    return new Row(tenant, passage.words(), recipe.of(entry.id(), passage));
+            ? new Passage("", "", one.text(), "")
+            : new Passage(sample.service(), sample.component(), one.text(), sample.body());
+    return new Row(tenant, passage.words(), recipe.of(one.id(), passage));
   }
 }

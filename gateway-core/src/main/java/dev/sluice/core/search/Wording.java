@@ -78,13 +78,15 @@ final class Wording {
 
   /**
    * What of a question is no word of any language but a value that is to be found as it is: an
-   * identifier, an address, a code. It has a digit in it, or is written as names are.
+   * identifier, an address, a code. It has a digit in it, is written as names are, or has its name
+   * before it, as in {@code user=root}.
    */
   static List<String> values(String question) {
     var values = new LinkedHashSet<String>();
     for (var term : SPACE.split(question, -1)) {
-      var bare = EDGES.matcher(term).replaceAll("");
-      if (bare.length() >= SHORTEST_VALUE && VALUE.matcher(bare).find()) {
+      int named = term.lastIndexOf('=') + 1;
+      var bare = EDGES.matcher(term.substring(named)).replaceAll("");
+      if (bare.length() >= SHORTEST_VALUE && (named > 0 || VALUE.matcher(bare).find())) {
         values.add(bare);
       }
     }

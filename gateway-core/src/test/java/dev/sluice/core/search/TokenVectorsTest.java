@@ -12,7 +12,8 @@ class TokenVectorsTest {
   private static final float[] BETWEEN = {0.6f, 0.8f};
 
   private static double closeness(List<float[]> question, List<float[]> text) {
-    return TokenVectors.closeness(TokenVectors.pack(question), TokenVectors.pack(text), 2);
+    return new TokenVectors.Question(TokenVectors.pack(question), 2)
+        .closeness(TokenVectors.pack(text));
   }
 
   @Test
@@ -21,6 +22,17 @@ class TokenVectorsTest {
     assertThat(closeness(List.of(X, Y), List.of(X))).isCloseTo(0.5, within(0.01));
     assertThat(closeness(List.of(X), List.of(BETWEEN))).isCloseTo(0.6, within(0.01));
     assertThat(closeness(List.of(X), List.of(new float[] {-1, 0}))).isCloseTo(-1, within(0.01));
+  }
+
+  @Test
+  void closeness_oneTextAfterTheOther_isOfEachAlone() {
+    var asked = new TokenVectors.Question(TokenVectors.pack(List.of(X)), 2);
+
+    assertThat(asked.closeness(TokenVectors.pack(List.of(Y, BETWEEN, X))))
+        .isCloseTo(1, within(0.01));
+    assertThat(asked.closeness(TokenVectors.pack(List.of(Y)))).isCloseTo(0, within(0.01));
+    assertThat(asked.closeness(TokenVectors.pack(List.of(Y, BETWEEN, Y, Y))))
+        .isCloseTo(0.6, within(0.01));
   }
 
   @Test

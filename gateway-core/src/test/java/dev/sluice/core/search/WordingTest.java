@@ -51,5 +51,8 @@ class WordingTest {
         .containsExactly("0x80070001", "/var/log");
     assertThat(Wording.values("guest file-transfer access without credentials")).isEmpty();
     assertThat(Wording.values("v2 of it")).isEmpty();
+    assertThat(Wording.values("who is user=root, request_id=7f3a?"))
+        .containsExactly("root", "7f3a");
+    assertThat(Wording.values("a= b=c")).isEmpty();
   }
 }

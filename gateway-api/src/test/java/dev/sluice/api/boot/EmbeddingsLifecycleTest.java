@@ -1,0 +1,107 @@
+package dev.sluice.api.boot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.port.Dictionary.Entry;
+import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.testkit.ConceptEmbedder;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryTemplateVectors;
+import dev.sluice.testkit.InMemoryTemplates;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class EmbeddingsLifecycleTest {
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 3);
+  private final ConceptEmbedder embedder = new ConceptEmbedder("concepts", 3, Map.of("disk", 1));
+  private final AtomicInteger failed = new AtomicInteger();
+  private final EmbeddingsLifecycle lifecycle =
+      new EmbeddingsLifecycle(
+          new TemplateEmbeddings(
+              new InMemoryTemplates(dictionary),
+              vectors,
+              embedder,
+              new Failures(failed),
+              InstantSource.system(),
+              "default"),
+          Duration.ofMillis(1),
+          0.5);
+
+  private record Failures(AtomicInteger count) implements EmbeddingMeter {
+    @Override
+    public void embedded(Duration took) {}
+
+    @Override
+    public void failed() {
+      count.incrementAndGet();
+    }
+
+    @Override
+    public void backlog(long templates) {}
+  }
+
+  /** Of a year ago, so that nobody waits for a log of it. */
+  private void template(String text) {
+    dictionary.write(
+        List.of(new Entry("default", Kind.TEMPLATE, TextId.of(text), text, 1, 1, null)));
+  }
+
+  private boolean has(String text) {
+    return !vectors.find("concepts/3/1", "default", List.of(TextId.of(text))).isEmpty();
+  }
+
+  @AfterEach
+  void stop() {
+    lifecycle.stop();
+  }
+
+  @Test
+  void start_templatesThatAreThereAndThatCome_areEmbedded() {
+    template("disk full");
+    lifecycle.start();
+    await().until(() -> has("disk full"));
+
+    template("disk gone");
+
+    await().until(() -> has("disk gone"));
+  }
+
+  @Test
+  void run_modelIsAway_triesAgainUntilItIsThere() {
+    embedder.trouble("away");
+    template("disk full");
+    lifecycle.start();
+    await().until(() -> failed.get() > 0);
+    assertThat(has("disk full")).isFalse();
+
+    embedder.trouble(null);
+
+    await().until(() -> has("disk full"));
+  }
+
+  @Test
+  void stop_whileItWaits_endsAndMayBeStartedAgain() {
+    lifecycle.start();
+    assertThat(lifecycle.isRunning()).isTrue();
+
+    lifecycle.stop();
+    lifecycle.stop();
+
+    assertThat(lifecycle.isRunning()).isFalse();
+    template("disk full");
+    lifecycle.start();
+    await().until(() -> has("disk full"));
+  }
+}

@@ -1,0 +1,226 @@
+package dev.sluice.bench;
+
+import dev.sluice.bench.ManyTemplates.Asking;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * How long does a search take among many logs of many templates, by how it asks and by how many ask
+ * at the same time? And what does it cost to embed the templates?
+ *
+ * <p>Run by {@code make bench-search}; in the environment {@code LOGS}, 10,000,000 by default,
+ * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code OUT}, a
+ * folder for the report, and {@code JAVA_OPTS}. Each client asks the next question as soon as it
+ * has an answer. Questions come again after some thousand others; of an answer nothing is
+ * remembered but the vectors and texts of templates. Ends with status 1 when a question is not
+ * answered.
+ */
+public final class SearchReport {
+  private static final int WARM_UP_SECONDS = 20;
+  private static final Pattern CLIENTS = Pattern.compile("\\s+");
+  private static final Duration PATIENCE = Duration.ofMinutes(10);
+  private static final String VECTORS = "log_template_vectors_384";
+
+  private final int seconds = Environment.number("SECONDS_EACH", 15);
+  private final ManyTemplates many =
+      new ManyTemplates(
+          Environment.number("TEMPLATES", 5_000), Environment.number("LOGS", 10_000_000));
+  private final List<Row> rows = new ArrayList<>();
+  private int turn;
+
+  private SearchReport() {}
+
+  /**
+   * @param gatewayMillis of CPU for each answer
+   * @param clickHouseMillis the same of ClickHouse
+   */
+  private record Row(
+      String title, int clients, Load load, double gatewayMillis, double clickHouseMillis) {}
+
+  /**
+   * Of all templates.
+   *
+   * @param millis of the gateway's and ClickHouse's CPU for each
+   */
+  private record Embedded(double seconds, double millis, long bytes) {}
+
+  public static void main(String[] arguments) throws Exception {
+    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    System.exit(new SearchReport().run() ? 0 : 1);
+  }
+
+  /** Where it all runs, and what it runs on. */
+  private record Place(
+      Engines engines, Gateway gateway, Path folder, List<String> values, Instant end) {}
+
+  private boolean run() throws IOException, InterruptedException {
+    var folder = Workplace.make();
+    System.out.println(Workplace.machine(folder));
+    try (var engines = new Engines(folder, "256mb")) {
+      try (var _ = gateway(engines, folder)) {
+        // makes the tables
+      }
+      var end = many.make(engines.database(), folder);
+      System.out.printf("%,d logs are there%n", many.logs());
+      try (var gateway = gateway(engines, folder)) {
+        var embedded = embedded(engines, gateway);
+        System.out.println(embedded);
+        var place = new Place(engines, gateway, folder, many.values(engines.database()), end);
+        for (var clients : CLIENTS.split(Environment.text("CLIENTS", "1 16"))) {
+          measure(Integer.parseInt(clients), place);
+        }
+        var text = text(place, embedded);
+        System.out.println(text);
+        var out = Environment.text("OUT", "");
+        if (!out.isEmpty()) {
+          Files.writeString(Files.createDirectories(Path.of(out)).resolve("search.md"), text);
+        }
+      }
+    }
+    boolean complete = rows.stream().allMatch(row -> row.load.others() == 0);
+    if (complete) { // else what is there says why
+      Workplace.delete(folder);
+    }
+    return complete;
+  }
+
+  private void measure(int clients, Place place) throws IOException, InterruptedException {
+    var all = List.of(Asking.values());
+    measure("warming up", all, clients, WARM_UP_SECONDS, place);
+    rows.add(measure("of all kinds", all, clients, seconds, place));
+    for (var asking : Asking.values()) {
+      rows.add(measure(asking.title, List.of(asking), clients, seconds, place));
+    }
+  }
+
+  private static Gateway gateway(Engines engines, Path folder)
+      throws IOException, InterruptedException {
+    var settings = new ArrayList<>(List.of(engines.settings()));
+    settings.add("--sluice.embeddings.share=1");
+    return new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
+  }
+
+  private static Embedded embedded(Engines engines, Gateway gateway)
+      throws IOException, InterruptedException {
+    var watched = List.of(gateway.watched(), engines.clickHouse());
+    long begun = System.nanoTime();
+    double before = cpuSeconds(watched);
+    var sql =
+        """
+        SELECT count() FROM log_templates WHERE TemplateId NOT IN (
+          SELECT TemplateId FROM %s)"""
+            .formatted(VECTORS);
+    while (engines.database().number("EXISTS TABLE " + VECTORS) == 0
+        || engines.database().number(sql) > 0) {
+      if (System.nanoTime() - begun > PATIENCE.toNanos()) {
+        throw new IOException("there are templates without vectors");
+      }
+      Thread.sleep(500);
+    }
+    long templates = engines.database().number("SELECT uniqExact(TemplateId) FROM " + VECTORS);
+    return new Embedded(
+        (System.nanoTime() - begun) / 1e9,
+        (cpuSeconds(watched) - before) * 1e3 / templates,
+        engines
+            .database()
+            .number("SELECT toUInt64(avg(length(Tokens) + 4 * length(Vector))) FROM " + VECTORS));
+  }
+
+  private static double cpuSeconds(List<Watched> processes) throws IOException {
+    double sum = 0;
+    for (var each : processes) {
+      sum += each.cpuSeconds();
+    }
+    return sum;
+  }
+
+  private Row measure(String title, List<Asking> askings, int clients, int seconds, Place place)
+      throws IOException, InterruptedException {
+    turn++;
+    var questions = ManyTemplates.questions(place.folder, askings, turn, place.values, place.end);
+    var url = "http://127.0.0.1:" + place.gateway.port() + "/api/v1/logs/search";
+    var wrk = new Wrk(url, questions, "application/json", "", clients);
+    var gateway = place.gateway.watched();
+    var clickHouse = place.engines.clickHouse();
+    double gatewayBefore = gateway.cpuSeconds();
+    double clickHouseBefore = clickHouse.cpuSeconds();
+    var load = wrk.send(seconds);
+    var row =
+        new Row(
+            title,
+            clients,
+            load,
+            (gateway.cpuSeconds() - gatewayBefore) * 1e3 / load.taken(),
+            (clickHouse.cpuSeconds() - clickHouseBefore) * 1e3 / load.taken());
+    System.out.println(line(row));
+    return row;
+  }
+
+  private static List<String> line(Row row) {
+    return List.of(
+        row.title,
+        String.valueOf(row.clients),
+        "%.0f".formatted(row.load.taken() / row.load.seconds()),
+        "%.1f".formatted(row.load.latency().p50()),
+        "%.1f".formatted(row.load.latency().p95()),
+        "%.1f".formatted(row.load.latency().p99()),
+        "%.1f".formatted(row.gatewayMillis),
+        "%.1f".formatted(row.clickHouseMillis),
+        String.valueOf(row.load.others()));
+  }
+
+  private String text(Place place, Embedded embedded) throws IOException, InterruptedException {
+    var watched = place.gateway.watched();
+    var head =
+        List.of(
+            "questions",
+            "clients",
+            "answers/s",
+            "p50 ms",
+            "p95 ms",
+            "p99 ms",
+            "gateway, ms of CPU",
+            "ClickHouse, ms of CPU",
+            "not answered");
+    var lines = new ArrayList<List<String>>();
+    lines.add(head);
+    lines.add(head.stream().map(_ -> "---").toList());
+    rows.forEach(row -> lines.add(line(row)));
+    var table = new StringBuilder();
+    lines.forEach(line -> table.append("| ").append(String.join(" | ", line)).append(" |\n"));
+    return """
+        # Searching
+
+        Written by `make bench-search`: %,d logs of an hour and %,d templates on the embedded engines, all on the machine of the
+        load generator (%s). Each client asks the next question as soon as it has an answer; answers have ten templates with
+        counts, sparkline and newest log.
+
+        %s; gateway %s, %s; %s.
+
+        %s
+        All templates were embedded in %.0f s by a process whose share was one core, at %.1f ms of CPU each, the gateway's start and
+        ClickHouse's part among it; their vectors are %,d bytes each. The gateway's resident memory is %d MiB, %d MiB at most.
+        """
+        .formatted(
+            many.logs(),
+            many.templates(),
+            Environment.text("GENERATORS", "wrk"),
+            Workplace.machine(place.folder),
+            Environment.text("COMMIT", "not known"),
+            String.join(" ", JavaProcess.options()),
+            place.engines.versions(),
+            table,
+            embedded.seconds,
+            embedded.millis,
+            embedded.bytes,
+            watched.residentMebibytes(),
+            watched.peakMebibytes());
+  }
+}

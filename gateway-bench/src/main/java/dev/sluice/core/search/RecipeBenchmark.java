@@ -1,0 +1,73 @@
+package dev.sluice.core.search;
+
+import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.embeddings.OnnxEmbedder;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * How long does one core embed a template, three texts and what its jargon means, against the
+ * template alone as it is written? And how long a question?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar RecipeBenchmark</pre>
+ */
+@Fork(2)
+@Warmup(iterations = 3, time = 2)
+@Measurement(iterations = 5, time = 2)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MILLISECONDS)
+@State(Scope.Benchmark)
+@NullUnmarked // JMH fills the fields
+public class RecipeBenchmark {
+  private static final Passage PASSAGE =
+      new Passage(
+          "dfs",
+          "dfs.DataNode$PacketResponder",
+          "PacketResponder <*> for block <*> terminating: connection reset by peer <*>",
+          "PacketResponder 1 for block blk_38865049064139660 terminating: connection reset by peer");
+  private static final String QUESTION = "why did the replica lose its connection to the primary";
+
+  private OnnxEmbedder embedder;
+  private Recipe recipe;
+
+  @Setup(Level.Trial)
+  public void load() {
+    embedder = OnnxEmbedder.bundled(1);
+    recipe = new Recipe(embedder, Glossary.bundled());
+  }
+
+  @TearDown(Level.Trial)
+  public void close() {
+    embedder.close();
+  }
+
+  @Benchmark
+  public Vectors template() throws InterruptedException {
+    return recipe.of(new UUID(0, 1), PASSAGE);
+  }
+
+  @Benchmark
+  public List<Embedder.Embedding> asWrittenAlone() throws InterruptedException {
+    return embedder.embed(List.of(PASSAGE.asWritten()));
+  }
+
+  @Benchmark
+  public Recipe.Asked question() throws InterruptedException {
+    return recipe.asked(QUESTION);
+  }
+}

@@ -1,0 +1,108 @@
+package dev.sluice.core.search;
+
+import dev.sluice.bench.Allocates;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Level;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.Warmup;
+
+/**
+ * What does it cost to hold the tokens of a question against those of a hundred templates, with a
+ * byte for each number, against floats?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar TokenVectorsBenchmark -prof gc</pre>
+ *
+ * <p>A question of 12 tokens, templates of 60, vectors of 384 numbers: as the model in the jar and
+ * the recipe make them.
+ */
+@Fork(2)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.AverageTime)
+@OutputTimeUnit(TimeUnit.MICROSECONDS)
+@State(Scope.Thread)
+@NullUnmarked // JMH fills the fields
+public class TokenVectorsBenchmark {
+  private static final int DIMENSION = 384;
+  private static final int ASKED = 12;
+  private static final int TOKENS = 60;
+  private static final int TEMPLATES = 100;
+
+  private List<float[]> question;
+  private List<List<float[]>> templates;
+  private byte[] packedQuestion;
+  private List<byte[]> packed;
+
+  @Setup(Level.Trial)
+  public void generate() {
+    var random = new SplittableRandom(42);
+    question = vectors(ASKED, random);
+    packedQuestion = TokenVectors.pack(question);
+    templates = new ArrayList<>();
+    for (int i = 0; i < TEMPLATES; i++) {
+      templates.add(vectors(TOKENS, random));
+    }
+    packed = templates.stream().map(TokenVectors::pack).toList();
+  }
+
+  private static List<float[]> vectors(int many, SplittableRandom random) {
+    var vectors = new ArrayList<float[]>();
+    for (int i = 0; i < many; i++) {
+      var vector = new float[DIMENSION];
+      double squares = 0;
+      for (int j = 0; j < DIMENSION; j++) {
+        vector[j] = (float) random.nextGaussian();
+        squares += vector[j] * vector[j];
+      }
+      for (int j = 0; j < DIMENSION; j++) {
+        vector[j] /= (float) Math.sqrt(squares);
+      }
+      vectors.add(vector);
+    }
+    return vectors;
+  }
+
+  /** What is kept are bytes; what is computed with is 12 and 60 vectors of ints. */
+  @Benchmark
+  @Allocates(110_700)
+  public double bytes() {
+    var asked = new TokenVectors.Question(packedQuestion, DIMENSION);
+    double sum = 0;
+    for (var template : packed) {
+      sum += asked.closeness(template);
+    }
+    return sum;
+  }
+
+  @Benchmark
+  @Allocates(0)
+  public double floats() {
+    double sum = 0;
+    for (var template : templates) {
+      for (var one : question) {
+        float closest = -1;
+        for (var other : template) {
+          float product = 0;
+          for (int i = 0; i < DIMENSION; i++) {
+            product += one[i] * other[i];
+          }
+          closest = Math.max(closest, product);
+        }
+        sum += closest / ASKED;
+      }
+    }
+    return sum;
+  }
+}

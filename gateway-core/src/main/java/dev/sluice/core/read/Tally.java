@@ -1,0 +1,65 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.TemplateReader.Count;
+import dev.sluice.core.port.TemplateReader.Seen;
+import dev.sluice.core.port.TemplateReader.Stretch;
+import dev.sluice.core.read.TemplateReport.Template;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What is added up for one template. */
+final class Tally {
+  final UUID id;
+  private final Map<String, Long> services = new TreeMap<>();
+  private final Map<Severity, Long> severities = new EnumMap<>(Severity.class);
+  long count;
+  long before;
+
+  Tally(UUID id) {
+    this.id = id;
+  }
+
+  void add(Count counted) {
+    count += counted.count();
+    before += counted.before();
+    services.merge(counted.service(), counted.count(), Long::sum);
+    var severity = Severity.of(counted.severityNumber());
+    if (severity != null) {
+      severities.merge(severity, counted.count(), Long::sum);
+    }
+  }
+
+  /** A part of what came, or came before. */
+  void add(Stretch stretch) {
+    boolean earlier = stretch.span() == Stretch.BEFORE;
+    long logs = stretch.count();
+    add(
+        new Count(
+            id,
+            stretch.service(),
+            stretch.severityNumber(),
+            earlier ? 0 : logs,
+            earlier ? logs : 0));
+  }
+
+  /** How many times more or less than before, at least 1. */
+  double times() {
+    return (Math.max(count, before) + 1.0) / (Math.min(count, before) + 1.0);
+  }
+
+  Template told(@Nullable String text, @Nullable Seen seen) {
+    return new Template(
+        id,
+        text,
+        count,
+        before,
+        seen == null ? null : (Long) seen.first(),
+        seen == null ? null : (Long) seen.last(),
+        services,
+        severities);
+  }
+}

@@ -1,0 +1,63 @@
+package dev.sluice.core.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+
+class RecentlyTest {
+  private static final long SECOND = 1_000_000_000L;
+
+  private final AtomicLong nanos = new AtomicLong(-5 * SECOND);
+  private final AtomicInteger found = new AtomicInteger();
+  private long takes;
+
+  private final Recently<String, Integer> recently =
+      new Recently<>(
+          Duration.ofSeconds(1),
+          nanos::get,
+          _ -> {
+            nanos.addAndGet(takes);
+            return found.incrementAndGet();
+          });
+
+  @Test
+  void get_again_isFoundOutAgainWhenItIsTooOld() throws Exception {
+    assertThat(recently.get("a")).isEqualTo(1);
+    nanos.addAndGet(SECOND - 1);
+    assertThat(recently.get("a")).isEqualTo(1);
+    nanos.addAndGet(1);
+    assertThat(recently.get("a")).isEqualTo(2);
+    assertThat(recently.get("b")).isEqualTo(3);
+  }
+
+  @Test
+  void get_whatIsSlowToFindOut_isKeptTwentyTimesAsLong() throws Exception {
+    takes = SECOND;
+    assertThat(recently.get("a")).isEqualTo(1);
+    nanos.addAndGet(20 * SECOND - 1);
+    assertThat(recently.get("a")).isEqualTo(1);
+    nanos.addAndGet(1);
+    assertThat(recently.get("a")).isEqualTo(2);
+  }
+
+  @Test
+  void get_cannotBeFoundOut_isNotKept() throws Exception {
+    var failing =
+        new Recently<String, Integer>(
+            Duration.ofSeconds(1),
+            nanos::get,
+            _ -> {
+              if (found.incrementAndGet() == 1) {
+                throw new IllegalStateException("not now");
+              }
+              return found.get();
+            });
+
+    assertThatThrownBy(() -> failing.get("a")).hasMessage("not now");
+    assertThat(failing.get("a")).isEqualTo(2);
+  }
+}
