@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS log_template_vectors_{dimension} (
 ENGINE = ReplacingMergeTree(WrittenAt)
 PARTITION BY Recipe
 ORDER BY (Tenant, TemplateId)
-SETTINGS index_granularity = 16;
+SETTINGS index_granularity = 4;
 -- Of tables made before there was one; what they have gets it as it is merged.
 ALTER TABLE log_template_vectors_{dimension}
   ADD INDEX IF NOT EXISTS idx_words Words TYPE text(tokenizer = 'splitByNonAlpha');

@@ -5,13 +5,14 @@ import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -137,20 +138,8 @@ final class LogQuery {
   }
 
   /**
-   * Of the table, in the words of its sort key.
-   *
-   * @param service the parameter that has its name; null for all
-   */
-  private record Range(@Nullable String service, Minutes minutes) {
-    String sql(Set<UUID> templates) {
-      var sql =
-          "TemplateId IN (%s) AND %s".formatted(DictionaryTable.list(templates), within(minutes));
-      return service == null ? sql : sql + " AND ServiceName = " + service;
-    }
-  }
-
-  /**
-   * Something about the logs of templates in these places; null when the filter excludes them all.
+   * Something about the logs of templates in these places, and perhaps in those of others among
+   * them; null when the filter excludes them all.
    *
    * @param select the columns
    * @param rest what follows the conditions
@@ -161,21 +150,37 @@ final class LogQuery {
     if (where == null) {
       return null;
     }
-    var ids = new LinkedHashMap<Range, Set<UUID>>();
-    var services = new HashMap<String, String>();
+    // a condition for each minute and not for each place, since each is held against every row; of
+    // a
+    // template that it has too many of, those are no harm
+    var ids = new LinkedHashSet<UUID>();
+    var services = new LinkedHashMap<Minutes, Set<String>>();
+    var ofAll = new HashSet<Minutes>();
     for (var place : places) {
-      var service = place.service();
-      var name =
-          service == null
-              ? null
-              : services.computeIfAbsent(service, it -> where.parameter("String", it));
-      ids.computeIfAbsent(new Range(name, place.minutes()), _ -> new LinkedHashSet<>())
-          .add(place.template());
+      ids.add(place.template());
+      var names = services.computeIfAbsent(place.minutes(), _ -> new LinkedHashSet<>());
+      if (place.service() == null) {
+        ofAll.add(place.minutes());
+      } else {
+        names.add(place.service());
+      }
     }
+    where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(ids)));
     var any = new ArrayList<String>();
-    ids.forEach((range, some) -> any.add(range.sql(some)));
+    services.forEach(
+        (minutes, names) ->
+            any.add(
+                ofAll.contains(minutes)
+                    ? within(minutes)
+                    : within(minutes) + " AND ServiceName IN (%s)".formatted(list(names, where))));
     where.add("(" + String.join(" OR ", any) + ")");
     return new LogQuery(select, where, rest);
+  }
+
+  private static String list(Set<String> names, Conditions where) {
+    return names.stream()
+        .map(name -> where.parameter("String", name))
+        .collect(Collectors.joining(", "));
   }
 
   /** The filter's conditions for these instants; null when it excludes them all. */

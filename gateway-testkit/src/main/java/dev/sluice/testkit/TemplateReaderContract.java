@@ -281,18 +281,18 @@ public abstract class TemplateReaderContract {
             new Log("acme", "web", A, 17, nanos(100) + 7),
             new Log("acme", "db", A, 9, nanos(101) - 1),
             new Log("acme", "web", A, 9, nanos(101)),
-            new Log("acme", "web", B, 9, nanos(200)),
+            new Log("acme", "cart", B, 9, nanos(200)),
             new Log("acme", "web", C, 9, nanos(100)),
             new Log("other", "web", A, 9, nanos(100) + 8)));
     var all = LogFilter.of("acme").build();
     var places =
         List.of(
-            new Place(A, null, new Minutes(100, 101)), new Place(B, "web", new Minutes(100, 300)));
+            new Place(A, null, new Minutes(100, 101)), new Place(B, "cart", new Minutes(100, 300)));
 
     assertThat(templates().newest(all, places, 2))
         .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
         .containsExactly(
-            tuple(B, nanos(200), 9, "web"),
+            tuple(B, nanos(200), 9, "cart"),
             tuple(A, nanos(101) - 1, 9, "db"),
             tuple(A, nanos(100) + 7, 17, "web"));
     assertThat(templates().newest(all, List.of(new Place(A, "web", new Minutes(100, 101))), 1))

@@ -18,7 +18,7 @@ import org.springframework.util.unit.DataSize;
  * @param atOnce texts that are embedded, and questions that are held against templates, at the same
  *     time, each on one core
  * @param kept of the vectors that questions were held against last, in memory; those of a template
- *     are some 25 kB
+ *     are 10 to 30 kB
  * @param url of an endpoint that serves a model as OpenAI does, up to what is before {@code
  *     /embeddings}; the model in the jar when unset
  * @param model by which name that endpoint knows it
@@ -34,7 +34,7 @@ record EmbeddingsProperties(
     @DefaultValue("2s") Duration keepUp,
     @DefaultValue("0.25") double share,
     @DefaultValue("1") int atOnce,
-    @DefaultValue("32MB") DataSize kept,
+    @DefaultValue("64MB") DataSize kept,
     @Nullable URI url,
     @DefaultValue("text-embedding-3-small") String model,
     @DefaultValue("1536") int dimension,

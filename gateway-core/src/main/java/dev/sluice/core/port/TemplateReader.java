@@ -66,7 +66,8 @@ public interface TemplateReader {
    * The newest logs of templates, the newest first.
    *
    * @param filter which logs, by tenant, service, levels, time and attributes
-   * @param places where to look for which, at most {@link #MOST_NEWEST}
+   * @param places where to look for which, at most {@link #MOST_NEWEST}; what is in the place of
+   *     another may be found too
    * @param each logs of one template at most, from 1
    */
   List<Recent> newest(LogFilter filter, List<Place> places, int each) throws InterruptedException;

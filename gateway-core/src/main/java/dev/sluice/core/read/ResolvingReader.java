@@ -26,7 +26,7 @@ public final class ResolvingReader implements LogReader {
     if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
-    var known = links.of(filter.tenant());
+    var known = links.now(filter.tenant());
     return new Page(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
   }
 
@@ -45,7 +45,7 @@ public final class ResolvingReader implements LogReader {
     if (filter.templates().isEmpty()) {
       return filter;
     }
-    var known = links.of(filter.tenant());
+    var known = links.now(filter.tenant());
     var ends = known.ends(filter.templates()).values();
     return filter.ofTemplates(List.copyOf(known.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
   }

@@ -85,7 +85,7 @@ public final class TemplatePortraits {
     if (ends.isEmpty()) {
       return new Told(List.of(), question.minutes().from(), 1);
     }
-    var groups = links.of(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
+    var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
     var history = history(question.of(groups.keySet()), spans);
     var parts = new LinkedHashMap<UUID, Part>();
     ends.forEach(end -> parts.put(end, new Part(end, spans)));
@@ -125,7 +125,7 @@ public final class TemplatePortraits {
 
   /** The links of a tenant's templates. */
   public TemplateLinks links(String tenant) throws InterruptedException {
-    return links.of(tenant);
+    return links.recently(tenant);
   }
 
   /** The texts of templates; one that the dictionary does not have is left out. */

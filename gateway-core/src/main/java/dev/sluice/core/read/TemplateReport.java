@@ -142,7 +142,7 @@ public final class TemplateReport {
     if (dictionary.find(tenant, Kind.TEMPLATE, Set.of(id)).isEmpty()) {
       return Optional.empty();
     }
-    var known = links.of(tenant);
+    var known = links.now(tenant);
     var group = known.leadingTo(Set.of(known.end(id)), TemplateReader.MOST_IDS).keySet();
     var seen = templates.seen(tenant, null, group);
     return Optional.of(
@@ -189,7 +189,7 @@ public final class TemplateReport {
   /** What was counted, by the ends of links. */
   private Collection<Tally> tallies(Question question) throws InterruptedException {
     var counts = templates.counts(question);
-    var known = links.of(question.tenant());
+    var known = links.now(question.tenant());
     var tallies = new HashMap<UUID, Tally>();
     for (var count : counts) {
       tallies.computeIfAbsent(known.end(count.id()), Tally::new).add(count);
@@ -212,7 +212,7 @@ public final class TemplateReport {
   private Map<UUID, UUID> groups(Question question, Collection<Tally> tallies)
       throws InterruptedException {
     return links
-        .of(question.tenant())
+        .now(question.tenant())
         .leadingTo(tallies.stream().map(tally -> tally.id).toList(), TemplateReader.MOST_COUNTS);
   }
 
@@ -244,7 +244,7 @@ public final class TemplateReport {
   }
 
   private Optional<Found> found(Question question, UUID id) throws InterruptedException {
-    var known = links.of(question.tenant());
+    var known = links.now(question.tenant());
     var end = known.end(id);
     var entry = dictionary.find(question.tenant(), Kind.TEMPLATE, Set.of(end));
     if (entry.isEmpty()) {

@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * The vectors of templates that were held against a question last: they are some 25 kB each, and
+ * The vectors of templates that were held against a question last: they are 10 to 30 kB each, and
  * questions of one morning are about the same things. Safe for use by many threads.
  */
 final class KnownVectors {

@@ -203,6 +203,10 @@ public final class SearchLogs {
       points.merge(why, more, Math::max);
     }
 
+    boolean hasAllWords() {
+      return points.getOrDefault(Why.WORDS, 0.0) >= ALL_WORDS;
+    }
+
     double score() {
       return points.values().stream().mapToDouble(Double::doubleValue).sum();
     }
@@ -277,9 +281,10 @@ public final class SearchLogs {
     } else if (!words.isEmpty()) {
       byWords(scope, words, merits);
     }
-    var logs = byWords ? logs(request, asked == null, reader) : List.<StoredLog>of();
-    byLogs(
-        scope.tenant(), logs, asked == null ? List.of() : Wording.values(request.text()), merits);
+    // the logs of templates that have all words are told with these
+    boolean allWords = asked == null && merits.values().stream().noneMatch(Merit::hasAllWords);
+    var logs = byWords ? logs(request, allWords, reader) : List.<StoredLog>of();
+    byLogs(scope.tenant(), logs, allWords ? List.of() : Wording.values(request.text()), merits);
     return told(request, scope, merits, logs, backlog, meaning.without);
   }
 
