@@ -52,6 +52,7 @@ final class AllocationTest {
   private static final Set<String> NOT_HELD =
       Set.of(
           "dev.sluice.core.ingest.CoalescerBenchmark",
+          "dev.sluice.core.search.RecipeBenchmark",
           "dev.sluice.wal.GroupCommitBenchmark",
           "dev.sluice.wal.SegmentsBenchmark");
 

@@ -75,7 +75,11 @@ final class TokenVectors {
           closest[i] = Math.max(closest[i], product(question[i], token));
         }
       }
-      return Arrays.stream(closest).asLongStream().sum() / (closest.length * STEPS * STEPS);
+      long sum = 0;
+      for (int each : closest) {
+        sum += each;
+      }
+      return sum / (closest.length * STEPS * STEPS);
     }
 
     private static int product(int[] one, int[] other) {
