@@ -167,7 +167,7 @@ public final class EndToEndReport {
       case GZIP -> wrk(http + "/v1/logs", folder, Form.OTLP_GZIP, bodies, LOGS, FEW);
       case JSON -> wrk(http + "/api/v1/logs", folder, Form.JSON, OBJECTS, 1, MANY);
       case ARRAYS ->
-          wrk(http + "/api/v1/logs", folder, Form.JSON, bodies * LOGS / ARRAY, ARRAY, FEW);
+          wrk(http + "/api/v1/logs", folder, Form.JSON, bodies * LOGS / ARRAY, ARRAY, MANY);
       case GRPC -> new Ghz(gateway.grpcPort(), Bodies.file(folder, Form.OTLP, bodies, LOGS), FEW);
       case OPEN ->
           new Vegeta(

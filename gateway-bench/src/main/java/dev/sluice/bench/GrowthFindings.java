@@ -3,7 +3,6 @@ package dev.sluice.bench;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -68,18 +67,17 @@ record GrowthFindings(Map<String, String> setup) {
             bullets(run.verdicts()));
   }
 
-  void write(Path folder, List<Growth> growths) throws IOException {
+  /** Of one axis, so that another run may measure another one. */
+  void write(Path folder, Growth growth) throws IOException {
     Files.createDirectories(folder);
-    var text = new ArrayList<String>();
-    for (var each : growths) {
-      var name = GROWTH + "-" + each.axis().name().toLowerCase(Locale.ROOT);
-      text.add("## " + each.axis().title);
-      text.add(chart(folder, name + "-cpu", each.costs()));
-      text.add(chart(folder, name + "-rates", each.rates()));
-      text.add(text(each));
-    }
-    page(folder, GROWTH, "How the cost of a log grows", NOTES, text);
-    figures(folder, GROWTH, growths);
+    var name = GROWTH + "-" + growth.axis().name().toLowerCase(Locale.ROOT);
+    var text =
+        List.of(
+            chart(folder, name + "-cpu", growth.costs()),
+            chart(folder, name + "-rates", growth.rates()),
+            text(growth));
+    page(folder, name, "The cost of a log by " + growth.axis().title, NOTES, text);
+    figures(folder, name, growth);
   }
 
   void write(Path folder, Endurance run) throws IOException {

@@ -113,12 +113,11 @@ public final class GrowthReport {
   private boolean run() throws IOException, InterruptedException {
     System.out.println(Workplace.machine(folder));
     var out = Environment.text("OUT", "");
-    var growths = new ArrayList<Growth>();
     for (var each : asked.points.entrySet()) {
-      growths.add(along(each.getKey(), each.getValue()));
-      System.out.println("\n" + GrowthFindings.text(growths.getLast()) + "\n");
-      if (!out.isEmpty()) { // after each, since all of them take an hour
-        new GrowthFindings(setup(perPoint())).write(Path.of(out), growths);
+      var growth = along(each.getKey(), each.getValue());
+      System.out.println("\n" + GrowthFindings.text(growth) + "\n");
+      if (!out.isEmpty()) { // after each, since all of them take two hours
+        new GrowthFindings(setup(perPoint())).write(Path.of(out), growth);
       }
     }
     if (asked.endurance) {
