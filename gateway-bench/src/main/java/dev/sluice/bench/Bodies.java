@@ -38,8 +38,12 @@ final class Bodies {
 
   static Path file(Path folder, Form form, int bodies, int logs, Traffic.Shape shape)
       throws IOException {
+    return file(folder, source(form, bodies, logs, shape), bodies);
+  }
+
+  /** The same of whatever the source gives. */
+  static Path file(Path folder, Supplier<byte[]> source, int bodies) throws IOException {
     var file = folder.resolve("bodies");
-    var source = source(form, bodies, logs, shape);
     try (var out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 16)) {
       for (int i = 0; i < bodies; i++) {
         var body = source.get();
@@ -52,12 +56,17 @@ final class Bodies {
 
   /** A file each, and one that names them all: for vegeta. */
   static Path targets(Path folder, String url, Form form, int bodies, int logs) throws IOException {
+    return targets(folder, url, form.type, source(form, bodies, logs, Traffic.Shape.USUAL), bodies);
+  }
+
+  /** The same of whatever the source gives. */
+  static Path targets(Path folder, String url, String type, Supplier<byte[]> source, int bodies)
+      throws IOException {
     var parts = Files.createDirectories(folder.resolve("parts")).toAbsolutePath();
     var targets = new StringBuilder();
-    var source = source(form, bodies, logs, Traffic.Shape.USUAL);
     for (int i = 0; i < bodies; i++) {
       var part = Files.write(parts.resolve(Integer.toString(i)), source.get());
-      targets.append("POST %s\nContent-Type: %s\n@%s\n\n".formatted(url, form.type, part));
+      targets.append("POST %s\nContent-Type: %s\n@%s\n\n".formatted(url, type, part));
     }
     return Files.writeString(folder.resolve("targets"), targets);
   }
@@ -84,7 +93,7 @@ final class Bodies {
     return out.toByteArray();
   }
 
-  static void writeVarint(OutputStream out, int value) throws IOException {
+  private static void writeVarint(OutputStream out, int value) throws IOException {
     int rest = value;
     while ((rest & ~0x7F) != 0) {
       out.write(rest & 0x7F | 0x80);

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -49,7 +50,7 @@ public final class EndToEndReport {
   private final int bodies = Environment.number("BODIES", 2048);
   private final int drainLogs = Environment.number("DRAIN_LOGS", 5_000_000);
   private final double openRate = Environment.number("OPEN_RATE", 0);
-  private final List<Outcome> outcomes = new ArrayList<>();
+  private final Map<Case, Outcome> outcomes = new EnumMap<>(Case.class);
   private @Nullable Floor floor;
   private String versions = "";
 
@@ -70,7 +71,7 @@ public final class EndToEndReport {
     OPEN("OTLP/HTTP, open loop"),
     DRAIN("drain of a full stream");
 
-    private final String title;
+    final String title;
 
     Case(String title) {
       this.title = title;
@@ -99,7 +100,7 @@ public final class EndToEndReport {
     for (var each : cases) {
       var outcome = run(each, Files.createDirectories(folder.resolve(each.name())));
       System.out.println(Findings.line(outcome, floor));
-      outcomes.add(outcome);
+      outcomes.put(each, outcome);
       if (each == Case.OTLP) {
         reached = Math.min(outcome.acceptedPerSecond(), outcome.storedPerSecond());
       }
@@ -107,13 +108,15 @@ public final class EndToEndReport {
         Workplace.delete(folder.resolve(each.name()));
       }
     }
-    var findings = new Findings(setup(folder), floor, outcomes);
+    var findings =
+        new Findings(
+            setup(folder), floor, List.copyOf(outcomes.values()), new Goals(outcomes, floor).all());
     System.out.println("\n" + findings.tables());
     var out = Environment.text("OUT", "");
     if (!out.isEmpty()) {
       findings.write(Path.of(out));
     }
-    boolean complete = outcomes.stream().allMatch(Outcome::complete);
+    boolean complete = outcomes.values().stream().allMatch(Outcome::complete);
     if (complete) {
       Workplace.delete(folder);
     }

@@ -1,5 +1,6 @@
 package dev.sluice.bench;
 
+import dev.sluice.bench.Goals.Goal;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,8 +16,10 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * @param setup on what the figures depend
  * @param floor null when it was not measured
+ * @param goals that these cases have; may be none
  */
-record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> outcomes) {
+record Findings(
+    Map<String, String> setup, @Nullable Floor floor, List<Outcome> outcomes, List<Goal> goals) {
   private static final String NAME = "end-to-end";
   private static final List<String> PROCESSES = List.of("gateway", "Redis", "ClickHouse");
   private static final String NOTES =
@@ -25,7 +28,7 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
       the load generator's is for an accepted one, what it takes to read its bodies included. Lost is what was accepted and is not in the table, extra what is there and
       was neither accepted nor under way when the load ended. How long answers took is told of clients that wait for each,
       but for the open loop, whose requests come whether others are answered or not, and whose time counts from when a
-      request was due. Memory is the most that was resident. The drain's *accepted* is what a gateway that only takes in
+      request was due. Memory is the most that was resident, *allocated* what the gateway made on its heap. The drain's *accepted* is what a gateway that only takes in
       took; its cost is that of the gateway that empties the stream.""";
 
   /** One case as it ends. */
@@ -44,14 +47,30 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
   /** In Markdown, which can be read on a console too. */
   String tables() {
     var text = new ArrayList<String>();
-    text.add(row("case", "accepted/s", "stored/s", "not taken", "lost", "extra", "imbalance"));
-    text.add(rule(7));
+    if (!goals.isEmpty()) {
+      text.add(row("what", "wanted", "found", "reached"));
+      text.add(rule(4));
+      goals.forEach(goal -> text.add(row(goal.cells())));
+      text.add("");
+    }
+    text.add(
+        row(
+            "case",
+            "accepted/s",
+            "stored/s",
+            "merged after, s",
+            "not taken",
+            "lost",
+            "extra",
+            "imbalance"));
+    text.add(rule(8));
     for (var each : outcomes) {
       text.add(
           row(
               each.name(),
               "%,.0f".formatted(each.acceptedPerSecond()),
               "%,.0f".formatted(each.storedPerSecond()),
+              "%.0f".formatted(each.mergedAfter()),
               "%,d".formatted(each.notTaken()),
               "%,d".formatted(each.lost()),
               "%,d".formatted(each.extra()),
@@ -71,6 +90,7 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
                 "generator"));
     if (floor != null) {
       costs.add("(gateway + Redis) / floor");
+      costs.add("the same without merges");
     }
     text.add(row(costs));
     text.add(rule(costs.size()));
@@ -88,11 +108,21 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
               "",
               micros(floor.merged()),
               "",
+              "1",
               "1"));
     }
     text.add("");
-    text.add(row("", "p50 ms", "p99 ms", "p99.9 ms", "gateway MiB", "Redis MiB", "ClickHouse MiB"));
-    text.add(rule(7));
+    text.add(
+        row(
+            "",
+            "p50 ms",
+            "p99 ms",
+            "p99.9 ms",
+            "gateway MiB",
+            "Redis MiB",
+            "ClickHouse MiB",
+            "allocated B/log"));
+    text.add(rule(8));
     for (var each : outcomes) {
       text.add(
           row(
@@ -102,7 +132,8 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
               "%.1f".formatted(each.latency().p999()),
               memory(each, "gateway"),
               memory(each, "Redis"),
-              memory(each, "ClickHouse")));
+              memory(each, "ClickHouse"),
+              "%,.0f".formatted(each.allocated())));
     }
     return String.join("\n", text);
   }
@@ -118,6 +149,7 @@ record Findings(Map<String, String> setup, @Nullable Floor floor, List<Outcome> 
     cells.add(micros(each.generatorMicros()));
     if (floor != null) {
       cells.add("%.2f".formatted(each.ratio(floor)));
+      cells.add("%.2f".formatted(each.ratioOfInsert(floor)));
     }
     return row(cells);
   }

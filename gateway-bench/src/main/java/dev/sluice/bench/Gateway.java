@@ -187,6 +187,12 @@ final class Gateway implements LogServer {
     return ledger().path("imbalance").asLong();
   }
 
+  /** {@inheritDoc} As of the last collection. */
+  @Override
+  public double allocatedBytes() throws IOException, InterruptedException {
+    return gauge("jvm_gc_memory_allocated_bytes_total");
+  }
+
   private java.net.http.HttpResponse<String> answer(String path)
       throws IOException, InterruptedException {
     return http.send(

@@ -12,6 +12,9 @@ interface LogServer extends AutoCloseable {
   /** What its own ledger cannot account for; null when it keeps none. */
   @Nullable Long imbalance() throws IOException, InterruptedException;
 
+  /** What it has allocated on its heap since it began; not a number when it does not say. */
+  double allocatedBytes() throws IOException, InterruptedException;
+
   /** By {@code kill -9}; returns when it has ended. */
   void kill() throws InterruptedException;
 

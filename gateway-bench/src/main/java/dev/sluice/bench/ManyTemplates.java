@@ -3,7 +3,6 @@ package dev.sluice.bench;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.dictionary.TextId;
-import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -121,7 +120,7 @@ record ManyTemplates(int templates, long logs) {
   /** Of an insert: larger ones want memory. */
   private static final long BLOCK = 1_000_000;
 
-  /** Of a file; those that come twice are in it once. */
+  /** In turn; those that come twice are asked once. */
   private static final int QUESTIONS = 3_000;
 
   private static final String PLAN = "bench_templates";
@@ -225,16 +224,13 @@ record ManyTemplates(int templates, long logs) {
   }
 
   /**
-   * Bodies of requests, no two of them the same, each with its length before it, as a varint of
-   * protobuf.
+   * Bodies of requests, no two of them the same.
    *
-   * @param turn of several files, whose questions are in another order
+   * @param turn in each, questions are in another order
    * @param values that a log has
    * @param end of the logs
    */
-  static Path questions(
-      Path folder, List<Asking> askings, int turn, List<String> values, Instant end)
-      throws IOException {
+  static List<byte[]> questions(List<Asking> askings, int turn, List<String> values, Instant end) {
     var random = new Random(turn);
     var half = end.minusSeconds(1_800).toString();
     var bodies = new LinkedHashSet<String>();
@@ -255,15 +251,7 @@ record ManyTemplates(int templates, long logs) {
       }
       bodies.add(asked.toString());
     }
-    var file = folder.resolve("questions");
-    try (var out = new BufferedOutputStream(Files.newOutputStream(file))) {
-      for (var body : bodies) {
-        var bytes = body.getBytes(UTF_8);
-        Bodies.writeVarint(out, bytes.length);
-        out.write(bytes);
-      }
-    }
-    return file;
+    return bodies.stream().map(body -> body.getBytes(UTF_8)).toList();
   }
 
   /** Values that are in one log each. */

@@ -14,6 +14,7 @@ final class Measurement {
   private final Duration patience;
   private final Map<String, Watched> watched;
   private final Map<String, Double> cpu;
+  private final double allocated;
   private final Arrivals arrivals;
   private final long begun;
 
@@ -34,6 +35,7 @@ final class Measurement {
     this.patience = patience;
     watched = engines.watched(server);
     arrivals = new Arrivals(engines.database());
+    allocated = server.allocatedBytes();
     cpu = cpuSeconds();
     begun = System.nanoTime();
   }
@@ -46,6 +48,7 @@ final class Measurement {
     long accepted = load.taken() * logsPerRequest;
     var last = arrivals.await(accepted, patience);
     var whenStored = cpuSeconds();
+    double allocatedBytes = server.allocatedBytes() - allocated;
     engines.database().awaitMerged();
     double mergedAfter = (System.nanoTime() - last.nanos()) / 1e9;
     var whenMerged = cpuSeconds();
@@ -72,6 +75,7 @@ final class Measurement {
         last.rows() / ((last.nanos() - Math.max(begun, load.begun())) / 1e9),
         mergedAfter,
         costs,
+        allocatedBytes / last.rows(),
         load.cpuSeconds() * 1e6 / accepted,
         load.latency());
   }

@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * @param storedPerSecond from the first request to the last row
  * @param mergedAfter seconds, from the last row to the end of all merges
  * @param costs by the name of the process
+ * @param allocated bytes on the server's heap for each stored record; not a number when unknown
  * @param generatorMicros CPU of the load generator for each accepted record
  */
 record Outcome(
@@ -31,6 +32,7 @@ record Outcome(
     double storedPerSecond,
     double mergedAfter,
     Map<String, Cost> costs,
+    double allocated,
     double generatorMicros,
     Latency latency) {
 
@@ -51,8 +53,17 @@ record Outcome(
     return lost == 0 && extra == 0 && (imbalance == null || imbalance == 0);
   }
 
-  /** What is in front of ClickHouse, against what ClickHouse cannot do without. */
+  /** What is in front of ClickHouse, against what ClickHouse cannot do without, merges among it. */
   double ratio(Floor floor) {
-    return (cost("gateway").stored() + cost("Redis").stored()) / floor.merged();
+    return inFront() / floor.merged();
+  }
+
+  /** The same against its inserts alone. */
+  double ratioOfInsert(Floor floor) {
+    return inFront() / floor.insert();
+  }
+
+  private double inFront() {
+    return cost("gateway").stored() + cost("Redis").stored();
   }
 }

@@ -18,12 +18,13 @@ import java.util.regex.Pattern;
  * <p>Run by {@code make bench-search}; in the environment {@code LOGS}, 10,000,000 by default,
  * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code OUT}, a
  * folder for the report, and {@code JAVA_OPTS}. Each client asks the next question as soon as it
- * has an answer. Questions come again after some thousand others; of an answer nothing is
- * remembered but the vectors and texts of templates. Ends with status 1 when a question is not
- * answered.
+ * has an answer; many of them also as people do, one question a second each, whatever is answered.
+ * Questions come again after some thousand others; of an answer nothing is remembered but the
+ * vectors and texts of templates. Ends with status 1 when a question is not answered.
  */
 public final class SearchReport {
   private static final int WARM_UP_SECONDS = 20;
+  private static final String JSON = "application/json";
   private static final Pattern CLIENTS = Pattern.compile("\\s+");
   private static final Duration PATIENCE = Duration.ofMinutes(10);
   private static final String VECTORS = "log_template_vectors_384";
@@ -38,11 +39,12 @@ public final class SearchReport {
   private SearchReport() {}
 
   /**
+   * @param clients how many, and how they ask
    * @param gatewayMillis of CPU for each answer
    * @param clickHouseMillis the same of ClickHouse
    */
   private record Row(
-      String title, int clients, Load load, double gatewayMillis, double clickHouseMillis) {}
+      String title, String clients, Load load, double gatewayMillis, double clickHouseMillis) {}
 
   /**
    * Of all templates.
@@ -93,10 +95,12 @@ public final class SearchReport {
 
   private void measure(int clients, Place place) throws IOException, InterruptedException {
     var all = List.of(Asking.values());
-    measure("warming up", all, clients, WARM_UP_SECONDS, place);
-    rows.add(measure("of all kinds", all, clients, seconds, place));
-    for (var asking : Asking.values()) {
-      rows.add(measure(asking.title, List.of(asking), clients, seconds, place));
+    measure("warming up", all, clients, false, WARM_UP_SECONDS, place);
+    for (boolean paced : clients == 1 ? List.of(false) : List.of(true, false)) {
+      rows.add(measure("of all kinds", all, clients, paced, seconds, place));
+      for (var asking : Asking.values()) {
+        rows.add(measure(asking.title, List.of(asking), clients, paced, seconds, place));
+      }
     }
   }
 
@@ -141,21 +145,31 @@ public final class SearchReport {
     return sum;
   }
 
-  private Row measure(String title, List<Asking> askings, int clients, int seconds, Place place)
+  /**
+   * @param paced each client asks once a second, and not as soon as it has an answer
+   */
+  private Row measure(
+      String title, List<Asking> askings, int clients, boolean paced, int seconds, Place place)
       throws IOException, InterruptedException {
     turn++;
-    var questions = ManyTemplates.questions(place.folder, askings, turn, place.values, place.end);
+    var questions = ManyTemplates.questions(askings, turn, place.values, place.end);
+    var source = questions.iterator();
     var url = "http://127.0.0.1:" + place.gateway.port() + "/api/v1/logs/search";
-    var wrk = new Wrk(url, questions, "application/json", "", clients);
+    var generator =
+        paced
+            ? new Vegeta(
+                Bodies.targets(place.folder, url, JSON, source::next, questions.size()), clients)
+            : new Wrk(
+                url, Bodies.file(place.folder, source::next, questions.size()), JSON, "", clients);
     var gateway = place.gateway.watched();
     var clickHouse = place.engines.clickHouse();
     double gatewayBefore = gateway.cpuSeconds();
     double clickHouseBefore = clickHouse.cpuSeconds();
-    var load = wrk.send(seconds);
+    var load = generator.send(seconds);
     var row =
         new Row(
             title,
-            clients,
+            paced ? clients + ", once a second" : String.valueOf(clients),
             load,
             (gateway.cpuSeconds() - gatewayBefore) * 1e3 / load.taken(),
             (clickHouse.cpuSeconds() - clickHouseBefore) * 1e3 / load.taken());
@@ -166,7 +180,7 @@ public final class SearchReport {
   private static List<String> line(Row row) {
     return List.of(
         row.title,
-        String.valueOf(row.clients),
+        row.clients,
         "%.0f".formatted(row.load.taken() / row.load.seconds()),
         "%.1f".formatted(row.load.latency().p50()),
         "%.1f".formatted(row.load.latency().p95()),
@@ -199,8 +213,9 @@ public final class SearchReport {
         # Searching
 
         Written by `make bench-search`: %,d logs of an hour and %,d templates on the embedded engines, all on the machine of the
-        load generator (%s). Each client asks the next question as soon as it has an answer; answers have ten templates with
-        counts, sparkline and newest log.
+        load generator (%s). Each client asks the next question as soon as it has an answer, or, where it is said, once a
+        second, and then its time counts from when the question was due; answers have ten templates with counts, sparkline and
+        newest log.
 
         %s; gateway %s, %s; %s.
 

@@ -44,7 +44,8 @@ record StagesFindings(Map<String, String> setup, List<Group> groups) {
   record Group(int logsPerRequest, List<Result> results) {
 
     Findings findings() {
-      return new Findings(Map.of(), null, results.stream().map(Result::outcome).toList());
+      return new Findings(
+          Map.of(), null, results.stream().map(Result::outcome).toList(), List.of());
     }
 
     String name() {

@@ -55,6 +55,11 @@ final class Variant implements LogServer {
   }
 
   @Override
+  public double allocatedBytes() {
+    return Double.NaN;
+  }
+
+  @Override
   public void kill() throws InterruptedException {
     process.kill();
   }

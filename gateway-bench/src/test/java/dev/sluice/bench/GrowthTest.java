@@ -18,7 +18,7 @@ class GrowthTest {
             "Redis", new Outcome.Cost(0, 0, 1),
             "ClickHouse", new Outcome.Cost(9, 9, 1));
     var outcome =
-        new Outcome("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, new Latency(1, 2, 2, 3));
+        new Outcome("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, 0, new Latency(1, 2, 2, 3));
     return new Growth.Measured(at, 185, outcome, new Writing(insert, 1, 1), 4);
   }
 

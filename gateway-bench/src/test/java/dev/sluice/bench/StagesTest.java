@@ -29,6 +29,7 @@ class StagesTest {
         rate,
         1,
         Map.of("gateway", cost, "Redis", cost, "ClickHouse", cost),
+        100,
         0.5,
         new Latency(1, 2, 2, 3));
   }

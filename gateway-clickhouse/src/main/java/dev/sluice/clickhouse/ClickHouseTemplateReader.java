@@ -5,9 +5,11 @@ import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
 
   /** Of a message that only shows what a template is of. */
   private static final int MOST_CHARACTERS = 4_000;
+
+  /** Services in one condition. */
+  private static final int MOST_NAMED = 100;
 
   private final ClickHouseLogStore store;
 
@@ -99,8 +104,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   }
 
   /**
-   * {@inheritDoc} One question, since each costs some milliseconds whatever it asks for: in the
-   * place of a span, numbers below 0 say what else a row is about.
+   * {@inheritDoc} When they came is asked first: it says between which minutes, and in whose logs,
+   * so that of the counts little more is read than is wanted. As parts of one question both cost
+   * twice as much, since ClickHouse then goes through the times for each part again.
    */
   @Override
   public History history(Question question, int spans) throws InterruptedException {
@@ -108,51 +114,100 @@ public final class ClickHouseTemplateReader implements TemplateReader {
       throw new IllegalArgumentException(
           "%d ids, %d spans".formatted(question.ids().size(), spans));
     }
+    var times = times(question);
+    long first = times.stream().mapToLong(Time::first).min().orElse(0);
+    long last = times.stream().mapToLong(Time::last).max().orElse(0);
+    var asked = question.minutes();
+    long begins = Math.clamp(first, asked.from(), asked.to() - 1);
+    long ends = Math.clamp(last + 1, begins + 1, asked.to());
+    long width = Math.ceilDiv(ends - begins, spans);
+    var stretches =
+        times.isEmpty() ? List.<Stretch>of() : stretches(question, spans, begins, width, times);
+    return new History(begins, width, stretches, seen(times));
+  }
+
+  /**
+   * @param first minute in which the template came in the service
+   * @param last minute of the same
+   */
+  record Time(UUID id, String service, long first, long last) {}
+
+  private List<Time> times(Question question) throws InterruptedException {
+    var where = Conditions.of(question.tenant(), question.service());
+    where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
+    return ask(
+        """
+        SELECT TemplateId, toString(ServiceName), intDiv(toInt64(min(FirstMinute)), 60),
+          intDiv(toInt64(max(LastMinute)), 60)
+        FROM log_template_times
+        WHERE %s
+        GROUP BY TemplateId, ServiceName
+        FORMAT RowBinary"""
+            .formatted(where.sql()),
+        where.parameters(),
+        RowBinary::readTimes);
+  }
+
+  private static List<Seen> seen(List<Time> times) {
+    var seen = new HashMap<UUID, Seen>();
+    for (var each : times) {
+      seen.merge(
+          each.id(),
+          new Seen(each.id(), each.first(), each.last()),
+          (one, other) ->
+              new Seen(
+                  one.id(),
+                  Math.min(one.first(), other.first()),
+                  Math.max(one.last(), other.last())));
+    }
+    return List.copyOf(seen.values());
+  }
+
+  private List<Stretch> stretches(
+      Question question, int spans, long begins, long width, List<Time> times)
+      throws InterruptedException {
     var where = Conditions.of(question);
-    var times = where.ofTimes(question);
-    var from = where.parameter("Int64", question.minutes().from());
-    var to = where.parameter("Int64", question.minutes().to());
-    var number = where.parameter("Int64", spans);
-    var history =
+    var services = times.stream().map(Time::service).collect(Collectors.toSet());
+    if (services.size() <= MOST_NAMED) {
+      where.add(
+          services.stream()
+              .map(name -> where.parameter("String", name))
+              .collect(Collectors.joining(", ", "ServiceName IN (", ")")));
+    }
+    var stretches =
         ask(
             """
-        WITH
-          (SELECT min(FirstMinute), max(LastMinute) FROM log_template_times WHERE %1$s) AS came,
-          intDiv(toInt64(assumeNotNull(came.1)), 60) AS earliest,
-          intDiv(toInt64(assumeNotNull(came.2)), 60) AS latest,
-          least(greatest(earliest, %3$s), %4$s - 1) AS begins,
-          least(greatest(latest + 1, begins + 1), %4$s) AS ends,
-          intDiv(ends - begins + %5$s - 1, %5$s) AS width
-        SELECT TemplateId, toString(ServiceName) AS service, SeverityNumber AS severity,
-          if(minute < %3$s, -1, least(greatest(intDiv(minute - begins, width), 0), %5$s - 1)) AS span,
-          toInt64(sum(Logs)) AS logs, min(minute) AS first, max(minute) AS last
-        FROM (
-          SELECT TemplateId, ServiceName, SeverityNumber, Logs, intDiv(toInt64(Minute), 60) AS minute
-          FROM log_template_counts
-          WHERE %2$s)
-        GROUP BY TemplateId, ServiceName, SeverityNumber, span
-        LIMIT %6$d
-        UNION ALL
-        SELECT TemplateId, '', toUInt8(0), toInt64(-2), toInt64(0),
-          intDiv(toInt64(min(FirstMinute)), 60), intDiv(toInt64(max(LastMinute)), 60)
-        FROM log_template_times
-        WHERE %1$s
-        GROUP BY TemplateId
-        UNION ALL
-        SELECT toUUID('00000000-0000-0000-0000-000000000000'), '', toUInt8(0), toInt64(-3),
-          toInt64(0), begins, width
-        FORMAT RowBinary"""
-                .formatted(times, where.sql(), from, to, number, MOST_COUNTS + 1),
+            SELECT TemplateId, toString(ServiceName), SeverityNumber,
+              if(minute < %1$s, -1, least(intDiv(greatest(minute - %2$s, 0), %3$s), %4$s)) AS span,
+              toInt64(sum(Logs)), min(minute), max(minute)
+            FROM (
+              SELECT TemplateId, ServiceName, SeverityNumber, Logs,
+                intDiv(toInt64(Minute), 60) AS minute
+              FROM log_template_counts
+              WHERE %5$s)
+            GROUP BY TemplateId, ServiceName, SeverityNumber, span
+            LIMIT %6$d
+            FORMAT RowBinary"""
+                .formatted(
+                    where.parameter("Int64", question.minutes().from()),
+                    where.parameter("Int64", begins),
+                    where.parameter("Int64", width),
+                    where.parameter("Int64", spans - 1),
+                    where.sql(),
+                    MOST_COUNTS + 1),
             where.parameters(),
-            in -> RowBinary.readHistory(in, MOST_COUNTS, MOST_BYTES));
-    return history.orElseThrow(
+            in -> RowBinary.readStretches(in, MOST_COUNTS, MOST_BYTES));
+    return stretches.orElseThrow(
         () ->
             new TooCostly(
                 "more than %d counts of templates by time, or their services' names too long"
                     .formatted(MOST_COUNTS)));
   }
 
-  /** {@inheritDoc} Of a message its beginning. */
+  /**
+   * {@inheritDoc} Of a message its beginning. Two threads read what is little for ClickHouse: who
+   * asks is waiting for it.
+   */
   @Override
   public List<Recent> newest(LogFilter filter, List<Place> places, int each)
       throws InterruptedException {
@@ -171,7 +226,12 @@ public final class ClickHouseTemplateReader implements TemplateReader {
               toString(ServiceName), substringUTF8(Body, 1, %d)
             """
                 .formatted(MOST_CHARACTERS),
-            "ORDER BY nanos DESC, Id DESC\nLIMIT %d BY TemplateId\nFORMAT RowBinary"
+            """
+            ORDER BY nanos DESC, Id DESC
+            LIMIT %d BY TemplateId
+            SETTINGS merge_tree_min_rows_for_concurrent_read = 16384,
+              merge_tree_min_bytes_for_concurrent_read = 262144
+            FORMAT RowBinary"""
                 .formatted(each));
     return query == null ? List.of() : ask(query.sql(), query.parameters(), RowBinary::readRecent);
   }

@@ -81,17 +81,6 @@ final class Conditions {
     return where;
   }
 
-  /** The same templates and service, as a condition on {@code log_template_times}. */
-  String ofTimes(Question question) {
-    var times = new ArrayList<String>();
-    times.add("Tenant = " + parameter("String", question.tenant()));
-    if (question.service() != null) {
-      times.add("ServiceName = " + parameter("String", question.service()));
-    }
-    times.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
-    return String.join(" AND ", times);
-  }
-
   /** All of a tenant, or of one of its services. */
   static Conditions of(String tenant, @Nullable String service) {
     var where = new Conditions();

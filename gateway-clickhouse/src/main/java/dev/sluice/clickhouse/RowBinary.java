@@ -3,6 +3,7 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.clickhouse.ClickHouseDictionary.Written;
+import dev.sluice.clickhouse.ClickHouseTemplateReader.Time;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.Dictionary.Entry;
@@ -11,7 +12,6 @@ import dev.sluice.core.port.LogReader.Bucket;
 import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Count;
-import dev.sluice.core.port.TemplateReader.History;
 import dev.sluice.core.port.TemplateReader.Link;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
@@ -186,41 +186,36 @@ final class RowBinary {
     return seen;
   }
 
-  /**
-   * As {@link ClickHouseTemplateReader#history} asks for it; empty when there are more stretches,
-   * or more bytes.
-   */
-  static Optional<History> readHistory(InputStream in, int most, long mostBytes)
+  static List<Time> readTimes(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var times = new ArrayList<Time>();
+    while (!rows.atEnd()) {
+      times.add(new Time(rows.uuid(), rows.string(), rows.int64(), rows.int64()));
+    }
+    return times;
+  }
+
+  /** Empty when they are more, or have more bytes. */
+  static Optional<List<Stretch>> readStretches(InputStream in, int most, long mostBytes)
       throws IOException {
     var rows = new RowBinary(in);
     var services = new HashMap<String, String>(); // the same ones come again and again
     var stretches = new ArrayList<Stretch>();
-    var seen = new ArrayList<Seen>();
-    long begins = 0;
-    long width = 1;
     while (!rows.atEnd()) {
-      if (stretches.size() > most || rows.bytes > mostBytes) {
+      if (stretches.size() == most || rows.bytes > mostBytes) {
         return Optional.empty();
       }
-      var id = rows.uuid();
-      var service = services.computeIfAbsent(rows.string(), name -> name);
-      int severity = rows.in.readUnsignedByte();
-      long span = rows.int64();
-      long count = rows.int64();
-      long first = rows.int64();
-      long last = rows.int64();
-      if (span == -3) {
-        begins = first;
-        width = last;
-      } else if (span == -2) {
-        seen.add(new Seen(id, first, last));
-      } else {
-        stretches.add(new Stretch(id, service, severity, span, count, first, last));
-      }
+      stretches.add(
+          new Stretch(
+              rows.uuid(),
+              services.computeIfAbsent(rows.string(), name -> name),
+              rows.in.readUnsignedByte(),
+              rows.int64(),
+              rows.int64(),
+              rows.int64(),
+              rows.int64()));
     }
-    return stretches.size() > most
-        ? Optional.empty()
-        : Optional.of(new History(begins, width, stretches, seen));
+    return Optional.of(stretches);
   }
 
   static List<Recent> readRecent(InputStream in) throws IOException {

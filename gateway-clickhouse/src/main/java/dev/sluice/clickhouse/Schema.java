@@ -31,8 +31,8 @@ final class Schema {
 
   /**
    * In the order they are run; a file never changes once it was released. What a new table is
-   * sorted by is the exception, which no later file could change: older tables are sorted as they
-   * were.
+   * sorted by, and how fine its index is, are the exceptions, which no later file could change:
+   * older tables stay as they were.
    */
   private static final List<String> VERSIONS =
       List.of(

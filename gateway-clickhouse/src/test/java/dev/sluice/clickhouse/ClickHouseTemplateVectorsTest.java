@@ -75,6 +75,30 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
                     "")));
   }
 
+  @Test
+  void settle_rowsOfManyWrites_areInOnePiece() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      vectors.write("r/1", List.of(row(new UUID(1, i))));
+    }
+    assertThat(pieces()).isGreaterThan(1);
+
+    vectors.settle();
+    assertThat(pieces()).isEqualTo(1);
+
+    vectors.settle();
+    assertThat(vectors.find("r/1", "acme", List.of(new UUID(1, 0), new UUID(1, 2)))).hasSize(2);
+  }
+
+  private static Row row(UUID id) {
+    return new Row("acme", "a", new Vectors(id, new float[] {1, 0, 0}, new byte[0]));
+  }
+
+  private static long pieces() {
+    return Long.parseLong(
+        Database.ask(
+            "SELECT count() FROM system.parts WHERE active AND table = 'log_template_vectors_3'"));
+  }
+
   private static String quoted(String text) {
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
   }

@@ -29,6 +29,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   private final int dimension;
   private final List<StoredSample> stored = new ArrayList<>();
   private final Map<Key, Row> rows = new LinkedHashMap<>();
+  private int settled;
 
   /**
    * A log that has been stored.
@@ -50,6 +51,16 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   /** A log was stored. */
   public synchronized void store(StoredSample sample) {
     stored.add(sample);
+  }
+
+  @Override
+  public synchronized void settle() {
+    settled++;
+  }
+
+  /** How often it was. */
+  public synchronized int settled() {
+    return settled;
   }
 
   @Override

@@ -83,6 +83,22 @@ class TemplateEmbeddingsTest {
   }
 
   @Test
+  void next_nothingMoreForAWhile_settlesOnce() throws Exception {
+    template("disk <*> full", null);
+    stored("disk <*> full", "web", "disk 7 full");
+    var embeddings = embeddings(embedder);
+    embeddings.next(ON);
+    clock.advance(Duration.ofSeconds(9));
+    embeddings.next(ON);
+    assertThat(vectors.settled()).isZero();
+
+    clock.advance(Duration.ofSeconds(1));
+    embeddings.next(ON);
+    embeddings.next(ON);
+    assertThat(vectors.settled()).isEqualTo(1);
+  }
+
+  @Test
   void next_newTemplates_areEmbeddedOnceEach() throws Exception {
     template("disk <*> full", null);
     stored("disk <*> full", "web", "disk 7 full");

@@ -36,6 +36,12 @@ public interface TemplateVectors {
   List<Wanting> wanting(String recipe, String tenant, Collection<UUID> but, int limit)
       throws InterruptedException;
 
+  /**
+   * Says that no more rows will come for a while, so that it is worth putting together what many
+   * writes have left in pieces, each of which every question has to open. May do nothing.
+   */
+  void settle() throws InterruptedException;
+
   /** How many templates of the dictionary have no row yet. */
   long backlog(String recipe, String tenant) throws InterruptedException;
 

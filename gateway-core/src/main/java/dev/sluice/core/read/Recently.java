@@ -3,14 +3,17 @@ package dev.sluice.core.read;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was found out a moment ago, and is found out again when that is too old: by one thread,
- * while the others make do with what they have, or wait when that is nothing. What is slow to find
- * out is kept longer, for half a minute at most, so that it is a small part of the work.
+ * What was found out a moment ago. Whoever asks after its age is over still gets it, and it is
+ * found out anew behind his back; after twice its age he waits until it is, with all others. What
+ * is slow to find out is kept longer, for half a minute at most, so that it is a small part of the
+ * work.
  *
  * <p>Safe for use by many threads.
  *
@@ -25,16 +28,24 @@ public final class Recently<K, V> {
 
   private final long ageNanos;
   private final LongSupplier nanos;
+  private final Executor background;
   private final Finding<K, V> finding;
   private final Map<K, Memory> memories = new ConcurrentHashMap<>();
+
+  /** With a virtual thread each time that something is found out behind somebody's back. */
+  public Recently(Duration age, LongSupplier nanos, Finding<K, V> finding) {
+    this(age, nanos, Thread::startVirtualThread, finding);
+  }
 
   /**
    * @param age for which something is kept at least
    * @param nanos by which time passes, as {@link System#nanoTime}
+   * @param background where something is found out that nobody waits for
    */
-  public Recently(Duration age, LongSupplier nanos, Finding<K, V> finding) {
+  public Recently(Duration age, LongSupplier nanos, Executor background, Finding<K, V> finding) {
     ageNanos = age.toNanos();
     this.nanos = nanos;
+    this.background = background;
     this.finding = finding;
   }
 
@@ -43,36 +54,65 @@ public final class Recently<K, V> {
     V find(K key) throws InterruptedException;
   }
 
-  /** As it is, or was a moment ago. What goes wrong in finding out is thrown, and nothing kept. */
+  /**
+   * As it is, or was a moment ago. What goes wrong in finding out is thrown at who waits for it,
+   * and nothing kept.
+   */
   public V get(K key) throws InterruptedException {
-    return memories.computeIfAbsent(key, _ -> new Memory()).get(key);
+    return memories.computeIfAbsent(key, Memory::new).get();
   }
 
-  private record Known<V>(V value, long until) {}
+  /**
+   * @param fresh until when
+   * @param usable until when
+   */
+  private record Known<V>(V value, long fresh, long usable) {}
 
   private final class Memory {
+    private final K key;
     private final ReentrantLock lock = new ReentrantLock();
+    private final AtomicBoolean underWay = new AtomicBoolean();
     private volatile @Nullable Known<V> known;
 
-    V get(K key) throws InterruptedException {
+    Memory(K key) {
+      this.key = key;
+    }
+
+    V get() throws InterruptedException {
       var it = known;
-      if (it != null && nanos.getAsLong() - it.until < 0) {
-        return it.value;
+      long now = nanos.getAsLong();
+      if (it == null || now - it.usable >= 0) {
+        return found();
       }
-      if (it == null) {
-        lock.lockInterruptibly();
-      } else if (!lock.tryLock()) {
-        return it.value;
+      if (now - it.fresh >= 0 && underWay.compareAndSet(false, true)) {
+        background.execute(this::refresh);
       }
+      return it.value;
+    }
+
+    private void refresh() {
       try {
-        it = known;
+        found();
+      } catch (InterruptedException _) {
+        Thread.currentThread().interrupt();
+      } catch (RuntimeException _) {
+        // who waits for it after its time is told why
+      } finally {
+        underWay.set(false);
+      }
+    }
+
+    /** By one thread, for which the others wait. */
+    private V found() throws InterruptedException {
+      lock.lockInterruptibly();
+      try {
+        var it = known;
         long begun = nanos.getAsLong();
-        if (it == null || begun - it.until >= 0) {
+        if (it == null || begun - it.fresh >= 0) {
           var value = finding.find(key);
           long end = nanos.getAsLong();
-          it =
-              new Known<>(
-                  value, end + Math.max(ageNanos, Math.min(LONGEST, TIMES * (end - begun))));
+          long kept = Math.max(ageNanos, Math.min(LONGEST, TIMES * (end - begun)));
+          it = new Known<>(value, end + kept, end + 2 * kept);
           known = it;
         }
         return it.value;

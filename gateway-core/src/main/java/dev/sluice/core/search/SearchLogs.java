@@ -25,9 +25,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -276,16 +277,42 @@ public final class SearchLogs {
     var asked = meaning.asked;
     boolean byWords = request.mode() != Mode.SEMANTIC || asked == null;
     var words = byWords ? Wording.telling(request.text()) : List.<String>of();
-    if (asked != null) {
-      byMeaning(scope, asked, words, merits);
-    } else if (!words.isEmpty()) {
+    var values = byWords ? Wording.values(request.text()) : List.<String>of();
+    List<StoredLog> logs;
+    if (asked == null) {
       byWords(scope, words, merits);
+      // the logs of templates that have all words are told with these
+      boolean all = merits.values().stream().noneMatch(Merit::hasAllWords);
+      logs = all ? withWords(words, request, reader) : withValues(values, request, reader);
+      byLogs(scope.tenant(), logs, all ? List.of() : values, merits);
+    } else {
+      // beside each other: neither needs to know of the other
+      var found = new FutureTask<>(() -> withValues(values, request, reader));
+      try {
+        if (!values.isEmpty()) {
+          Thread.startVirtualThread(found);
+        }
+        byMeaning(scope, asked, words, merits);
+        logs = values.isEmpty() ? List.of() : result(found);
+      } finally {
+        found.cancel(true);
+      }
+      byLogs(scope.tenant(), logs, values, merits);
     }
-    // the logs of templates that have all words are told with these
-    boolean allWords = asked == null && merits.values().stream().noneMatch(Merit::hasAllWords);
-    var logs = byWords ? logs(request, allWords, reader) : List.<StoredLog>of();
-    byLogs(scope.tenant(), logs, allWords ? List.of() : Wording.values(request.text()), merits);
     return told(request, scope, merits, logs, backlog, meaning.without);
+  }
+
+  private static <T> T result(Future<T> future) throws InterruptedException {
+    try {
+      return future.get();
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof RuntimeException failed) {
+        throw failed;
+      }
+      throw new IllegalStateException(e.getCause());
+    } finally {
+      future.cancel(true);
+    }
   }
 
   private void byMeaning(
@@ -305,7 +332,7 @@ public final class SearchLogs {
       }
     }
     var found = known.of(scope.tenant(), chosen.values());
-    var scores = computed(() -> recipe.scores(asked, found));
+    var scores = result(effort.scoring.submit(() -> recipe.scores(asked, found)));
     for (int i = 0; i < scores.length; i++) {
       merits
           .computeIfAbsent(ends.end(found.get(i).id()), _ -> new Merit())
@@ -313,19 +340,11 @@ public final class SearchLogs {
     }
   }
 
-  private <T> T computed(Callable<T> task) throws InterruptedException {
-    var computing = effort.scoring.submit(task);
-    try {
-      return computing.get();
-    } catch (ExecutionException e) {
-      throw new IllegalStateException(e.getCause());
-    } finally {
-      computing.cancel(true);
-    }
-  }
-
   private void byWords(Question scope, List<String> words, Map<UUID, Merit> merits)
       throws InterruptedException {
+    if (words.isEmpty()) {
+      return;
+    }
     var ends = portraits.links(scope.tenant());
     for (var each : vectors.saying(recipe.name(), scope, words, 2 * RESCORED)) {
       merits
@@ -334,27 +353,24 @@ public final class SearchLogs {
     }
   }
 
-  /**
-   * The newest logs that the question speaks of.
-   *
-   * @param allWords by all its words, and not only by its values
-   */
-  private static List<StoredLog> logs(Request request, boolean allWords, LogReader reader)
+  /** The newest logs that have all of these. */
+  private static List<StoredLog> withWords(List<String> words, Request request, LogReader reader)
       throws InterruptedException {
-    if (allWords) {
-      var words = Wording.telling(request.text());
-      return words.isEmpty()
-          ? List.of()
-          : saying(new TextQuery.Words(String.join(" ", words)), request, reader);
-    }
-    var values =
-        Wording.values(request.text()).stream().<TextQuery>map(TextQuery.Phrase::new).toList();
+    return words.isEmpty()
+        ? List.of()
+        : saying(new TextQuery.Words(String.join(" ", words)), request, reader);
+  }
+
+  /** The newest logs that have all of these, or, where none has, some. */
+  private static List<StoredLog> withValues(List<String> values, Request request, LogReader reader)
+      throws InterruptedException {
     if (values.isEmpty()) {
       return List.of();
     }
-    var all = saying(new TextQuery.And(values), request, reader);
+    var phrases = values.stream().<TextQuery>map(TextQuery.Phrase::new).toList();
+    var all = saying(new TextQuery.And(phrases), request, reader);
     return all.isEmpty() && values.size() > 1
-        ? saying(new TextQuery.Or(values), request, reader)
+        ? saying(new TextQuery.Or(phrases), request, reader)
         : all;
   }
 

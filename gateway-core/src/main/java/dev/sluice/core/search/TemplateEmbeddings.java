@@ -10,6 +10,7 @@ import dev.sluice.core.port.TemplateVectors.Row;
 import dev.sluice.core.port.TemplateVectors.Sample;
 import dev.sluice.core.port.TemplateVectors.Wanting;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -39,6 +40,9 @@ public final class TemplateEmbeddings {
    */
   private static final Duration FIRST_LOG_WITHIN = Duration.ofMinutes(1);
 
+  /** The last row was written. */
+  private static final Duration SETTLE_AFTER = Duration.ofSeconds(10);
+
   private final TemplateReader templates;
   private final TemplateVectors vectors;
   private final Recipe recipe;
@@ -48,6 +52,9 @@ public final class TemplateEmbeddings {
 
   /** What the model will never take; asked again by the next process. */
   private final Set<UUID> refused = new HashSet<>();
+
+  /** Since when there are rows that were not settled; null when there are none. */
+  private @Nullable Instant written;
 
   /**
    * @param clock by which the dictionary's times are told
@@ -91,7 +98,18 @@ public final class TemplateEmbeddings {
     boolean last = wanting.size() < PAGE; // and so it is known how many there are
     meter.backlog(last ? wanting.size() - rows + before : vectors.backlog(recipe.name(), tenant));
     boolean waiting = rows + refused.size() - before < wanting.size();
+    if (wanting.isEmpty()) {
+      settle();
+    }
     return last || waiting;
+  }
+
+  /** Not at once, since where a new template came from more may be coming. */
+  private void settle() throws InterruptedException {
+    if (written != null && !clock.instant().isBefore(written.plus(SETTLE_AFTER))) {
+      written = null; // if it fails, then until there is more
+      vectors.settle();
+    }
   }
 
   /** Whether to go on. */
@@ -137,6 +155,7 @@ public final class TemplateEmbeddings {
     } finally {
       if (!rows.isEmpty() && !Thread.currentThread().isInterrupted()) {
         vectors.write(recipe.name(), rows);
+        written = clock.instant();
       }
     }
     return rows.size();

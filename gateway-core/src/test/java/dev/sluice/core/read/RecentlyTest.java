@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -15,23 +17,52 @@ class RecentlyTest {
   private final AtomicInteger found = new AtomicInteger();
   private long takes;
 
+  private final List<Runnable> background = new ArrayList<>();
+
   private final Recently<String, Integer> recently =
       new Recently<>(
           Duration.ofSeconds(1),
           nanos::get,
+          background::add,
           _ -> {
             nanos.addAndGet(takes);
             return found.incrementAndGet();
           });
 
   @Test
-  void get_again_isFoundOutAgainWhenItIsTooOld() throws Exception {
+  void get_withinItsAge_isNotFoundOutAgain() throws Exception {
     assertThat(recently.get("a")).isEqualTo(1);
     nanos.addAndGet(SECOND - 1);
     assertThat(recently.get("a")).isEqualTo(1);
-    nanos.addAndGet(1);
+    assertThat(recently.get("b")).isEqualTo(2);
+    assertThat(background).isEmpty();
+  }
+
+  @Test
+  void get_afterItsAge_isFoundOutAgainByAnotherThreadOnce() throws Exception {
+    recently.get("a");
+    nanos.addAndGet(SECOND);
+
+    assertThat(recently.get("a")).isEqualTo(1);
+    assertThat(recently.get("a")).isEqualTo(1);
+    assertThat(background).hasSize(1);
+
+    background.removeFirst().run();
     assertThat(recently.get("a")).isEqualTo(2);
-    assertThat(recently.get("b")).isEqualTo(3);
+    assertThat(background).isEmpty();
+
+    nanos.addAndGet(SECOND);
+    recently.get("a");
+    assertThat(background).as("and again").hasSize(1);
+  }
+
+  @Test
+  void get_afterTwiceItsAge_isWaitedFor() throws Exception {
+    recently.get("a");
+    nanos.addAndGet(2 * SECOND);
+
+    assertThat(recently.get("a")).isEqualTo(2);
+    assertThat(background).isEmpty();
   }
 
   @Test
@@ -40,8 +71,33 @@ class RecentlyTest {
     assertThat(recently.get("a")).isEqualTo(1);
     nanos.addAndGet(20 * SECOND - 1);
     assertThat(recently.get("a")).isEqualTo(1);
-    nanos.addAndGet(1);
+    assertThat(background).isEmpty();
+    nanos.addAndGet(20 * SECOND + 1);
     assertThat(recently.get("a")).isEqualTo(2);
+  }
+
+  @Test
+  void get_cannotBeFoundOutBehindTheBack_isThrownOnceSomebodyWaits() throws Exception {
+    var failing =
+        new Recently<String, Integer>(
+            Duration.ofSeconds(1),
+            nanos::get,
+            background::add,
+            _ -> {
+              if (found.incrementAndGet() > 1) {
+                throw new IllegalStateException("no more");
+              }
+              return found.get();
+            });
+    failing.get("a");
+    nanos.addAndGet(SECOND);
+    failing.get("a");
+    background.removeFirst().run();
+
+    assertThat(failing.get("a")).isEqualTo(1);
+    assertThat(background).as("tried again").hasSize(1);
+    nanos.addAndGet(SECOND);
+    assertThatThrownBy(() -> failing.get("a")).hasMessage("no more");
   }
 
   @Test
