@@ -1,7 +1,7 @@
 # The verbs of this project; `make help` tells them.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile bench-spool bench-logging bench-mining bench-embedding package clean
+.PHONY: help run test demo eval contract clients faults bench bench-micro bench-stages bench-growth bench-search bench-profile bench-spool bench-logging bench-mining package clean
 
 JAR := gateway-api/target/sluice-app.jar
 JAVA_OPTS ?= -Xms512m -Xmx2g -XX:+UseParallelGC
@@ -63,10 +63,7 @@ bench-logging: package ## what events cost in the write-ahead log, against plain
 	@$(BENCH) dev.sluice.bench.LoggingReport
 
 bench-mining: package ## what a log costs with templates, against without; SECONDS_EACH=10 ROUNDS=5
-	@$(BENCH) dev.sluice.bench.FeatureReport templates
-
-bench-embedding: package ## what a log costs while templates are embedded, against never; SECONDS_EACH=10 ROUNDS=5
-	@$(BENCH) dev.sluice.bench.FeatureReport embeddings
+	@$(BENCH) dev.sluice.bench.MiningReport
 
 bench-growth: package ## how the cost of a log grows, and whether anything grows in minutes; AXES='connections table endurance' OUT=docs/benchmarks
 	@generators="$$(bin/generators)" && export GENERATORS="$$generators" && \

@@ -5,7 +5,6 @@ import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -92,85 +91,30 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(ids)));
     return ask(
         """
-        SELECT TemplateId, intDiv(toInt64(min(FirstMinute)), 60),
-          intDiv(toInt64(max(LastMinute)), 60)
-        FROM log_template_times
-        WHERE %s
-        GROUP BY TemplateId
-        FORMAT RowBinary"""
-            .formatted(where.sql()),
-        where.parameters(),
-        RowBinary::readSeen);
-  }
-
-  /**
-   * {@inheritDoc} When they came is asked first: it says between which minutes, and in whose logs,
-   * so that of the counts little more is read than is wanted. As parts of one question both cost
-   * twice as much, since ClickHouse then goes through the times for each part again.
-   */
-  @Override
-  public History history(Question question, int spans) throws InterruptedException {
-    if (question.ids().isEmpty() || spans < 1) {
-      throw new IllegalArgumentException(
-          "%d ids, %d spans".formatted(question.ids().size(), spans));
-    }
-    var times = times(question);
-    long first = times.stream().mapToLong(Time::first).min().orElse(0);
-    long last = times.stream().mapToLong(Time::last).max().orElse(0);
-    var asked = question.minutes();
-    long begins = Math.clamp(first, asked.from(), asked.to() - 1);
-    long ends = Math.clamp(last + 1, begins + 1, asked.to());
-    long width = Math.ceilDiv(ends - begins, spans);
-    var stretches =
-        times.isEmpty() ? List.<Stretch>of() : stretches(question, spans, begins, width, times);
-    return new History(begins, width, stretches, seen(times));
-  }
-
-  /**
-   * @param first minute in which the template came in the service
-   * @param last minute of the same
-   */
-  record Time(UUID id, String service, long first, long last) {}
-
-  private List<Time> times(Question question) throws InterruptedException {
-    var where = Conditions.of(question.tenant(), question.service());
-    where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
-    return ask(
-        """
         SELECT TemplateId, toString(ServiceName), intDiv(toInt64(min(FirstMinute)), 60),
-          intDiv(toInt64(max(LastMinute)), 60)
+          intDiv(toInt64(max(LastMinute)), 60) + 1
         FROM log_template_times
         WHERE %s
         GROUP BY TemplateId, ServiceName
         FORMAT RowBinary"""
             .formatted(where.sql()),
         where.parameters(),
-        RowBinary::readTimes);
+        RowBinary::readSeen);
   }
 
-  private static List<Seen> seen(List<Time> times) {
-    var seen = new HashMap<UUID, Seen>();
-    for (var each : times) {
-      seen.merge(
-          each.id(),
-          new Seen(each.id(), each.first(), each.last()),
-          (one, other) ->
-              new Seen(
-                  one.id(),
-                  Math.min(one.first(), other.first()),
-                  Math.max(one.last(), other.last())));
+  @Override
+  public List<Stretch> stretches(Question question, Frame frame) throws InterruptedException {
+    if (question.ids().isEmpty()) {
+      throw new IllegalArgumentException("of no templates");
     }
-    return List.copyOf(seen.values());
-  }
-
-  private List<Stretch> stretches(
-      Question question, int spans, long begins, long width, List<Time> times)
-      throws InterruptedException {
+    if (frame.services().isEmpty()) {
+      return List.of();
+    }
     var where = Conditions.of(question);
-    var services = times.stream().map(Time::service).collect(Collectors.toSet());
-    if (services.size() <= MOST_NAMED) {
+    // the table is sorted by them first
+    if (frame.services().size() <= MOST_NAMED) {
       where.add(
-          services.stream()
+          frame.services().stream()
               .map(name -> where.parameter("String", name))
               .collect(Collectors.joining(", ", "ServiceName IN (", ")")));
     }
@@ -190,9 +134,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             FORMAT RowBinary"""
                 .formatted(
                     where.parameter("Int64", question.minutes().from()),
-                    where.parameter("Int64", begins),
-                    where.parameter("Int64", width),
-                    where.parameter("Int64", spans - 1),
+                    where.parameter("Int64", frame.begins()),
+                    where.parameter("Int64", frame.width()),
+                    where.parameter("Int64", frame.spans() - 1),
                     where.sql(),
                     MOST_COUNTS + 1),
             where.parameters(),

@@ -183,12 +183,17 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
                 .map(each -> new Place(each.getKey(), null, each.getValue()))
                 .toList(),
             """
-            SELECT TemplateId, topK(1)(toString(ServiceName))[1],
-              topK(1)(arrayFirst(name -> name != '', [%s]))[1],
-              argMin(substringUTF8(Body, 1, %d), Id)
+            SELECT TemplateId, toString(ServiceName), arrayFirst(name -> name != '', [%s]),
+              substringUTF8(Body, 1, %d)
             """
                 .formatted(String.join(", ", COMPONENTS), SAMPLE_CHARACTERS),
-            "GROUP BY TemplateId\nFORMAT RowBinary");
+            // ends with the first log of the last of them: at full rate a minute has millions
+            """
+            LIMIT 1 BY TemplateId
+            LIMIT %d
+            SETTINGS max_threads = 1, max_block_size = 8192
+            FORMAT RowBinary"""
+                .formatted(minutes.size()));
     return query == null ? Map.of() : ask(query.sql(), query.parameters(), RowBinary::readSamples);
   }
 

@@ -3,7 +3,6 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.clickhouse.ClickHouseDictionary.Written;
-import dev.sluice.clickhouse.ClickHouseTemplateReader.Time;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.Dictionary.Entry;
@@ -13,6 +12,7 @@ import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Count;
 import dev.sluice.core.port.TemplateReader.Link;
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
 import dev.sluice.core.port.TemplateReader.Stretch;
@@ -181,18 +181,9 @@ final class RowBinary {
     var rows = new RowBinary(in);
     var seen = new ArrayList<Seen>();
     while (!rows.atEnd()) {
-      seen.add(new Seen(rows.uuid(), rows.int64(), rows.int64()));
+      seen.add(new Seen(rows.uuid(), rows.string(), new Minutes(rows.int64(), rows.int64())));
     }
     return seen;
-  }
-
-  static List<Time> readTimes(InputStream in) throws IOException {
-    var rows = new RowBinary(in);
-    var times = new ArrayList<Time>();
-    while (!rows.atEnd()) {
-      times.add(new Time(rows.uuid(), rows.string(), rows.int64(), rows.int64()));
-    }
-    return times;
   }
 
   /** Empty when they are more, or have more bytes. */

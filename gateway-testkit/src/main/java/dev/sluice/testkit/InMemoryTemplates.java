@@ -103,34 +103,35 @@ public final class InMemoryTemplates implements TemplateReader {
   public synchronized List<Seen> seen(
       String tenant, @Nullable String service, Collection<UUID> ids) {
     var wanted = Set.copyOf(ids);
-    var minutes =
-        counts.keySet().stream()
-            .filter(row -> row.tenant().equals(tenant) && wanted.contains(row.template()))
-            .filter(row -> service == null || service.equals(row.service()))
-            .collect(Collectors.groupingBy(Row::template, Collectors.summarizingLong(Row::minute)));
-    return minutes.entrySet().stream()
-        .map(one -> new Seen(one.getKey(), one.getValue().getMin(), one.getValue().getMax()))
-        .toList();
+    var seen = new HashMap<List<Object>, Seen>();
+    counts.keySet().stream()
+        .filter(row -> row.tenant().equals(tenant) && wanted.contains(row.template()))
+        .filter(row -> service == null || service.equals(row.service()))
+        .map(
+            row ->
+                new Seen(
+                    row.template(), row.service(), new Minutes(row.minute(), row.minute() + 1)))
+        .forEach(
+            each ->
+                seen.merge(
+                    List.of(each.id(), each.service()),
+                    each,
+                    (one, other) ->
+                        new Seen(one.id(), one.service(), one.minutes().and(other.minutes()))));
+    return List.copyOf(seen.values());
   }
 
   @Override
-  public synchronized History history(Question question, int spans) {
-    if (question.ids().isEmpty() || spans < 1) {
-      throw new IllegalArgumentException(spans + " spans");
+  public synchronized List<Stretch> stretches(Question question, Frame frame) {
+    if (question.ids().isEmpty()) {
+      throw new IllegalArgumentException("of no templates");
     }
-    var asked = question.minutes();
-    var seen = seen(question.tenant(), question.service(), question.ids());
-    long first = seen.stream().mapToLong(Seen::first).min().orElse(0);
-    long last = seen.stream().mapToLong(Seen::last).max().orElse(0);
-    long begins = Math.min(Math.max(first, asked.from()), asked.to() - 1);
-    long ends = Math.min(Math.max(last + 1, begins + 1), asked.to());
-    long width = Math.ceilDiv(ends - begins, spans);
     var stretches = new HashMap<List<Object>, Stretch>();
     counts.forEach(
         (row, logs) -> {
-          if (isAskedFor(row, question)) {
+          if (isAskedFor(row, question) && frame.services().contains(row.service())) {
             long minute = row.minute();
-            long span = minute < asked.from() ? Stretch.BEFORE : (minute - begins) / width;
+            long span = minute < question.minutes().from() ? Stretch.BEFORE : frame.span(minute);
             stretches.merge(
                 List.of(row.template(), row.service(), row.severity(), span),
                 new Stretch(
@@ -138,7 +139,7 @@ public final class InMemoryTemplates implements TemplateReader {
                 InMemoryTemplates::together);
           }
         });
-    return new History(begins, width, List.copyOf(stretches.values()), seen);
+    return List.copyOf(stretches.values());
   }
 
   private static Stretch together(Stretch one, Stretch other) {

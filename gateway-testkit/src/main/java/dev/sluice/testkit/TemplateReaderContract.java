@@ -12,6 +12,7 @@ import dev.sluice.core.port.Dictionary.Outcome.Written;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Count;
+import dev.sluice.core.port.TemplateReader.Frame;
 import dev.sluice.core.port.TemplateReader.Link;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Place;
@@ -162,7 +163,8 @@ public abstract class TemplateReaderContract {
         .containsExactly(new Count(B, "web", 9, 1, 0));
     assertThat(templates().counts(question(0, last + 1))).hasSize(2);
     assertThat(templates().seen("acme", null, List.of(A, B)))
-        .containsExactlyInAnyOrder(new Seen(A, 0, 0), new Seen(B, last, last));
+        .containsExactlyInAnyOrder(
+            new Seen(A, "web", new Minutes(0, 1)), new Seen(B, "web", new Minutes(last, last + 1)));
   }
 
   @Test
@@ -192,9 +194,12 @@ public abstract class TemplateReaderContract {
             new Log("acme", "web", B, 9, nanos(70)),
             new Log("other", "web", A, 9, nanos(1))));
 
-    assertThat(templates().seen("acme", null, List.of(A, C))).containsExactly(new Seen(A, 50, 300));
+    assertThat(templates().seen("acme", null, List.of(A, C)))
+        .containsExactlyInAnyOrder(
+            new Seen(A, "web", new Minutes(100, 301)), new Seen(A, "db", new Minutes(50, 51)));
     assertThat(templates().seen("acme", "web", List.of(A, B)))
-        .containsExactlyInAnyOrder(new Seen(A, 100, 300), new Seen(B, 70, 70));
+        .containsExactlyInAnyOrder(
+            new Seen(A, "web", new Minutes(100, 301)), new Seen(B, "web", new Minutes(70, 71)));
     assertThat(templates().seen("acme", "nowhere", List.of(A))).isEmpty();
     assertThat(templates().seen("acme", null, List.of())).isEmpty();
     assertThat(templates().seen("acme", null, many())).isEmpty();
@@ -203,7 +208,7 @@ public abstract class TemplateReaderContract {
   // ---- over time, and the newest
 
   @Test
-  void history_someLogs_areToldByServiceLevelAndSpan() throws Exception {
+  void stretches_someLogs_areToldByServiceLevelAndSpan() throws Exception {
     store(
         List.of(
             new Log("acme", "web", A, 9, nanos(99)),
@@ -216,60 +221,59 @@ public abstract class TemplateReaderContract {
             new Log("acme", "web", C, 9, nanos(100)),
             new Log("other", "web", A, 9, nanos(100))));
 
-    var history = templates().history(question(100, 130).of(Set.of(A, B)), 3);
+    var asked = question(100, 130).of(Set.of(A, B));
+    var frame = frame(asked, 3);
 
-    assertThat(history.begins()).isEqualTo(100);
-    assertThat(history.width()).isEqualTo(10);
-    assertThat(history.stretches())
+    assertThat(frame).isEqualTo(new Frame(100, 10, 3, Set.of("web", "db")));
+    assertThat(templates().stretches(asked, frame))
         .containsExactlyInAnyOrder(
             new Stretch(A, "web", 9, Stretch.BEFORE, 1, 99, 99),
             new Stretch(A, "web", 9, 0, 2, 100, 101),
             new Stretch(A, "db", 17, 0, 1, 109, 109),
             new Stretch(A, "web", 9, 1, 1, 110, 110),
             new Stretch(B, "web", 9, 2, 1, 129, 129));
-    assertThat(history.seen())
-        .containsExactlyInAnyOrder(new Seen(A, 99, 110), new Seen(B, 129, 130));
+  }
+
+  /** As far as they came in the time asked for. */
+  private Frame frame(Question question, int spans) throws Exception {
+    var seen = templates().seen(question.tenant(), question.service(), question.ids());
+    return Frame.of(question.minutes(), seen, spans);
   }
 
   @Test
-  void history_muchTime_isThatBetweenTheFirstAndTheLastLog() throws Exception {
+  void stretches_muchTime_isThatBetweenTheFirstAndTheLastLog() throws Exception {
     store(
         List.of(
             new Log("acme", "web", A, 9, nanos(1_000)),
             new Log("acme", "web", B, 17, nanos(1_006)),
             new Log("acme", "db", B, 9, nanos(2_000))));
 
-    var all = templates().history(question(0, Minutes.ALL.to()).of(Set.of(A, B)), 2);
-    assertThat(all.begins()).isEqualTo(1_000);
-    assertThat(all.width()).isEqualTo(501);
-    assertThat(all.stretches()).extracting(Stretch::span).containsExactlyInAnyOrder(0L, 0L, 1L);
+    var all = question(0, Minutes.ALL.to()).of(Set.of(A, B));
+    assertThat(frame(all, 2)).isEqualTo(new Frame(1_000, 501, 2, Set.of("web", "db")));
+    assertThat(templates().stretches(all, frame(all, 2)))
+        .extracting(Stretch::span)
+        .containsExactlyInAnyOrder(0L, 0L, 1L);
 
-    var one =
-        templates()
-            .history(new Question("acme", "web", Set.of(17), 10, Minutes.ALL, Set.of(A, B)), 30);
-    assertThat(one.begins()).isEqualTo(1_000);
-    assertThat(one.width()).isEqualTo(1);
-    assertThat(one.stretches()).containsExactly(new Stretch(B, "web", 17, 6, 1, 1_006, 1_006));
-    assertThat(one.seen())
-        .containsExactlyInAnyOrder(new Seen(A, 1_000, 1_000), new Seen(B, 1_006, 1_006));
+    var one = new Question("acme", "web", Set.of(17), 10, Minutes.ALL, Set.of(A, B));
+    assertThat(frame(one, 30)).isEqualTo(new Frame(1_000, 1, 30, Set.of("web")));
+    assertThat(templates().stretches(one, frame(one, 30)))
+        .containsExactly(new Stretch(B, "web", 17, 6, 1, 1_006, 1_006));
   }
 
   @Test
-  void history_nothingThere_isNothing() throws Exception {
+  void stretches_nothingThere_isNothing() throws Exception {
     store(List.of(new Log("acme", "web", A, 9, nanos(100))));
 
     for (var question : List.of(question(50, 60), question(300, 350))) {
-      var history = templates().history(question.of(Set.of(A)), 3);
-      assertThat(history.stretches()).isEmpty();
-      assertThat(history.width()).isPositive();
-      assertThat(history.begins())
-          .isBetween(question.minutes().from(), question.minutes().to() - 1);
+      var asked = question.of(Set.of(A));
+      var frame = frame(asked, 3);
+      assertThat(templates().stretches(asked, frame)).isEmpty();
+      assertThat(frame.begins()).isBetween(question.minutes().from(), question.minutes().to() - 1);
     }
-    assertThat(templates().history(question(100, 101).of(Set.of(B)), 3).seen()).isEmpty();
-    assertThat(templates().history(question(100, 101).of(Set.copyOf(many())), 3).seen()).isEmpty();
-    assertThatThrownBy(() -> templates().history(question(100, 130).of(Set.of(A)), 0))
-        .isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> templates().history(question(100, 130), 3))
+    var none = new Frame(100, 1, 1, Set.of());
+    assertThat(templates().stretches(question(100, 101).of(Set.of(B)), none)).isEmpty();
+    assertThat(templates().stretches(question(100, 101).of(Set.copyOf(many())), none)).isEmpty();
+    assertThatThrownBy(() -> templates().stretches(question(100, 130), none))
         .isInstanceOf(IllegalArgumentException.class);
   }
 

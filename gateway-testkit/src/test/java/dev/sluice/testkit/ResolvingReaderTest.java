@@ -253,7 +253,7 @@ class ResolvingReaderTest {
     }
 
     @Override
-    public History history(Question question, int spans) {
+    public List<Stretch> stretches(Question question, Frame frame) {
       throw new AssertionError("nobody asked for counts");
     }
 

@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +44,8 @@ public interface TemplateReader {
   List<Count> counts(Question question) throws InterruptedException;
 
   /**
-   * When these came for the first and for the last time of all. One that never did is left out.
+   * When these came for the first and for the last time of all, in each service by itself. One that
+   * never did is left out.
    *
    * @param service in whose logs; null for those of all the tenant's services
    * @param ids at most {@link #MOST_IDS}
@@ -52,15 +54,14 @@ public interface TemplateReader {
       throws InterruptedException;
 
   /**
-   * How often templates came and when, by service, level and span of time: all that is told of a
-   * few.
+   * How often templates came, by service, level and span of time, in no particular order: all that
+   * is told of a few.
    *
    * @param question of at least one id
-   * @param spans into how many to divide the minutes asked for, as far as any of the templates came
-   *     in them; from 1
+   * @param frame where to look, and how to divide it
    * @throws LogReader.TooCostly when these are more than {@link #MOST_COUNTS}
    */
-  History history(Question question, int spans) throws InterruptedException;
+  List<Stretch> stretches(Question question, Frame frame) throws InterruptedException;
 
   /**
    * The newest logs of templates, the newest first.
@@ -165,6 +166,16 @@ public interface TemplateReader {
       return minute > Long.MAX_VALUE / NANOS ? Long.MAX_VALUE : minute * NANOS;
     }
 
+    /** The last of them alone. */
+    public Minutes last() {
+      return new Minutes(to - 1, to);
+    }
+
+    /** From the earlier beginning to the later end. */
+    public Minutes and(Minutes other) {
+      return new Minutes(Math.min(from, other.from), Math.max(to, other.to));
+    }
+
     /** The first of as many minutes before these; of fewer where they would be before 1970. */
     public long before() {
       return Math.max(0, from - (to - from));
@@ -180,21 +191,54 @@ public interface TemplateReader {
   record Count(UUID id, String service, int severityNumber, long count, long before) {}
 
   /**
-   * @param first minute of the first log, by its number since 1970 (UTC)
-   * @param last minute of the last one
+   * @param minutes from that of the first log to that of the last one
    */
-  record Seen(UUID id, long first, long last) {}
+  record Seen(UUID id, String service, Minutes minutes) {}
 
   /**
+   * Minutes that were asked for, as far as templates came in them, in equal spans; what they came
+   * in is known.
+   *
    * @param begins the first minute of the first span
-   * @param width minutes in a span
-   * @param stretches in no particular order
-   * @param seen when each came for the first and for the last time of all, in the service asked for
+   * @param width minutes in a span, from 1
+   * @param spans from 1
+   * @param services in whose logs they came
    */
-  record History(long begins, long width, List<Stretch> stretches, List<Seen> seen) {
-    public History {
-      stretches = List.copyOf(stretches);
-      seen = List.copyOf(seen);
+  record Frame(long begins, long width, int spans, Set<String> services) {
+    /**
+     * @throws IllegalArgumentException when there is no span
+     */
+    public Frame {
+      if (width < 1 || spans < 1) {
+        throw new IllegalArgumentException("%d spans of %d minutes".formatted(spans, width));
+      }
+      services = Set.copyOf(services);
+    }
+
+    /**
+     * @param asked minutes
+     * @param seen when and where they came
+     */
+    public static Frame of(Minutes asked, Collection<Seen> seen, int spans) {
+      long first = seen.stream().mapToLong(each -> each.minutes.from).min().orElse(0);
+      long end = seen.stream().mapToLong(each -> each.minutes.to).max().orElse(0);
+      long begins = Math.clamp(first, asked.from, asked.to - 1);
+      long ends = Math.clamp(end, begins + 1, asked.to);
+      return new Frame(
+          begins,
+          Math.ceilDiv(ends - begins, Math.max(1, spans)),
+          spans,
+          seen.stream().map(Seen::service).collect(Collectors.toSet()));
+    }
+
+    /** The same in one span. */
+    public Frame whole() {
+      return new Frame(begins, width * spans, 1, services);
+    }
+
+    /** The number of the span that has a minute, or is the nearest to it. */
+    public long span(long minute) {
+      return Math.clamp(Math.floorDiv(minute - begins, width), 0, spans - 1);
     }
   }
 

@@ -2,7 +2,7 @@ package dev.sluice.core.read;
 
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.TemplateReader.Count;
-import dev.sluice.core.port.TemplateReader.Seen;
+import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Stretch;
 import dev.sluice.core.read.TemplateReport.Template;
 import java.util.EnumMap;
@@ -51,14 +51,17 @@ final class Tally {
     return (Math.max(count, before) + 1.0) / (Math.min(count, before) + 1.0);
   }
 
-  Template told(@Nullable String text, @Nullable Seen seen) {
+  /**
+   * @param seen from the first minute to the last one in which it came; null when it never did
+   */
+  Template told(@Nullable String text, @Nullable Minutes seen) {
     return new Template(
         id,
         text,
         count,
         before,
-        seen == null ? null : (Long) seen.first(),
-        seen == null ? null : (Long) seen.last(),
+        seen == null ? null : (Long) seen.from(),
+        seen == null ? null : (Long) (seen.to() - 1),
         services,
         severities);
   }

@@ -3,7 +3,7 @@ package dev.sluice.core.read;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.History;
+import dev.sluice.core.port.TemplateReader.Frame;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.port.TemplateReader.Question;
@@ -17,13 +17,13 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -86,41 +86,87 @@ public final class TemplatePortraits {
       return new Told(List.of(), question.minutes().from(), 1);
     }
     var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
-    var history = history(question.of(groups.keySet()), spans);
+    var seen = templates.seen(question.tenant(), question.service(), groups.keySet());
+    var frame = Frame.of(question.minutes(), seen, spans);
     var parts = new LinkedHashMap<UUID, Part>();
-    ends.forEach(end -> parts.put(end, new Part(end, spans)));
-    for (var stretch : history.stretches()) {
-      var part = parts.get(groups.get(stretch.id()));
+    ends.forEach(end -> parts.put(end, new Part(end, frame)));
+    for (var each : seen) {
+      var part = parts.get(groups.get(each.id()));
       if (part != null) {
-        part.add(stretch);
+        part.add(each);
       }
     }
-    for (var seen : history.seen()) {
-      var part = parts.get(groups.get(seen.id()));
-      if (part != null) {
-        part.add(seen);
+    var surely = newest == 1 ? lastMinutes(parts.values(), question, filter) : List.<Place>of();
+    // what is surely in these minutes need not wait until it is counted
+    try (var early = Aside.start(() -> newest(filter, surely, groups, newest))) {
+      var counted = counted(question.of(groups.keySet()), frame);
+      for (var stretch : counted.stretches) {
+        var part = parts.get(groups.get(stretch.id()));
+        if (part != null) {
+          part.add(stretch);
+        }
       }
+      var logs =
+          surely.isEmpty()
+              ? newest(filter, places(parts.values(), filter, newest), groups, newest)
+              : early.get();
+      var known = texts.of(question.tenant(), ends);
+      var portraits = new ArrayList<Portrait>();
+      parts.forEach(
+          (end, part) ->
+              portraits.add(
+                  new Portrait(
+                      part.tally.told(known.get(end), part.seen),
+                      Arrays.stream(part.spans).boxed().toList(),
+                      logs.getOrDefault(end, List.of()))));
+      return new Told(portraits, counted.frame.begins(), counted.frame.width());
     }
-    var logs = newest(filter, places(parts.values(), filter, newest), groups, newest);
-    var known = texts.of(question.tenant(), ends);
-    var portraits = new ArrayList<Portrait>();
-    parts.forEach(
-        (end, part) ->
-            portraits.add(
-                new Portrait(
-                    part.tally.told(known.get(end), part.seen),
-                    Arrays.stream(part.spans).boxed().toList(),
-                    logs.getOrDefault(end, List.of()))));
-    return new Told(portraits, history.begins(), history.width());
   }
 
+  /**
+   * @param frame by which they are divided
+   */
+  private record Counted(Frame frame, List<Stretch> stretches) {}
+
   /** By no more than one span where it would be too much by so many. */
-  private History history(Question question, int spans) throws InterruptedException {
+  private Counted counted(Question question, Frame frame) throws InterruptedException {
     try {
-      return templates.history(question, spans);
+      return new Counted(frame, templates.stretches(question, frame));
     } catch (TooCostly _) {
-      return templates.history(question, 1);
+      var whole = frame.whole();
+      return new Counted(whole, templates.stretches(question, whole));
     }
+  }
+
+  /**
+   * Where the newest log of each is, as far as that is known without counting; none when it is not
+   * known of all.
+   */
+  private static List<Place> lastMinutes(
+      Collection<Part> parts, Question question, LogFilter filter) {
+    boolean counted = !question.severities().isEmpty() || question.minSeverity() > 0;
+    if (counted || !filter.attributes().isEmpty()) {
+      return List.of();
+    }
+    var cut = cut(filter);
+    var places = new ArrayList<Place>();
+    for (var part : parts) {
+      var seen = part.seen;
+      if (seen == null) {
+        continue; // it has no logs at all
+      }
+      long last = seen.to() - 1;
+      if (last < question.minutes().from()
+          || last >= question.minutes().to()
+          || cut.contains(last)) {
+        return List.of();
+      }
+      part.all.stream()
+          .filter(each -> each.minutes().to() == seen.to())
+          .map(each -> new Place(each.id(), each.service(), each.minutes().last()))
+          .forEach(places::add);
+    }
+    return places.size() <= MOST_RANGES ? places : List.of();
   }
 
   /** The links of a tenant's templates. */
@@ -138,11 +184,12 @@ public final class TemplatePortraits {
     private final Tally tally;
     private final long[] spans;
     private final List<Stretch> stretches = new ArrayList<>();
-    private @Nullable Seen seen;
+    private final List<Seen> all = new ArrayList<>();
+    private @Nullable Minutes seen;
 
-    Part(UUID id, int spans) {
+    Part(UUID id, Frame frame) {
       tally = new Tally(id);
-      this.spans = new long[spans];
+      spans = new long[frame.spans()];
     }
 
     void add(Stretch stretch) {
@@ -154,14 +201,8 @@ public final class TemplatePortraits {
     }
 
     void add(Seen other) {
-      var known = seen;
-      seen =
-          known == null
-              ? other
-              : new Seen(
-                  known.id(),
-                  Math.min(known.first(), other.first()),
-                  Math.max(known.last(), other.last()));
+      all.add(other);
+      seen = seen == null ? other.minutes() : seen.and(other.minutes());
     }
 
     /**
@@ -197,13 +238,18 @@ public final class TemplatePortraits {
     if (!filter.attributes().isEmpty()) {
       return allPlaces(parts);
     }
-    var cut = new HashSet<Long>();
-    Stream.of(filter.fromNanos(), filter.toNanos())
-        .filter(Objects::nonNull)
-        .filter(nanos -> nanos > Minutes.nanos(Minutes.of(nanos)))
-        .forEach(nanos -> cut.add(Minutes.of(nanos)));
+    var cut = cut(filter);
     int most = Math.max(1, MOST_RANGES / parts.size());
     return parts.stream().flatMap(part -> part.lastPlaces(wanted, cut, most).stream()).toList();
+  }
+
+  /** The minutes of which not all logs come into question. */
+  private static Set<Long> cut(LogFilter filter) {
+    return Stream.of(filter.fromNanos(), filter.toNanos())
+        .filter(Objects::nonNull)
+        .filter(nanos -> nanos > Minutes.nanos(Minutes.of(nanos)))
+        .map(Minutes::of)
+        .collect(Collectors.toSet());
   }
 
   /** Which logs have an attribute is not counted, so all that there are have to be looked at. */

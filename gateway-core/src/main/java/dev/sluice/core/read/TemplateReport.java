@@ -145,12 +145,7 @@ public final class TemplateReport {
     var known = links.now(tenant);
     var group = known.leadingTo(Set.of(known.end(id)), TemplateReader.MOST_IDS).keySet();
     var seen = templates.seen(tenant, null, group);
-    return Optional.of(
-        seen.isEmpty()
-            ? Minutes.ALL
-            : new Minutes(
-                seen.stream().mapToLong(Seen::first).min().orElseThrow(),
-                seen.stream().mapToLong(Seen::last).max().orElseThrow() + 1));
+    return Optional.of(seen.stream().map(Seen::minutes).reduce(Minutes::and).orElse(Minutes.ALL));
   }
 
   private Listing listed(Question question, View view, int limit) throws InterruptedException {
@@ -204,7 +199,7 @@ public final class TemplateReport {
         tallies,
         tally -> {
           var times = seen.get(tally.id);
-          return times == null || times.first() >= question.minutes().from();
+          return times == null || times.from() >= question.minutes().from();
         });
   }
 
@@ -217,16 +212,12 @@ public final class TemplateReport {
   }
 
   /** By the ends of links. */
-  private Map<UUID, Seen> seen(Question question, Map<UUID, UUID> groups)
+  private Map<UUID, Minutes> seen(Question question, Map<UUID, UUID> groups)
       throws InterruptedException {
-    var seen = new HashMap<UUID, Seen>();
+    var seen = new HashMap<UUID, Minutes>();
     for (var some : TemplateLinks.portions(groups.keySet())) {
       for (var one : templates.seen(question.tenant(), question.service(), some)) {
-        var end = groups.getOrDefault(one.id(), one.id());
-        seen.merge(
-            end,
-            new Seen(end, one.first(), one.last()),
-            (a, b) -> new Seen(end, Math.min(a.first(), b.first()), Math.max(a.last(), b.last())));
+        seen.merge(groups.getOrDefault(one.id(), one.id()), one.minutes(), Minutes::and);
       }
     }
     return seen;

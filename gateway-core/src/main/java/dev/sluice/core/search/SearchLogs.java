@@ -8,6 +8,7 @@ import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
+import dev.sluice.core.read.Aside;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.Recently;
 import dev.sluice.core.read.TemplatePortraits;
@@ -25,10 +26,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Future;
-import java.util.concurrent.FutureTask;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -287,32 +285,13 @@ public final class SearchLogs {
       byLogs(scope.tenant(), logs, all ? List.of() : values, merits);
     } else {
       // beside each other: neither needs to know of the other
-      var found = new FutureTask<>(() -> withValues(values, request, reader));
-      try {
-        if (!values.isEmpty()) {
-          Thread.startVirtualThread(found);
-        }
+      try (var found = Aside.start(() -> withValues(values, request, reader))) {
         byMeaning(scope, asked, words, merits);
-        logs = values.isEmpty() ? List.of() : result(found);
-      } finally {
-        found.cancel(true);
+        logs = found.get();
       }
       byLogs(scope.tenant(), logs, values, merits);
     }
     return told(request, scope, merits, logs, backlog, meaning.without);
-  }
-
-  private static <T> T result(Future<T> future) throws InterruptedException {
-    try {
-      return future.get();
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof RuntimeException failed) {
-        throw failed;
-      }
-      throw new IllegalStateException(e.getCause());
-    } finally {
-      future.cancel(true);
-    }
   }
 
   private void byMeaning(
@@ -332,11 +311,13 @@ public final class SearchLogs {
       }
     }
     var found = known.of(scope.tenant(), chosen.values());
-    var scores = result(effort.scoring.submit(() -> recipe.scores(asked, found)));
-    for (int i = 0; i < scores.length; i++) {
-      merits
-          .computeIfAbsent(ends.end(found.get(i).id()), _ -> new Merit())
-          .add(Why.MEANING, scores[i]);
+    try (var scoring = Aside.of(effort.scoring.submit(() -> recipe.scores(asked, found)))) {
+      var scores = scoring.get();
+      for (int i = 0; i < scores.length; i++) {
+        merits
+            .computeIfAbsent(ends.end(found.get(i).id()), _ -> new Merit())
+            .add(Why.MEANING, scores[i]);
+      }
     }
   }
 

@@ -1,30 +1,28 @@
 package dev.sluice.bench;
 
-import dev.sluice.bench.Traffic.Shape;
 import dev.sluice.core.otlp.SampleLogs;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.Executors;
-import java.util.stream.Stream;
 
 /**
- * How much more does a log cost, from its request to its row, with a {@link Feature} than without?
- * Two gateways, one with it and one without, each on engines of its own, take in and store the same
- * logs at the same time. What counts is the CPU of a gateway and its engines for one log,
- * ClickHouse's merges among it: where all cores are in use, the rate is what they have over what a
- * log takes. To compare rates themselves, one after the other, a machine is needed that nobody else
- * uses; this way both are slowed down alike.
+ * How much more does a log cost, from its request to its row, when a gateway tells each its
+ * template? Two gateways, one with templates and one without, each on engines of its own, take in
+ * and store the same logs at the same time. What counts is the CPU of a gateway and its engines for
+ * one log, ClickHouse's merges among it: where all cores are in use, the rate is what they have
+ * over what a log takes. To compare rates themselves, one after the other, a machine is needed that
+ * nobody else uses; this way both are slowed down alike.
  *
- * <p>Run by {@code make bench-mining} and {@code make bench-embedding}; {@code SECONDS_EACH} and
- * {@code ROUNDS} in the environment, 10 and 5 by default. What a round costs depends on which
- * merges are due in it, so the figure is that of all rounds together. Ends with status 1 when less
- * than nine tenths could be stored with the feature, or a log is missing.
+ * <p>Run by {@code make bench-mining}; {@code SECONDS_EACH} and {@code ROUNDS} in the environment,
+ * 10 and 5 by default. What a round costs depends on which merges are due in it, so the figure is
+ * that of all rounds together. Ends with status 1 when less than nine tenths could be stored with
+ * templates, or a log is missing.
  */
-public final class FeatureReport {
+public final class MiningReport {
   private static final int LOGS = 500;
   private static final int BODIES = 512;
   private static final int SENDERS = 8;
@@ -32,44 +30,11 @@ public final class FeatureReport {
   private static final double WANTED = 0.9;
   private static final String LINE = "%-12s %12s %14s %14s %14s%n";
 
-  private final Feature feature;
-  private final List<byte[]> bodies;
+  private final List<byte[]> bodies = bodies();
   private final int seconds;
 
-  private FeatureReport(Feature feature, int seconds) {
-    this.feature = feature;
+  private MiningReport(int seconds) {
     this.seconds = seconds;
-    bodies = feature.bodies();
-  }
-
-  /** What is on in one of the two. */
-  enum Feature {
-    /** Each log is told its template. */
-    TEMPLATES {
-      @Override
-      List<byte[]> bodies() {
-        var random = new Random(42);
-        return Stream.generate(() -> SampleLogs.body(random, LOGS)).limit(BODIES).toList();
-      }
-    },
-
-    /** Each template is embedded: so many come at once that some wait for it all the time. */
-    EMBEDDINGS {
-      @Override
-      List<byte[]> bodies() {
-        var shape = new Shape(Shape.USUAL.attributes(), 0, 10_000);
-        long now = System.currentTimeMillis() * 1_000_000;
-        var traffic = new Traffic(42, (long) LOGS * BODIES, now, shape);
-        return Stream.generate(() -> traffic.otlp(LOGS)).limit(BODIES).toList();
-      }
-    };
-
-    /** What is sent to both, again and again. */
-    abstract List<byte[]> bodies();
-
-    String setting(boolean on) {
-      return "--sluice.%s.enabled=%s".formatted(name().toLowerCase(Locale.ROOT), on);
-    }
   }
 
   /**
@@ -111,13 +76,12 @@ public final class FeatureReport {
     private final Sender sender;
     private long acknowledged;
 
-    Side(Feature feature, boolean on, List<byte[]> bodies)
-        throws IOException, InterruptedException {
-      name = on ? "on" : "off";
+    Side(boolean templates, List<byte[]> bodies) throws IOException, InterruptedException {
+      name = templates ? "on" : "off";
       gateway =
           new Gateway(
               folder,
-              feature.setting(on),
+              "--sluice.templates.enabled=" + templates,
               "--sluice.embedded.clickhouse.http-port=0",
               "--sluice.embedded.clickhouse.tcp-port=0",
               "--sluice.embedded.redis.port=0",
@@ -164,8 +128,7 @@ public final class FeatureReport {
   public static void main(String[] arguments) throws Exception {
     int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "10"));
     int rounds = Integer.parseInt(System.getenv().getOrDefault("ROUNDS", "5"));
-    var feature = Feature.valueOf(arguments[0].toUpperCase(Locale.ROOT));
-    System.exit(new FeatureReport(feature, seconds).run(Math.max(1, rounds)) ? 0 : 1);
+    System.exit(new MiningReport(seconds).run(Math.max(1, rounds)) ? 0 : 1);
   }
 
   private boolean run(int rounds) throws Exception {
@@ -173,12 +136,12 @@ public final class FeatureReport {
     var without = Turn.NONE;
     var folders = new ArrayList<Path>();
     boolean complete;
-    try (var off = new Side(feature, false, bodies);
-        var on = new Side(feature, true, bodies);
+    try (var off = new Side(false, bodies);
+        var on = new Side(true, bodies);
         var other = Executors.newSingleThreadExecutor()) {
       folders.addAll(List.of(off.folder, on.folder));
       System.out.println(Workplace.machine(off.folder));
-      System.out.printf(LINE, feature, "logs", "stored/s", "gateway us/log", "in all us/log");
+      System.out.printf(LINE, "templates", "logs", "stored/s", "gateway us/log", "in all us/log");
       for (int round = -1; round < rounds; round++) {
         int each = round < 0 ? WARM_UP_SECONDS : seconds;
         var offTurn = other.submit(() -> off.turn(each));
@@ -194,9 +157,6 @@ public final class FeatureReport {
       }
       complete = off.complete();
       complete &= on.complete();
-      System.out.printf(
-          "%,.0f templates wait for their vectors%n",
-          on.gateway.gauge("sluice_embeddings_backlog"));
     }
     if (complete) { // else they say why
       for (var folder : folders) {
@@ -208,5 +168,12 @@ public final class FeatureReport {
     double ratio = without.micros() / with.micros();
     System.out.printf("with / without: %.3f (at least %.2f is wanted)%n", ratio, WANTED);
     return complete && ratio >= WANTED;
+  }
+
+  private static List<byte[]> bodies() {
+    var random = new Random(42);
+    var bodies = new byte[BODIES][];
+    Arrays.setAll(bodies, _ -> SampleLogs.body(random, LOGS));
+    return List.of(bodies);
   }
 }
