@@ -70,7 +70,7 @@ bench-growth: package ## how the cost of a log grows, and whether anything grows
 	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.GrowthReport
 
 bench-search: package ## how long a search takes among many logs and templates; LOGS=10000000 TEMPLATES=5000 OUT=docs/benchmarks
-	@generators="$$(bin/generators wrk)" && export GENERATORS="$$generators" && \
+	@generators="$$(bin/generators wrk vegeta)" && export GENERATORS="$$generators" && \
 	  export COMMIT="$$(git describe --always --dirty 2>/dev/null)" && $(BENCH) dev.sluice.bench.SearchReport
 
 package:

@@ -50,7 +50,8 @@ public final class EndToEndReport {
   private final int bodies = Environment.number("BODIES", 2048);
   private final int drainLogs = Environment.number("DRAIN_LOGS", 5_000_000);
   private final double openRate = Environment.number("OPEN_RATE", 0);
-  private final Map<Case, Outcome> outcomes = new EnumMap<>(Case.class);
+  private final List<Outcome> outcomes = new ArrayList<>();
+  private final Map<Case, Outcome> ofCases = new EnumMap<>(Case.class);
   private @Nullable Floor floor;
   private String versions = "";
 
@@ -100,7 +101,8 @@ public final class EndToEndReport {
     for (var each : cases) {
       var outcome = run(each, Files.createDirectories(folder.resolve(each.name())));
       System.out.println(Findings.line(outcome, floor));
-      outcomes.put(each, outcome);
+      outcomes.add(outcome);
+      ofCases.put(each, outcome);
       if (each == Case.OTLP) {
         reached = Math.min(outcome.acceptedPerSecond(), outcome.storedPerSecond());
       }
@@ -108,15 +110,13 @@ public final class EndToEndReport {
         Workplace.delete(folder.resolve(each.name()));
       }
     }
-    var findings =
-        new Findings(
-            setup(folder), floor, List.copyOf(outcomes.values()), new Goals(outcomes, floor).all());
+    var findings = new Findings(setup(folder), floor, outcomes, new Goals(ofCases, floor).all());
     System.out.println("\n" + findings.tables());
     var out = Environment.text("OUT", "");
     if (!out.isEmpty()) {
       findings.write(Path.of(out));
     }
-    boolean complete = outcomes.values().stream().allMatch(Outcome::complete);
+    boolean complete = outcomes.stream().allMatch(Outcome::complete);
     if (complete) {
       Workplace.delete(folder);
     }
@@ -201,6 +201,7 @@ public final class EndToEndReport {
             new Gateway(folder.resolve("draining"), with(engines, "--sluice.roles=deliver"))) {
       var generator = generator(Case.DRAIN, filling, folder);
       warm(generator, engines, draining, LOGS);
+      double allocated = draining.allocatedBytes();
       draining.halt();
       var load = generator.send(FILL_SECONDS);
       while (load.taken() * LOGS < drainLogs) {
@@ -210,7 +211,7 @@ public final class EndToEndReport {
         }
         load = load.and(more);
       }
-      var measurement = new Measurement(engines, draining);
+      var measurement = new Measurement(engines, draining, allocated);
       draining.resume();
       return measurement.of(load, Case.DRAIN.title, LOGS);
     }

@@ -133,7 +133,7 @@ record Findings(
               memory(each, "gateway"),
               memory(each, "Redis"),
               memory(each, "ClickHouse"),
-              "%,.0f".formatted(each.allocated())));
+              Double.isNaN(each.allocated()) ? "" : "%,.0f".formatted(each.allocated())));
     }
     return String.join("\n", text);
   }

@@ -117,7 +117,7 @@ public final class GrowthReport {
       var growth = along(each.getKey(), each.getValue());
       System.out.println("\n" + GrowthFindings.text(growth) + "\n");
       if (!out.isEmpty()) { // after each, since all of them take two hours
-        new GrowthFindings(setup(perPoint())).write(Path.of(out), growth);
+        new GrowthFindings(setup(perPoint(each.getKey()))).write(Path.of(out), growth);
       }
     }
     if (asked.endurance) {
@@ -164,7 +164,7 @@ public final class GrowthReport {
       try (var gateway = gateway(engines, first, place)) {
         warm(axis.fresh() ? first : Point.USUAL, warmUp, engines, gateway, place);
         var turns = new TreeMap<Long, List<Growth.Measured>>();
-        for (int round = 0; round < (axis == Axis.TABLE ? 1 : rounds); round++) { // or it has grown
+        for (int round = 0; round < turns(axis); round++) {
           for (long value : values) {
             warm(axis.at(value), LEAD_IN_SECONDS, engines, gateway, place);
             turns
@@ -276,8 +276,20 @@ public final class GrowthReport {
     return setup;
   }
 
-  private String perPoint() {
-    return "%d seconds of each point, after %d of warming up and %d of what the point sends; in %d turns, of which the middle one by the cost of gateway and Redis is told"
-        .formatted(seconds, warmUp, LEAD_IN_SECONDS, rounds);
+  /** A second time the table has grown. */
+  private int turns(Axis axis) {
+    return axis == Axis.TABLE ? 1 : rounds;
+  }
+
+  private String perPoint(Axis axis) {
+    return "%d seconds of each point, after %d of warming up and %d of what the point sends%s"
+        .formatted(
+            seconds,
+            warmUp,
+            LEAD_IN_SECONDS,
+            turns(axis) == 1
+                ? ""
+                : "; in %d turns, of which the middle one by the cost of gateway and Redis is told"
+                    .formatted(turns(axis)));
   }
 }

@@ -20,7 +20,17 @@ final class Measurement {
 
   /** Begins here. */
   Measurement(Engines engines, LogServer server) throws IOException, InterruptedException {
-    this(engines, server, Arrivals.PATIENCE);
+    this(engines, server, Arrivals.PATIENCE, server.allocatedBytes());
+  }
+
+  /**
+   * Begins here.
+   *
+   * @param allocated by a server that is halted, and cannot be asked
+   */
+  Measurement(Engines engines, LogServer server, double allocated)
+      throws IOException, InterruptedException {
+    this(engines, server, Arrivals.PATIENCE, allocated);
   }
 
   /**
@@ -30,12 +40,17 @@ final class Measurement {
    */
   Measurement(Engines engines, LogServer server, Duration patience)
       throws IOException, InterruptedException {
+    this(engines, server, patience, server.allocatedBytes());
+  }
+
+  private Measurement(Engines engines, LogServer server, Duration patience, double allocated)
+      throws IOException, InterruptedException {
     this.engines = engines;
     this.server = server;
     this.patience = patience;
     watched = engines.watched(server);
     arrivals = new Arrivals(engines.database());
-    allocated = server.allocatedBytes();
+    this.allocated = allocated;
     cpu = cpuSeconds();
     begun = System.nanoTime();
   }

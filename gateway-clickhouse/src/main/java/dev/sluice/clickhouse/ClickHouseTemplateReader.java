@@ -28,6 +28,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   /** Services in one condition. */
   private static final int MOST_NAMED = 100;
 
+  /** Of their names: parameters are part of a URL. */
+  private static final int MOST_LETTERS = 16_384;
+
   private final ClickHouseLogStore store;
 
   /**
@@ -81,25 +84,55 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   }
 
   @Override
+  public Map<UUID, Minutes> came(String tenant, @Nullable String service, Collection<UUID> ids)
+      throws InterruptedException {
+    var where = of(tenant, service, ids);
+    return ids.isEmpty()
+        ? Map.of()
+        : ask(
+            """
+            SELECT TemplateId, intDiv(toInt64(min(FirstMinute)), 60),
+              intDiv(toInt64(max(LastMinute)), 60) + 1
+            FROM log_template_times
+            WHERE %s
+            GROUP BY TemplateId
+            FORMAT RowBinary"""
+                .formatted(where.sql()),
+            where.parameters(),
+            RowBinary::readMinutes);
+  }
+
+  @Override
   public List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids)
       throws InterruptedException {
-    requireNotTooMany(ids);
+    var where = of(tenant, service, ids);
     if (ids.isEmpty()) {
       return List.of();
     }
+    return ask(
+            """
+            SELECT TemplateId, toString(ServiceName), intDiv(toInt64(min(FirstMinute)), 60),
+              intDiv(toInt64(max(LastMinute)), 60) + 1
+            FROM log_template_times
+            WHERE %s
+            GROUP BY TemplateId, ServiceName
+            LIMIT %d
+            FORMAT RowBinary"""
+                .formatted(where.sql(), MOST_COUNTS + 1),
+            where.parameters(),
+            in -> RowBinary.readSeen(in, MOST_COUNTS, MOST_BYTES))
+        .orElseThrow(
+            () ->
+                new TooCostly(
+                    "templates in more than %d services, or their names too long"
+                        .formatted(MOST_COUNTS)));
+  }
+
+  private static Conditions of(String tenant, @Nullable String service, Collection<UUID> ids) {
+    requireNotTooMany(ids);
     var where = Conditions.of(tenant, service);
     where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(ids)));
-    return ask(
-        """
-        SELECT TemplateId, toString(ServiceName), intDiv(toInt64(min(FirstMinute)), 60),
-          intDiv(toInt64(max(LastMinute)), 60) + 1
-        FROM log_template_times
-        WHERE %s
-        GROUP BY TemplateId, ServiceName
-        FORMAT RowBinary"""
-            .formatted(where.sql()),
-        where.parameters(),
-        RowBinary::readSeen);
+    return where;
   }
 
   @Override
@@ -111,8 +144,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
       return List.of();
     }
     var where = Conditions.of(question);
-    // the table is sorted by them first
-    if (frame.services().size() <= MOST_NAMED) {
+    // for the table's index, of which they are the first part but for the tenant
+    var names = frame.services().stream().mapToLong(String::length).sum();
+    if (frame.services().size() <= MOST_NAMED && names <= MOST_LETTERS) {
       where.add(
           frame.services().stream()
               .map(name -> where.parameter("String", name))

@@ -177,13 +177,32 @@ final class RowBinary {
     return false;
   }
 
-  static List<Seen> readSeen(InputStream in) throws IOException {
+  static Map<UUID, Minutes> readMinutes(InputStream in) throws IOException {
     var rows = new RowBinary(in);
+    var minutes = new HashMap<UUID, Minutes>();
+    while (!rows.atEnd()) {
+      minutes.put(rows.uuid(), new Minutes(rows.int64(), rows.int64()));
+    }
+    return minutes;
+  }
+
+  /** Empty when they are more, or have more bytes. */
+  static Optional<List<Seen>> readSeen(InputStream in, int most, long mostBytes)
+      throws IOException {
+    var rows = new RowBinary(in);
+    var services = new HashMap<String, String>(); // the same ones come again and again
     var seen = new ArrayList<Seen>();
     while (!rows.atEnd()) {
-      seen.add(new Seen(rows.uuid(), rows.string(), new Minutes(rows.int64(), rows.int64())));
+      if (seen.size() == most || rows.bytes > mostBytes) {
+        return Optional.empty();
+      }
+      seen.add(
+          new Seen(
+              rows.uuid(),
+              services.computeIfAbsent(rows.string(), name -> name),
+              new Minutes(rows.int64(), rows.int64())));
     }
-    return seen;
+    return Optional.of(seen);
   }
 
   /** Empty when they are more, or have more bytes. */

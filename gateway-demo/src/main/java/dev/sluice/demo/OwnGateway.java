@@ -93,6 +93,7 @@ final class OwnGateway implements AutoCloseable {
             "--sluice.embedded.clickhouse.http-port=0",
             "--sluice.embedded.clickhouse.tcp-port=0",
             "--sluice.wal.dir=" + folder,
+            "--sluice.embeddings.share=1", // nobody else wants the core
             "--sluice.shutdown-budget=5s"));
     var builder =
         new ProcessBuilder(arguments).redirectErrorStream(true).redirectOutput(log().toFile());

@@ -54,7 +54,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized void settle() {
+  public synchronized void settle(String recipe) {
     settled++;
   }
 

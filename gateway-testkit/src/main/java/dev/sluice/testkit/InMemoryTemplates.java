@@ -100,6 +100,13 @@ public final class InMemoryTemplates implements TemplateReader {
   }
 
   @Override
+  public synchronized Map<UUID, Minutes> came(
+      String tenant, @Nullable String service, Collection<UUID> ids) {
+    return seen(tenant, service, ids).stream()
+        .collect(Collectors.toMap(Seen::id, Seen::minutes, Minutes::and));
+  }
+
+  @Override
   public synchronized List<Seen> seen(
       String tenant, @Nullable String service, Collection<UUID> ids) {
     var wanted = Set.copyOf(ids);
@@ -131,7 +138,7 @@ public final class InMemoryTemplates implements TemplateReader {
         (row, logs) -> {
           if (isAskedFor(row, question) && frame.services().contains(row.service())) {
             long minute = row.minute();
-            long span = minute < question.minutes().from() ? Stretch.BEFORE : frame.span(minute);
+            long span = minute < question.minutes().from() ? Stretch.BEFORE : span(frame, minute);
             stretches.merge(
                 List.of(row.template(), row.service(), row.severity(), span),
                 new Stretch(
@@ -140,6 +147,11 @@ public final class InMemoryTemplates implements TemplateReader {
           }
         });
     return List.copyOf(stretches.values());
+  }
+
+  /** Of minutes that came after the frame was made, the last. */
+  private static long span(Frame frame, long minute) {
+    return Math.clamp(Math.floorDiv(minute - frame.begins(), frame.width()), 0, frame.spans() - 1);
   }
 
   private static Stretch together(Stretch one, Stretch other) {

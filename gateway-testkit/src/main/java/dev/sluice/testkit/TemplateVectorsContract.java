@@ -111,7 +111,7 @@ public abstract class TemplateVectorsContract {
       assertThat(vectors().find(RECIPE, "acme", List.of(A))).hasSize(1);
       assertThat(nearest(all())).containsExactly(A);
       assertThat(vectors().saying(RECIPE, all(), List.of("a"), 10)).hasSize(1);
-      vectors().settle();
+      vectors().settle(RECIPE);
     }
   }
 
@@ -193,6 +193,25 @@ public abstract class TemplateVectorsContract {
         .containsExactly(Map.entry(A, new Sample("web", "http.Server", "first, it's \\ ü")));
     assertThat(vectors().samples("acme", Map.of(A, then, C, Minutes.ALL))).hasSize(2);
     assertThat(vectors().samples("acme", Map.of())).isEmpty();
+  }
+
+  @Test
+  void samples_severalLogsOfEach_areOneWholeLogOfEach() throws Exception {
+    var logs =
+        List.of(
+            new Log("acme", A, AT + 7, 9, "web", "http.Server", "first"),
+            new Log("acme", A, AT + 8, 9, "db", "sql.Pool", "second"),
+            new Log("acme", A, AT + 9, 9, "web", "http.Client", "third"),
+            new Log("acme", C, AT + 9, 9, "cart", "", "of another"));
+    store(logs);
+    var then = new Minutes(Minutes.of(AT), Minutes.of(AT) + 1);
+
+    var samples = vectors().samples("acme", Map.of(A, then, C, then));
+
+    assertThat(samples).containsOnlyKeys(A, C);
+    assertThat(logs)
+        .extracting(log -> new Sample(log.service(), log.component(), log.body()))
+        .containsAll(samples.values());
   }
 
   @Test

@@ -19,6 +19,7 @@ import dev.sluice.core.read.ResolvingReader;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
@@ -244,6 +245,11 @@ class ResolvingReaderTest {
 
     @Override
     public List<Count> counts(Question question) {
+      throw new AssertionError("nobody asked for counts");
+    }
+
+    @Override
+    public Map<UUID, Minutes> came(String tenant, @Nullable String service, Collection<UUID> ids) {
       throw new AssertionError("nobody asked for counts");
     }
 

@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary.Entry;
@@ -311,6 +312,20 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+  }
+
+  @Test
+  void search_lastMinuteInTwoServices_showsTheLaterLog() throws Exception {
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7);
+    templates.count(TENANT, "web", TextId.of(DISK), 17, minute + 8);
+    templates.count(TENANT, "cart", TextId.of(DISK), 17, minute - 1);
+
+    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+
+    assertThat(portrait.newest())
+        .extracting(Recent::timeNanos, Recent::service)
+        .containsExactly(tuple(minute + 8, "web"));
   }
 
   /** Counts are by the minute, and cannot tell that its log comes later. */

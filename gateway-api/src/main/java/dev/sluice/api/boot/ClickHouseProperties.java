@@ -19,8 +19,8 @@ import org.springframework.util.unit.DataSize;
  *     collector} for all that the OpenTelemetry Collector's table has
  * @param insertTimeout how long an insert may take before its outcome counts as unknown
  * @param queryTimeout how long a query for logs may take
- * @param maxQueries queries for logs under way at once, from all protocols together; others are
- *     told to come again
+ * @param maxQueries queries for logs and searches under way at once, from all protocols together;
+ *     others are told to come again. A search asks up to two things at the same time
  * @param maxInsert size of the columns of one insert; a larger batch becomes several. It takes
  *     ClickHouse's memory; the gateway never has more than some megabytes of them
  */

@@ -32,7 +32,7 @@ import org.springframework.util.unit.DataSize;
 record EmbeddingsProperties(
     @DefaultValue("true") boolean enabled,
     @DefaultValue("2s") Duration keepUp,
-    @DefaultValue("0.2") double share,
+    @DefaultValue("0.15") double share,
     @DefaultValue("1") int atOnce,
     @DefaultValue("64MB") DataSize kept,
     @Nullable URI url,

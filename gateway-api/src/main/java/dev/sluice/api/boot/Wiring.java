@@ -77,7 +77,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 /** Puts the halves together: which adapter stands behind which port. */
 @Configuration(proxyBeanMethods = false)
 class Wiring {
-  /** So long search may still show a template that has just become another. */
+  /** Twice as long search may still show a template that has just become another. */
   private static final Duration LINKS_AGE = Duration.ofSeconds(1);
 
   /** Bursts of short queries are no reason to turn anybody away. */

@@ -4,6 +4,7 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.core.query.LogFilter;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
@@ -44,11 +45,22 @@ public interface TemplateReader {
   List<Count> counts(Question question) throws InterruptedException;
 
   /**
-   * When these came for the first and for the last time of all, in each service by itself. One that
-   * never did is left out.
+   * From when to when these came, the first and the last time of all. One that never did is left
+   * out.
    *
    * @param service in whose logs; null for those of all the tenant's services
    * @param ids at most {@link #MOST_IDS}
+   */
+  Map<UUID, Minutes> came(String tenant, @Nullable String service, Collection<UUID> ids)
+      throws InterruptedException;
+
+  /**
+   * The same, in each service by itself and in no particular order.
+   *
+   * @param service in whose logs; null for those of all the tenant's services
+   * @param ids at most {@link #MOST_IDS}
+   * @throws LogReader.TooCostly when these are more than {@link #MOST_COUNTS} or have too long
+   *     names
    */
   List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids)
       throws InterruptedException;
@@ -196,8 +208,7 @@ public interface TemplateReader {
   record Seen(UUID id, String service, Minutes minutes) {}
 
   /**
-   * Minutes that were asked for, as far as templates came in them, in equal spans; what they came
-   * in is known.
+   * Minutes that were asked for, as far as templates came in them, divided into equal spans.
    *
    * @param begins the first minute of the first span
    * @param width minutes in a span, from 1
@@ -229,16 +240,6 @@ public interface TemplateReader {
           Math.ceilDiv(ends - begins, Math.max(1, spans)),
           spans,
           seen.stream().map(Seen::service).collect(Collectors.toSet()));
-    }
-
-    /** The same in one span. */
-    public Frame whole() {
-      return new Frame(begins, width * spans, 1, services);
-    }
-
-    /** The number of the span that has a minute, or is the nearest to it. */
-    public long span(long minute) {
-      return Math.clamp(Math.floorDiv(minute - begins, width), 0, spans - 1);
     }
   }
 

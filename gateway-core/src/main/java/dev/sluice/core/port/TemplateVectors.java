@@ -40,7 +40,7 @@ public interface TemplateVectors {
    * Says that no more rows will come for a while, so that it is worth putting together what many
    * writes have left in pieces, each of which every question has to open. May do nothing.
    */
-  void settle() throws InterruptedException;
+  void settle(String recipe) throws InterruptedException;
 
   /** How many templates of the dictionary have no row yet. */
   long backlog(String recipe, String tenant) throws InterruptedException;

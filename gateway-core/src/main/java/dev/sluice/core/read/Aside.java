@@ -39,10 +39,11 @@ public final class Aside<T> implements AutoCloseable {
     try {
       return future.get();
     } catch (ExecutionException e) {
-      if (e.getCause() instanceof RuntimeException failed) {
-        throw failed;
+      switch (e.getCause()) {
+        case RuntimeException failed -> throw failed;
+        case Error error -> throw error;
+        case null, default -> throw new IllegalStateException(e.getCause());
       }
-      throw new IllegalStateException(e.getCause());
     }
   }
 

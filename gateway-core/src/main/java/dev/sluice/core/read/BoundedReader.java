@@ -82,7 +82,7 @@ public final class BoundedReader implements LogReader {
   }
 
   /**
-   * Whatever else is asked of the store, in one turn.
+   * Whatever else is asked of the store, in one turn; what is asked beside it too.
    *
    * @throws Busy when too many are under way
    */

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * What was found out a moment ago. Whoever asks after its age is over still gets it, and it is
  * found out anew behind his back; after twice its age he waits until it is, with all others. What
- * is slow to find out is kept longer, for half a minute at most, so that it is a small part of the
+ * is slow to find out has a longer age, of half a minute at most, so that it is a small part of the
  * work.
  *
  * <p>Safe for use by many threads.
@@ -85,7 +85,11 @@ public final class Recently<K, V> {
         return found();
       }
       if (now - it.fresh >= 0 && underWay.compareAndSet(false, true)) {
-        background.execute(this::refresh);
+        try {
+          background.execute(this::refresh);
+        } catch (RuntimeException _) {
+          underWay.set(false); // the next one tries again
+        }
       }
       return it.value;
     }

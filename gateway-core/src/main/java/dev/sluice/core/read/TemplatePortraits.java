@@ -99,7 +99,7 @@ public final class TemplatePortraits {
     var surely = newest == 1 ? lastMinutes(parts.values(), question, filter) : List.<Place>of();
     // what is surely in these minutes need not wait until it is counted
     try (var early = Aside.start(() -> newest(filter, surely, groups, newest))) {
-      var counted = counted(question.of(groups.keySet()), frame);
+      var counted = counted(question.of(groups.keySet()), frame, seen);
       for (var stretch : counted.stretches) {
         var part = parts.get(groups.get(stretch.id()));
         if (part != null) {
@@ -117,7 +117,7 @@ public final class TemplatePortraits {
               portraits.add(
                   new Portrait(
                       part.tally.told(known.get(end), part.seen),
-                      Arrays.stream(part.spans).boxed().toList(),
+                      Arrays.stream(part.spans).limit(counted.frame.spans()).boxed().toList(),
                       logs.getOrDefault(end, List.of()))));
       return new Told(portraits, counted.frame.begins(), counted.frame.width());
     }
@@ -129,11 +129,12 @@ public final class TemplatePortraits {
   private record Counted(Frame frame, List<Stretch> stretches) {}
 
   /** By no more than one span where it would be too much by so many. */
-  private Counted counted(Question question, Frame frame) throws InterruptedException {
+  private Counted counted(Question question, Frame frame, List<Seen> seen)
+      throws InterruptedException {
     try {
       return new Counted(frame, templates.stretches(question, frame));
     } catch (TooCostly _) {
-      var whole = frame.whole();
+      var whole = Frame.of(question.minutes(), seen, 1);
       return new Counted(whole, templates.stretches(question, whole));
     }
   }
@@ -156,12 +157,13 @@ public final class TemplatePortraits {
         continue; // it has no logs at all
       }
       long last = seen.to() - 1;
-      if (last < question.minutes().from()
-          || last >= question.minutes().to()
-          || cut.contains(last)) {
+      if (last < question.minutes().from()) {
+        continue; // none in the time asked for
+      }
+      if (last >= question.minutes().to() || cut.contains(last)) {
         return List.of();
       }
-      part.all.stream()
+      part.times.stream()
           .filter(each -> each.minutes().to() == seen.to())
           .map(each -> new Place(each.id(), each.service(), each.minutes().last()))
           .forEach(places::add);
@@ -184,7 +186,7 @@ public final class TemplatePortraits {
     private final Tally tally;
     private final long[] spans;
     private final List<Stretch> stretches = new ArrayList<>();
-    private final List<Seen> all = new ArrayList<>();
+    private final List<Seen> times = new ArrayList<>();
     private @Nullable Minutes seen;
 
     Part(UUID id, Frame frame) {
@@ -201,7 +203,7 @@ public final class TemplatePortraits {
     }
 
     void add(Seen other) {
-      all.add(other);
+      times.add(other);
       seen = seen == null ? other.minutes() : seen.and(other.minutes());
     }
 

@@ -7,7 +7,6 @@ import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateReader.Seen;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -144,8 +143,8 @@ public final class TemplateReport {
     }
     var known = links.now(tenant);
     var group = known.leadingTo(Set.of(known.end(id)), TemplateReader.MOST_IDS).keySet();
-    var seen = templates.seen(tenant, null, group);
-    return Optional.of(seen.stream().map(Seen::minutes).reduce(Minutes::and).orElse(Minutes.ALL));
+    var came = templates.came(tenant, null, group).values();
+    return Optional.of(came.stream().reduce(Minutes::and).orElse(Minutes.ALL));
   }
 
   private Listing listed(Question question, View view, int limit) throws InterruptedException {
@@ -216,9 +215,9 @@ public final class TemplateReport {
       throws InterruptedException {
     var seen = new HashMap<UUID, Minutes>();
     for (var some : TemplateLinks.portions(groups.keySet())) {
-      for (var one : templates.seen(question.tenant(), question.service(), some)) {
-        seen.merge(groups.getOrDefault(one.id(), one.id()), one.minutes(), Minutes::and);
-      }
+      templates
+          .came(question.tenant(), question.service(), some)
+          .forEach((id, came) -> seen.merge(groups.getOrDefault(id, id), came, Minutes::and));
     }
     return seen;
   }

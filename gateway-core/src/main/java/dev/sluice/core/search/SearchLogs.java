@@ -280,9 +280,9 @@ public final class SearchLogs {
     if (asked == null) {
       byWords(scope, words, merits);
       // the logs of templates that have all words are told with these
-      boolean all = merits.values().stream().noneMatch(Merit::hasAllWords);
-      logs = all ? withWords(words, request, reader) : withValues(values, request, reader);
-      byLogs(scope.tenant(), logs, all ? List.of() : values, merits);
+      boolean allWords = merits.values().stream().noneMatch(Merit::hasAllWords);
+      logs = allWords ? withWords(words, request, reader) : withValues(values, request, reader);
+      byLogs(scope.tenant(), logs, allWords ? List.of() : values, merits);
     } else {
       // beside each other: neither needs to know of the other
       try (var found = Aside.start(() -> withValues(values, request, reader))) {

@@ -2,9 +2,9 @@ package dev.sluice.core.search;
 
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Seen;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.port.TemplateVectors.Row;
 import dev.sluice.core.port.TemplateVectors.Sample;
@@ -13,11 +13,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,7 +26,8 @@ import org.jspecify.annotations.Nullable;
  * recipe of today, be it new, or of a time when the model could not be asked or was another one.
  *
  * <p>Nothing that takes logs in waits for it, and what fails leaves no row and is tried again.
- * Other gateways may do the same at the same time; what is made twice is the same. For one thread.
+ * Other gateways may do the same at the same time; what is made twice has the same template, and at
+ * most another log for its sample. For one thread.
  */
 public final class TemplateEmbeddings {
   /** Templates that are looked at together. */
@@ -40,8 +42,11 @@ public final class TemplateEmbeddings {
    */
   private static final Duration FIRST_LOG_WITHIN = Duration.ofMinutes(1);
 
-  /** The last row was written. */
+  /** From the last row that was written. */
   private static final Duration SETTLE_AFTER = Duration.ofSeconds(10);
+
+  /** From one time to the next: all rows are written again. */
+  private static final Duration SETTLE_AGAIN = Duration.ofMinutes(5);
 
   private final TemplateReader templates;
   private final TemplateVectors vectors;
@@ -53,8 +58,10 @@ public final class TemplateEmbeddings {
   /** What the model will never take; asked again by the next process. */
   private final Set<UUID> refused = new HashSet<>();
 
-  /** Since when there are rows that were not settled; null when there are none. */
+  /** When the last row was that is not settled yet; null when all are. */
   private @Nullable Instant written;
+
+  private Instant settled = Instant.MIN;
 
   /**
    * @param clock by which the dictionary's times are told
@@ -106,9 +113,17 @@ public final class TemplateEmbeddings {
 
   /** Not at once, since where a new template came from more may be coming. */
   private void settle() throws InterruptedException {
-    if (written != null && !clock.instant().isBefore(written.plus(SETTLE_AFTER))) {
+    var now = clock.instant();
+    if (written != null
+        && !now.isBefore(written.plus(SETTLE_AFTER))
+        && !now.isBefore(settled.plus(SETTLE_AGAIN))) {
       written = null; // if it fails, then until there is more
-      vectors.settle();
+      settled = now;
+      try {
+        vectors.settle(recipe.name());
+      } catch (RuntimeException _) {
+        // they stay as they are, which only takes longer to ask
+      }
     }
   }
 
@@ -126,14 +141,7 @@ public final class TemplateEmbeddings {
   private int embed(List<Wanting> some, Going going) throws InterruptedException {
     // looking for a log among millions costs more than embedding it: both have one share
     long asked = System.nanoTime();
-    var seen = templates.seen(tenant, null, some.stream().map(Wanting::id).toList());
-    var samples =
-        vectors.samples(
-            tenant,
-            seen.stream()
-                .collect(
-                    Collectors.toMap(
-                        Seen::id, each -> each.minutes().last(), TemplateEmbeddings::later)));
+    var samples = samples(some.stream().map(Wanting::id).toList());
     var rows = new ArrayList<Row>();
     try {
       var before = Duration.ofNanos(System.nanoTime() - asked);
@@ -164,8 +172,15 @@ public final class TemplateEmbeddings {
     return rows.size();
   }
 
-  private static Minutes later(Minutes one, Minutes other) {
-    return one.from() < other.from() ? other : one;
+  /** Of the last minute of each; none where that would be too much. */
+  private Map<UUID, Sample> samples(List<UUID> ids) throws InterruptedException {
+    var minutes = new HashMap<UUID, Minutes>();
+    templates.came(tenant, null, ids).forEach((id, came) -> minutes.put(id, came.last()));
+    try {
+      return vectors.samples(tenant, minutes);
+    } catch (TooCostly _) {
+      return Map.of();
+    }
   }
 
   /** One text must not keep all others waiting. */
