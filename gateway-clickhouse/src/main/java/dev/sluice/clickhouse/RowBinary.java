@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 
 /**
  * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery}, {@link
@@ -189,43 +190,53 @@ final class RowBinary {
   /** Empty when they are more, or have more bytes. */
   static Optional<List<Seen>> readSeen(InputStream in, int most, long mostBytes)
       throws IOException {
-    var rows = new RowBinary(in);
-    var services = new HashMap<String, String>(); // the same ones come again and again
-    var seen = new ArrayList<Seen>();
-    while (!rows.atEnd()) {
-      if (seen.size() == most || rows.bytes > mostBytes) {
-        return Optional.empty();
-      }
-      seen.add(
-          new Seen(
-              rows.uuid(),
-              services.computeIfAbsent(rows.string(), name -> name),
-              new Minutes(rows.int64(), rows.int64())));
-    }
-    return Optional.of(seen);
+    return bounded(
+        in,
+        most,
+        mostBytes,
+        (rows, once) ->
+            new Seen(
+                rows.uuid(), once.apply(rows.string()), new Minutes(rows.int64(), rows.int64())));
   }
 
   /** Empty when they are more, or have more bytes. */
   static Optional<List<Stretch>> readStretches(InputStream in, int most, long mostBytes)
       throws IOException {
+    return bounded(
+        in,
+        most,
+        mostBytes,
+        (rows, once) ->
+            new Stretch(
+                rows.uuid(),
+                once.apply(rows.string()),
+                rows.in.readUnsignedByte(),
+                rows.int64(),
+                rows.int64(),
+                rows.int64(),
+                rows.int64()));
+  }
+
+  /** Reads one row. */
+  private interface Row<T> {
+    /**
+     * @param once gives the same object for equal names, of which there are few
+     */
+    T read(RowBinary rows, UnaryOperator<String> once) throws IOException;
+  }
+
+  private static <T> Optional<List<T>> bounded(InputStream in, int most, long mostBytes, Row<T> row)
+      throws IOException {
     var rows = new RowBinary(in);
-    var services = new HashMap<String, String>(); // the same ones come again and again
-    var stretches = new ArrayList<Stretch>();
+    var names = new HashMap<String, String>();
+    var read = new ArrayList<T>();
     while (!rows.atEnd()) {
-      if (stretches.size() == most || rows.bytes > mostBytes) {
+      if (read.size() == most || rows.bytes > mostBytes) {
         return Optional.empty();
       }
-      stretches.add(
-          new Stretch(
-              rows.uuid(),
-              services.computeIfAbsent(rows.string(), name -> name),
-              rows.in.readUnsignedByte(),
-              rows.int64(),
-              rows.int64(),
-              rows.int64(),
-              rows.int64()));
+      read.add(row.read(rows, name -> names.computeIfAbsent(name, _ -> name)));
     }
-    return Optional.of(stretches);
+    return Optional.of(read);
   }
 
   static List<Recent> readRecent(InputStream in) throws IOException {
