@@ -7,13 +7,14 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ClickHouse's tables {@code log_templates}, {@code log_template_counts} and {@code
- * log_template_times} tell of templates.
+ * What ClickHouse's tables {@code log_templates}, {@code log_template_counts}, {@code
+ * log_template_times} and {@code log_template_newest} tell of templates.
  *
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods block.
@@ -22,7 +23,7 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   /** Of the names of services in one answer, as they come. */
   private static final long MOST_BYTES = 32 << 20;
 
-  /** Of a message that only shows what a template is of. */
+  /** Of a message that only shows what a template is of; as many as are kept of the newest. */
   private static final int MOST_CHARACTERS = 4_000;
 
   /** Services in one condition. */
@@ -128,6 +129,24 @@ public final class ClickHouseTemplateReader implements TemplateReader {
                         .formatted(MOST_COUNTS)));
   }
 
+  @Override
+  public List<Recent> latest(Question question) throws InterruptedException {
+    requireIds(question);
+    var where = Conditions.ofAllTimes(question);
+    return ask(
+        """
+            SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
+              toString(ServiceName), Body
+            FROM log_template_newest
+            WHERE %s
+            ORDER BY nanos DESC, Id DESC
+            LIMIT 1 BY TemplateId
+            FORMAT RowBinary"""
+            .formatted(where.sql()),
+        where.parameters(),
+        RowBinary::readRecent);
+  }
+
   private static Conditions of(String tenant, @Nullable String service, Collection<UUID> ids) {
     requireNotTooMany(ids);
     var where = Conditions.of(tenant, service);
@@ -137,20 +156,17 @@ public final class ClickHouseTemplateReader implements TemplateReader {
 
   @Override
   public List<Stretch> stretches(Question question, Frame frame) throws InterruptedException {
-    if (question.ids().isEmpty()) {
-      throw new IllegalArgumentException("of no templates");
-    }
-    if (frame.services().isEmpty()) {
+    requireIds(question);
+    if (frame.came().isEmpty()) {
       return List.of();
     }
-    var where = Conditions.of(question);
-    // for the table's index, of which they are the first part but for the tenant
-    var names = frame.services().stream().mapToLong(String::length).sum();
-    if (frame.services().size() <= MOST_NAMED && names <= MOST_LETTERS) {
-      where.add(
-          frame.services().stream()
-              .map(name -> where.parameter("String", name))
-              .collect(Collectors.joining(", ", "ServiceName IN (", ")")));
+    var names = frame.came().keySet();
+    boolean few =
+        names.size() <= MOST_NAMED
+            && names.stream().mapToLong(String::length).sum() <= MOST_LETTERS;
+    var where = Conditions.of(few ? question.of(Set.of()) : question);
+    if (few) {
+      where.add(pairs(frame.came(), where));
     }
     var stretches =
         ask(
@@ -180,6 +196,18 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             new TooCostly(
                 "more than %d counts of templates by time, or their services' names too long"
                     .formatted(MOST_COUNTS)));
+  }
+
+  /** For the table's index, of which they are the first part but for the tenant. */
+  private static String pairs(Map<String, Set<UUID>> came, Conditions where) {
+    return came.entrySet().stream()
+        .flatMap(
+            each -> {
+              var service = where.parameter("String", each.getKey());
+              return each.getValue().stream()
+                  .map(id -> "(%s, toUUID('%s'))".formatted(service, id));
+            })
+        .collect(Collectors.joining(", ", "(ServiceName, TemplateId) IN (", ")"));
   }
 
   /**
@@ -212,6 +240,12 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             FORMAT RowBinary"""
                 .formatted(each));
     return query == null ? List.of() : ask(query.sql(), query.parameters(), RowBinary::readRecent);
+  }
+
+  private static void requireIds(Question question) {
+    if (question.ids().isEmpty()) {
+      throw new IllegalArgumentException("of no templates");
+    }
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {

@@ -71,10 +71,18 @@ final class Conditions {
 
   /** Everything the question says; of as many minutes before those asked for, too. */
   static Conditions of(Question question) {
+    var where = ofAllTimes(question);
+    if (!question.minutes().equals(Minutes.ALL)) {
+      where.add("Minute >= " + where.minute(question.minutes().before()));
+      where.add("Minute < " + where.minute(question.minutes().to()));
+    }
+    return where;
+  }
+
+  /** Everything the question says but for its minutes. */
+  static Conditions ofAllTimes(Question question) {
     var where = of(question.tenant(), question.service());
     where.severities(question.severities(), question.minSeverity());
-    where.add("Minute >= " + where.minute(question.minutes().before()));
-    where.add("Minute < " + where.minute(question.minutes().to()));
     if (!question.ids().isEmpty()) {
       where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
     }

@@ -34,6 +34,13 @@ final class LogQuery {
   /** 2106-02-07T06:28:16Z: from here on the sort key is not in the order of time. */
   private static final long SORTED_END = (1L << 32) * SECOND;
 
+  /** A row if there is any log of then; parts tell by their last instant that they have none. */
+  static final String LATE =
+      """
+      SELECT 1 FROM otel_logs WHERE toUnixTimestamp64Nano(Timestamp) >= %d LIMIT 1
+      FORMAT RowBinary"""
+          .formatted(SORTED_END);
+
   private static final String COLUMNS =
       """
       SELECT Id, toUnixTimestamp64Nano(Timestamp), toUnixTimestamp64Nano(ObservedTimestamp),

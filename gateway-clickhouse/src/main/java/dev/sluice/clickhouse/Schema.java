@@ -43,7 +43,8 @@ final class Schema {
           "V5__resource_id.sql",
           "V6__template_times.sql",
           "V7__counts_by_fixed_keys.sql",
-          "V8__cheaper_merges.sql");
+          "V8__cheaper_merges.sql",
+          "V9__newest_of_templates.sql");
 
   private static final String KNOWS = "-- KNOWS ";
   private static final int ACCESS_DENIED = 497;
@@ -123,11 +124,12 @@ final class Schema {
             SELECT
               countIf(table = 'otel_logs'
                 AND name IN ('Id', 'EventName', 'ReceivedTimestamp', 'ResourceId')) = 4
-              AND uniqExact(table) = 7
+              AND uniqExact(table) = 9
             FROM system.columns
             WHERE database = currentDatabase() AND table IN ('otel_logs', 'log_templates',
               'log_texts', 'log_template_counts', 'log_template_counts_view',
-              'log_template_times', 'log_template_times_view')""")
+              'log_template_times', 'log_template_times_view',
+              'log_template_newest', 'log_template_newest_view')""")
         == 1;
   }
 
@@ -138,6 +140,7 @@ final class Schema {
   private void retain() {
     var retention = settings.retention();
     retain("otel_logs", "ReceivedTimestamp", retention);
+    retain("log_template_newest", "WrittenAt", retention);
     retain("log_texts", "LastSeen", retention == null ? null : retention.plus(TEXTS_LONGER));
   }
 

@@ -22,6 +22,8 @@ final class Database {
   }
 
   static void empty(ClickHouseHttp http) {
+    http.execute("DROP VIEW IF EXISTS log_template_newest_view SYNC");
+    http.execute("DROP TABLE IF EXISTS log_template_newest SYNC");
     http.execute("DROP VIEW IF EXISTS log_template_times_view SYNC");
     http.execute("DROP TABLE IF EXISTS log_template_times SYNC");
     http.execute("DROP VIEW IF EXISTS log_template_counts_view SYNC");

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BinaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -24,9 +25,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by many threads; its counts are guarded by this object.
  */
 public final class InMemoryTemplates implements TemplateReader {
+  private static final Comparator<Recent> BY_TIME =
+      Comparator.comparingLong(Recent::timeNanos).thenComparingLong(log -> log.id().low());
+
   private record Row(String tenant, String service, UUID template, int severity, long minute) {}
 
-  private record Log(String tenant, Recent told) {}
+  private record Log(String tenant, Recent told, boolean atHand) {}
 
   private record Group(UUID template, String service, int severity) {}
 
@@ -39,12 +43,21 @@ public final class InMemoryTemplates implements TemplateReader {
   }
 
   /** A log was stored. */
+  public void count(String tenant, String service, UUID template, int severity, long timeNanos) {
+    count(tenant, service, template, severity, timeNanos, true);
+  }
+
+  /**
+   * A log was stored.
+   *
+   * @param atHand whether {@link #latest} knows of it
+   */
   public synchronized void count(
-      String tenant, String service, UUID template, int severity, long timeNanos) {
+      String tenant, String service, UUID template, int severity, long timeNanos, boolean atHand) {
     counts.merge(
         new Row(tenant, service, template, severity, Minutes.of(timeNanos)), 1L, Long::sum);
     var id = new LogId(0, logs.size() + 1);
-    logs.add(new Log(tenant, new Recent(template, id, timeNanos, severity, service, "")));
+    logs.add(new Log(tenant, new Recent(template, id, timeNanos, severity, service, ""), atHand));
   }
 
   @Override
@@ -130,13 +143,11 @@ public final class InMemoryTemplates implements TemplateReader {
 
   @Override
   public synchronized List<Stretch> stretches(Question question, Frame frame) {
-    if (question.ids().isEmpty()) {
-      throw new IllegalArgumentException("of no templates");
-    }
+    requireIds(question);
     var stretches = new HashMap<List<Object>, Stretch>();
     counts.forEach(
         (row, logs) -> {
-          if (isAskedFor(row, question) && frame.services().contains(row.service())) {
+          if (isAskedFor(row, question) && isIn(frame, row)) {
             long minute = row.minute();
             long span = minute < question.minutes().from() ? Stretch.BEFORE : span(frame, minute);
             stretches.merge(
@@ -147,6 +158,10 @@ public final class InMemoryTemplates implements TemplateReader {
           }
         });
     return List.copyOf(stretches.values());
+  }
+
+  private static boolean isIn(Frame frame, Row row) {
+    return frame.came().getOrDefault(row.service(), Set.of()).contains(row.template());
   }
 
   /** Of minutes that came after the frame was made, the last. */
@@ -165,6 +180,39 @@ public final class InMemoryTemplates implements TemplateReader {
         Math.max(one.last(), other.last()));
   }
 
+  @Override
+  public synchronized List<Recent> latest(Question question) {
+    requireIds(question);
+    var latest = new HashMap<UUID, Recent>();
+    logs.stream()
+        .filter(Log::atHand)
+        .filter(log -> isAskedFor(row(log.tenant(), log.told()), ofAllTimes(question)))
+        .map(Log::told)
+        .forEach(log -> latest.merge(log.template(), log, BinaryOperator.maxBy(BY_TIME)));
+    return List.copyOf(latest.values());
+  }
+
+  private static void requireIds(Question question) {
+    if (question.ids().isEmpty()) {
+      throw new IllegalArgumentException("of no templates");
+    }
+  }
+
+  private static Question ofAllTimes(Question question) {
+    return new Question(
+        question.tenant(),
+        question.service(),
+        question.severities(),
+        question.minSeverity(),
+        Minutes.ALL,
+        question.ids());
+  }
+
+  private static Row row(String tenant, Recent log) {
+    return new Row(
+        tenant, log.service(), log.template(), log.severityNumber(), Minutes.of(log.timeNanos()));
+  }
+
   /** {@inheritDoc} Neither messages nor attributes are known here. */
   @Override
   public synchronized List<Recent> newest(LogFilter filter, List<Place> places, int each) {
@@ -174,10 +222,7 @@ public final class InMemoryTemplates implements TemplateReader {
         .map(Log::told)
         .filter(log -> isAskedFor(log, filter))
         .filter(log -> places.stream().anyMatch(place -> isIn(place, log)))
-        .sorted(
-            Comparator.comparingLong(Recent::timeNanos)
-                .thenComparingLong(log -> log.id().low())
-                .reversed())
+        .sorted(BY_TIME.reversed())
         .filter(log -> left.merge(log.template(), 1, Integer::sum) <= each)
         .toList();
   }

@@ -23,6 +23,7 @@ import dev.sluice.core.port.TemplateReader.Stretch;
 import dev.sluice.core.query.LogFilter;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.IntStream;
@@ -224,7 +225,8 @@ public abstract class TemplateReaderContract {
     var asked = question(100, 130).of(Set.of(A, B));
     var frame = frame(asked, 3);
 
-    assertThat(frame).isEqualTo(new Frame(100, 10, 3, Set.of("web", "db")));
+    assertThat(frame)
+        .isEqualTo(new Frame(100, 10, 3, Map.of("web", Set.of(A, B), "db", Set.of(A))));
     assertThat(templates().stretches(asked, frame))
         .containsExactlyInAnyOrder(
             new Stretch(A, "web", 9, Stretch.BEFORE, 1, 99, 99),
@@ -249,13 +251,14 @@ public abstract class TemplateReaderContract {
             new Log("acme", "db", B, 9, nanos(2_000))));
 
     var all = question(0, Minutes.ALL.to()).of(Set.of(A, B));
-    assertThat(frame(all, 2)).isEqualTo(new Frame(1_000, 501, 2, Set.of("web", "db")));
+    assertThat(frame(all, 2))
+        .isEqualTo(new Frame(1_000, 501, 2, Map.of("web", Set.of(A, B), "db", Set.of(B))));
     assertThat(templates().stretches(all, frame(all, 2)))
         .extracting(Stretch::span)
         .containsExactlyInAnyOrder(0L, 0L, 1L);
 
     var one = new Question("acme", "web", Set.of(17), 10, Minutes.ALL, Set.of(A, B));
-    assertThat(frame(one, 30)).isEqualTo(new Frame(1_000, 1, 30, Set.of("web")));
+    assertThat(frame(one, 30)).isEqualTo(new Frame(1_000, 1, 30, Map.of("web", Set.of(A, B))));
     assertThat(templates().stretches(one, frame(one, 30)))
         .containsExactly(new Stretch(B, "web", 17, 6, 1, 1_006, 1_006));
   }
@@ -270,11 +273,52 @@ public abstract class TemplateReaderContract {
       assertThat(templates().stretches(asked, frame)).isEmpty();
       assertThat(frame.begins()).isBetween(question.minutes().from(), question.minutes().to() - 1);
     }
-    var none = new Frame(100, 1, 1, Set.of());
+    var none = new Frame(100, 1, 1, Map.of());
     assertThat(templates().stretches(question(100, 101).of(Set.of(B)), none)).isEmpty();
     assertThat(templates().stretches(question(100, 101).of(Set.copyOf(many())), none)).isEmpty();
     assertThatThrownBy(() -> templates().stretches(question(100, 130), none))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
+  void latest_someIds_isTheNewestLogOfEachInTheServiceOrInAll() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 17, nanos(100) + 7),
+            new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "db", A, 9, nanos(101)),
+            new Log("acme", "web", B, 9, nanos(70)),
+            new Log("other", "web", A, 9, nanos(300)),
+            new Log("acme", "web' OR 1=1 --", C, 0, Long.MAX_VALUE)));
+    store(List.of(new Log("acme", "web", B, 9, nanos(60)), new Log("acme", "cart", A, 9, 0)));
+
+    assertThat(latest(null, Set.of(), 0, A, B, C))
+        .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
+        .containsExactlyInAnyOrder(
+            tuple(A, nanos(101), 9, "db"),
+            tuple(B, nanos(70), 9, "web"),
+            tuple(C, Long.MAX_VALUE, 0, "web' OR 1=1 --"));
+    assertThat(latest("web", Set.of(), 0, A, C))
+        .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
+        .containsExactly(tuple(A, nanos(100) + 7, 17, "web"));
+    assertThat(latest("web", Set.of(9, 10), 0, A))
+        .extracting(Recent::timeNanos)
+        .containsExactly(nanos(100));
+    assertThat(latest(null, Set.of(), 10, A, B))
+        .extracting(Recent::timeNanos)
+        .containsExactly(nanos(100) + 7);
+    assertThat(latest("nowhere", Set.of(), 0, A)).isEmpty();
+    assertThatThrownBy(() -> templates().latest(question(0, 1)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(templates().latest(question(0, 1).of(Set.copyOf(many())))).isEmpty();
+  }
+
+  private List<Recent> latest(
+      @Nullable String service, Set<Integer> severities, int minSeverity, UUID... ids)
+      throws InterruptedException {
+    var minutes = new Minutes(1, 2); // of no account
+    return templates()
+        .latest(new Question("acme", service, severities, minSeverity, minutes, Set.of(ids)));
   }
 
   @Test

@@ -264,6 +264,11 @@ class ResolvingReaderTest {
     }
 
     @Override
+    public List<Recent> latest(Question question) {
+      throw new AssertionError("nobody asked for logs");
+    }
+
+    @Override
     public List<Recent> newest(LogFilter filter, List<Place> places, int each) {
       throw new AssertionError("nobody asked for logs");
     }

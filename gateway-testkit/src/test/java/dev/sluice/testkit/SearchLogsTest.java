@@ -328,6 +328,46 @@ class SearchLogsTest {
         .containsExactly(tuple(minute + 8, "web"));
   }
 
+  @Test
+  void search_newestIsNotAtHand_looksForIt() throws Exception {
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7, false);
+
+    var hits = ask("storage exhausted", Mode.HYBRID).hits();
+
+    assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
+        .extracting(Recent::timeNanos)
+        .contains(minute + 7, now() + 2 * MINUTE, now() + 3 * MINUTE);
+  }
+
+  @Test
+  void search_newestOfOneThatBecameIt_isShown() throws Exception {
+    template("disk sdz full", DISK);
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, minute + 8);
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7);
+
+    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+
+    assertThat(portrait.newest())
+        .extracting(Recent::timeNanos, Recent::service)
+        .containsExactly(tuple(minute + 8, "web"));
+  }
+
+  /** Its minute is counted, and none of its logs is shown. */
+  @Test
+  void search_fromAnInstantWithinTheLastMinute_showsNoLogBefore() throws Exception {
+    long time = now() + MINUTE;
+
+    for (long from : List.of(time, time + 1)) {
+      var filter = LogFilter.of(TENANT).service("db").from(from).build();
+      var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+
+      assertThat(portrait.template().count()).isEqualTo(1);
+      assertThat(portrait.newest()).hasSize(from == time ? 1 : 0);
+    }
+  }
+
   /** Counts are by the minute, and cannot tell that its log comes later. */
   @Test
   void search_toAnInstantWithinTheLastMinute_showsTheLogBefore() throws Exception {

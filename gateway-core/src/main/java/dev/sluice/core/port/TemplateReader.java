@@ -76,6 +76,15 @@ public interface TemplateReader {
   List<Stretch> stretches(Question question, Frame frame) throws InterruptedException;
 
   /**
+   * A log of each that may be its newest: the newest of those that the store keeps at hand, which
+   * are not always all. {@link #stretches} tells whether it came in the last minute of all. One of
+   * which none is at hand is left out.
+   *
+   * @param question of at least one id, whatever its minutes
+   */
+  List<Recent> latest(Question question) throws InterruptedException;
+
+  /**
    * The newest logs of templates, the newest first.
    *
    * @param filter which logs, by tenant, service, levels, time and attributes
@@ -213,9 +222,9 @@ public interface TemplateReader {
    * @param begins the first minute of the first span
    * @param width minutes in a span, from 1
    * @param spans from 1
-   * @param services in whose logs they came
+   * @param came by service, which of them came in its logs
    */
-  record Frame(long begins, long width, int spans, Set<String> services) {
+  record Frame(long begins, long width, int spans, Map<String, Set<UUID>> came) {
     /**
      * @throws IllegalArgumentException when there is no span
      */
@@ -223,7 +232,7 @@ public interface TemplateReader {
       if (width < 1 || spans < 1) {
         throw new IllegalArgumentException("%d spans of %d minutes".formatted(spans, width));
       }
-      services = Set.copyOf(services);
+      came = Map.copyOf(came);
     }
 
     /**
@@ -239,7 +248,10 @@ public interface TemplateReader {
           begins,
           Math.ceilDiv(ends - begins, Math.max(1, spans)),
           spans,
-          seen.stream().map(Seen::service).collect(Collectors.toSet()));
+          seen.stream()
+              .collect(
+                  Collectors.groupingBy(
+                      Seen::service, Collectors.mapping(Seen::id, Collectors.toSet()))));
     }
   }
 

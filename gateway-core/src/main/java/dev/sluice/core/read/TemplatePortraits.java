@@ -23,6 +23,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -86,30 +88,18 @@ public final class TemplatePortraits {
       return new Told(List.of(), question.minutes().from(), 1);
     }
     var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
-    var seen = templates.seen(question.tenant(), question.service(), groups.keySet());
-    var frame = Frame.of(question.minutes(), seen, spans);
-    var parts = new LinkedHashMap<UUID, Part>();
-    ends.forEach(end -> parts.put(end, new Part(end, frame)));
-    for (var each : seen) {
-      var part = parts.get(groups.get(each.id()));
-      if (part != null) {
-        part.add(each);
-      }
-    }
-    var surely = newest == 1 ? lastMinutes(parts.values(), question, filter) : List.<Place>of();
-    // what is surely in these minutes need not wait until it is counted
-    try (var early = Aside.start(() -> newest(filter, surely, groups, newest))) {
-      var counted = counted(question.of(groups.keySet()), frame, seen);
-      for (var stretch : counted.stretches) {
-        var part = parts.get(groups.get(stretch.id()));
-        if (part != null) {
-          part.add(stretch);
-        }
-      }
-      var logs =
-          surely.isEmpty()
-              ? newest(filter, places(parts.values(), filter, newest), groups, newest)
-              : early.get();
+    var ids = groups.keySet();
+    // beside all else, which need not know of them
+    try (var atHand = Aside.start(() -> atHand(question.of(ids), filter, newest))) {
+      var seen = templates.seen(question.tenant(), question.service(), ids);
+      var frame = Frame.of(question.minutes(), seen, spans);
+      var parts = new LinkedHashMap<UUID, Part>();
+      ends.forEach(end -> parts.put(end, new Part(end, frame)));
+      toEach(parts, groups, seen, Seen::id, Part::add);
+      var counted = counted(question.of(ids), frame, seen);
+      toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
+      toEach(parts, groups, atHand.get(), Recent::template, Part::add);
+      var logs = newest(filter, parts, groups, newest);
       var known = texts.of(question.tenant(), ends);
       var portraits = new ArrayList<Portrait>();
       parts.forEach(
@@ -121,6 +111,26 @@ public final class TemplatePortraits {
                       logs.getOrDefault(end, List.of()))));
       return new Told(portraits, counted.frame.begins(), counted.frame.width());
     }
+  }
+
+  private static <T> void toEach(
+      Map<UUID, Part> parts,
+      Map<UUID, UUID> groups,
+      List<T> found,
+      Function<T, UUID> id,
+      BiConsumer<Part, T> add) {
+    for (var one : found) {
+      var part = parts.get(groups.get(id.apply(one)));
+      if (part != null) {
+        add.accept(part, one);
+      }
+    }
+  }
+
+  /** None where more than the newest is asked for, or one that has an attribute. */
+  private List<Recent> atHand(Question question, LogFilter filter, int newest)
+      throws InterruptedException {
+    return newest > 1 || !filter.attributes().isEmpty() ? List.of() : templates.latest(question);
   }
 
   /**
@@ -139,38 +149,6 @@ public final class TemplatePortraits {
     }
   }
 
-  /**
-   * Where the newest log of each is, as far as that is known without counting; none when it is not
-   * known of all.
-   */
-  private static List<Place> lastMinutes(
-      Collection<Part> parts, Question question, LogFilter filter) {
-    boolean counted = !question.severities().isEmpty() || question.minSeverity() > 0;
-    if (counted || !filter.attributes().isEmpty()) {
-      return List.of();
-    }
-    var cut = cut(filter);
-    var places = new ArrayList<Place>();
-    for (var part : parts) {
-      var seen = part.seen;
-      if (seen == null) {
-        continue; // it has no logs at all
-      }
-      long last = seen.to() - 1;
-      if (last < question.minutes().from()) {
-        continue; // none in the time asked for
-      }
-      if (last >= question.minutes().to() || cut.contains(last)) {
-        return List.of();
-      }
-      part.times.stream()
-          .filter(each -> each.minutes().to() == seen.to())
-          .map(each -> new Place(each.id(), each.service(), each.minutes().last()))
-          .forEach(places::add);
-    }
-    return places.size() <= MOST_RANGES ? places : List.of();
-  }
-
   /** The links of a tenant's templates. */
   public TemplateLinks links(String tenant) throws InterruptedException {
     return links.recently(tenant);
@@ -186,8 +164,8 @@ public final class TemplatePortraits {
     private final Tally tally;
     private final long[] spans;
     private final List<Stretch> stretches = new ArrayList<>();
-    private final List<Seen> times = new ArrayList<>();
     private @Nullable Minutes seen;
+    private @Nullable Recent latest;
 
     Part(UUID id, Frame frame) {
       tally = new Tally(id);
@@ -203,8 +181,32 @@ public final class TemplatePortraits {
     }
 
     void add(Seen other) {
-      times.add(other);
       seen = seen == null ? other.minutes() : seen.and(other.minutes());
+    }
+
+    void add(Recent log) {
+      latest = latest == null || latest.timeNanos() < log.timeNanos() ? log : latest;
+    }
+
+    /**
+     * Its newest log in the time asked for, if that is at hand.
+     *
+     * @return none or one; null when it has to be looked for
+     */
+    @Nullable List<Recent> newest(LogFilter filter) {
+      if (stretches.isEmpty()) {
+        return List.of();
+      }
+      var log = latest;
+      var to = filter.toNanos();
+      if (log == null
+          || Minutes.of(log.timeNanos())
+              < stretches.stream().mapToLong(Stretch::last).max().orElseThrow()
+          || (to != null && log.timeNanos() >= to)) {
+        return null;
+      }
+      var from = filter.fromNanos();
+      return from == null || log.timeNanos() >= from ? List.of(log) : List.of();
     }
 
     /**
@@ -272,8 +274,28 @@ public final class TemplatePortraits {
         .toList();
   }
 
-  /** None when it would cost too much: the rest of what is told is worth having without. */
   private Map<UUID, List<Recent>> newest(
+      LogFilter filter, Map<UUID, Part> parts, Map<UUID, UUID> groups, int wanted)
+      throws InterruptedException {
+    var newest = new HashMap<UUID, List<Recent>>();
+    var others = new ArrayList<Part>();
+    parts.forEach(
+        (end, part) -> {
+          var logs = part.newest(filter);
+          if (logs == null) {
+            others.add(part);
+          } else {
+            newest.put(end, logs);
+          }
+        });
+    if (!others.isEmpty()) {
+      newest.putAll(lookedUp(filter, places(others, filter, wanted), groups, wanted));
+    }
+    return newest;
+  }
+
+  /** None when it would cost too much: the rest of what is told is worth having without. */
+  private Map<UUID, List<Recent>> lookedUp(
       LogFilter filter, List<Place> places, Map<UUID, UUID> groups, int most)
       throws InterruptedException {
     var newest = new HashMap<UUID, List<Recent>>();
