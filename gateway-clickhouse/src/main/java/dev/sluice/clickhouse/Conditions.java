@@ -109,16 +109,20 @@ final class Conditions {
     if (question.service() != null) {
       came.add("ServiceName = " + parameter("String", question.service()));
     }
+    var minutes = question.minutes();
+    boolean begins = minutes.from() > 0;
+    boolean ends = minutes.to() < Minutes.ALL.to();
+    // what came at last after the beginning came in it, and there are as many rows as templates
     boolean counted =
-        !question.severities().isEmpty()
-            || question.minSeverity() > 0
-            || !question.minutes().equals(Minutes.ALL);
-    if (counted) {
-      came.add("Minute >= " + minute(question.minutes().from()));
-      came.add("Minute < " + minute(question.minutes().to()));
-      came.addAll(severityConditions(question.severities(), question.minSeverity()));
+        !question.severities().isEmpty() || question.minSeverity() > 0 || (begins && ends);
+    if (begins) {
+      came.add("%s >= %s".formatted(counted ? "Minute" : "LastMinute", minute(minutes.from())));
     }
-    if (counted || question.service() != null) {
+    if (ends) {
+      came.add("%s < %s".formatted(counted ? "Minute" : "FirstMinute", minute(minutes.to())));
+    }
+    came.addAll(severityConditions(question.severities(), question.minSeverity()));
+    if (counted || begins || ends || question.service() != null) {
       add(
           "TemplateId IN (SELECT TemplateId FROM %s WHERE %s)"
               .formatted(

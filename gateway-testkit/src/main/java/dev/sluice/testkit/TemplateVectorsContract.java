@@ -280,8 +280,18 @@ public abstract class TemplateVectorsContract {
     assertThat(nearest(scope(null, Set.of(), 10, Minutes.ALL))).containsExactly(B, C);
     assertThat(nearest(scope(null, Set.of(), 0, new Minutes(100, 101)))).containsExactly(A, B);
     assertThat(nearest(scope("web", Set.of(), 0, new Minutes(150, 300)))).containsExactly(B);
+    assertThat(nearest(scope(null, Set.of(), 0, since(200)))).containsExactly(B, C);
+    assertThat(nearest(scope(null, Set.of(), 0, since(201)))).isEmpty();
+    assertThat(nearest(scope("db", Set.of(), 0, since(101)))).isEmpty();
+    assertThat(nearest(scope(null, Set.of(9), 0, since(101)))).containsExactly(B);
+    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(0, 101)))).containsExactly(A, B);
+    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(0, 100)))).isEmpty();
     assertThat(nearest(scope("nowhere", Set.of(), 0, Minutes.ALL))).isEmpty();
     assertThat(nearest(all().of(Set.of(C)))).containsExactly(C);
+  }
+
+  private static Minutes since(long minute) {
+    return new Minutes(minute, Minutes.ALL.to());
   }
 
   @Test
