@@ -21,8 +21,8 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long does one core embed a template, three texts and what its jargon means, against the
- * template alone as it is written? And how long a question?
+ * How long does one core embed a template, three texts and what its jargon means, against one text
+ * alone: the template as it is written, or a question?
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar RecipeBenchmark</pre>
  */
