@@ -39,11 +39,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
   @Test
   void latest_longMessage_isAsMuchOfItAsIsShownOfTheOthers() throws Exception {
     var id = TextId.of("a");
-    Database.execute(
-        """
-        INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId, Body)
-        VALUES (fromUnixTimestamp64Nano(7), 'acme', 'web', 9, '%s', repeat('ä', 5000))"""
-            .formatted(id));
+    insert(id, 7, "ä".repeat(5_000));
 
     var latest = templates.latest(asked(id));
     var newest =
@@ -58,7 +54,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
   @Test
   void latest_logOfBeforeTheTableWasThere_isNotAtHand() throws Exception {
     var id = TextId.of("a");
-    store(List.of(new Log("acme", "web", id, 9, 7)));
+    insert(id, 7, "");
     Database.execute("DROP VIEW log_template_newest_view SYNC");
     Database.execute("DROP TABLE log_template_newest SYNC");
     try (var another = new ClickHouseLogStore(Database.settings())) {
@@ -66,8 +62,16 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
     }
 
     assertThat(templates.latest(asked(id))).isEmpty();
-    store(List.of(new Log("acme", "web", id, 9, 3)));
+    insert(id, 3, "");
     assertThat(templates.latest(asked(id))).extracting(Recent::timeNanos).containsExactly(3L);
+  }
+
+  private static void insert(UUID id, long nanos, String body) {
+    Database.execute(
+        """
+        INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId, Body)
+        VALUES (fromUnixTimestamp64Nano(%d), 'acme', 'web', 9, '%s', '%s')"""
+            .formatted(nanos, id, body));
   }
 
   private static Question asked(UUID id) {
