@@ -18,9 +18,6 @@ import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
 import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import io.opentelemetry.proto.resource.v1.Resource;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,7 +41,7 @@ class ClickHouseSharedTextsTest extends SharedTextsContract {
   /** As docs/operations.md has it, for those who read the tables by themselves. */
   @Test
   void read_byTheDocumentedSql_givesWhatWasSent() throws Exception {
-    var sql = documented();
+    var sql = OperationsDoc.statements("### Long texts and resources").getFirst();
     var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
     var naming =
         new SharedTexts(
@@ -68,12 +65,6 @@ class ClickHouseSharedTextsTest extends SharedTextsContract {
     assertThat(Database.ask(sql).lines().map(line -> line.split("\t", -1)[2]))
         .containsExactly(trace, trace, "short", trace);
     Database.execute("SYSTEM START MERGES log_texts");
-  }
-
-  private static String documented() throws IOException {
-    var page = Files.readString(Path.of("../docs/operations.md"));
-    int from = page.indexOf("```sql\n") + "```sql\n".length();
-    return page.substring(from, page.indexOf("```", from)).strip();
   }
 
   /** Of the service that the question is for, newest first. */

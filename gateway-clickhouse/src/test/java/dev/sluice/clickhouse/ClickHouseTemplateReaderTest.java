@@ -66,6 +66,21 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
     assertThat(templates.latest(asked(id))).extracting(Recent::timeNanos).containsExactly(3L);
   }
 
+  @Test
+  void latest_deletedByTheDocumentedSql_isGoneAndTheOthersAreNot() throws Exception {
+    var mailed = TextId.of("a");
+    var other = TextId.of("b");
+    insert(mailed, 7, "mail to jane@example.com was refused");
+    insert(other, 7, "mail to john@example.com was refused");
+
+    OperationsDoc.statements("## ClickHouse").forEach(Database::execute);
+
+    assertThat(templates.latest(asked(mailed))).isEmpty();
+    assertThat(templates.latest(asked(other))).hasSize(1);
+    assertThat(Database.ask("SELECT Body FROM otel_logs"))
+        .isEqualTo("mail to john@example.com was refused");
+  }
+
   private static void insert(UUID id, long nanos, String body) {
     Database.execute(
         """

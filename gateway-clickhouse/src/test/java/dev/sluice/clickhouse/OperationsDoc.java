@@ -1,0 +1,28 @@
+package dev.sluice.clickhouse;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** What docs/operations.md has an operator run, so that it is tried as it stands there. */
+final class OperationsDoc {
+  private static final String BLOCK = "```sql\n";
+
+  private OperationsDoc() {}
+
+  /** The statements of the first block of SQL below a heading. */
+  static List<String> statements(String heading) throws IOException {
+    var page = Files.readString(Path.of("../docs/operations.md"));
+    int below = page.indexOf("\n" + heading + "\n");
+    if (below < 0) {
+      throw new AssertionError("no heading '%s'".formatted(heading));
+    }
+    int from = page.indexOf(BLOCK, below) + BLOCK.length();
+    return Stream.of(page.substring(from, page.indexOf("```", from)).split(";\n"))
+        .map(String::strip)
+        .filter(statement -> !statement.isEmpty())
+        .toList();
+  }
+}
