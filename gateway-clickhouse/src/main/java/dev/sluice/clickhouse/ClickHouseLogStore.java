@@ -15,6 +15,7 @@ import java.time.InstantSource;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.BitSet;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -59,6 +60,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
 
   /** A token that hides records is rare; one after the other means that something else is wrong. */
   private static final int MOST_TOKENS = 5;
+
+  private static final Comparator<StoredLog> NEWEST_FIRST =
+      Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed();
 
   private static final int TIMEOUT_EXCEEDED = 159;
   private static final int MEMORY_LIMIT_EXCEEDED = 241;
@@ -281,9 +285,13 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       throw new IllegalArgumentException("limit is " + query.limit() + ", at least 1");
     }
     schema.ensure();
-    var logs = new ArrayList<StoredLog>();
     // one more than asked for tells whether there is more
     int most = query.limit() + 1;
+    var few = few(query, most);
+    if (few != null) {
+      return new Page(few, null);
+    }
+    var logs = new ArrayList<StoredLog>();
     boolean cut = false;
     var late = LogQuery.late(query, most);
     if (late != null && hasLate()) {
@@ -301,6 +309,20 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return new Page(page, new Position(last.timeNanos(), last.id()));
   }
 
+  /**
+   * All logs that are asked for, if these are fewer; null when they are not, or may well be more.
+   */
+  private @Nullable List<StoredLog> few(Query query, int most) throws InterruptedException {
+    var question = LogQuery.few(query, most);
+    if (question == null) {
+      return null;
+    }
+    var logs = new ArrayList<StoredLog>();
+    boolean cut = ask(question, in -> RowBinary.readLogs(in, logs));
+    logs.sort(NEWEST_FIRST);
+    return cut || logs.size() == most ? null : List.copyOf(logs);
+  }
+
   /** Whether it is worth asking for those, which hardly anybody has: a third of what that costs. */
   private boolean hasLate() throws InterruptedException {
     return ask(LogQuery.LATE, Map.of(), in -> in.read() >= 0);
@@ -310,10 +332,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   public Span span(LogFilter filter) throws InterruptedException {
     schema.ensure();
     var early = ask(LogQuery.earlySpan(filter), RowBinary::readSpan);
-    if (!hasLate()) {
+    var question = LogQuery.lateSpan(filter);
+    if (question == null || !hasLate()) {
       return early;
     }
-    var late = ask(LogQuery.lateSpan(filter), RowBinary::readSpan);
+    var late = ask(question, RowBinary::readSpan);
     if (late.count() == 0) {
       return early;
     }

@@ -4,6 +4,7 @@ import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -61,6 +62,29 @@ final class LogQuery {
     this.rest = rest;
   }
 
+  /**
+   * Logs of all instants in no order; null when the query excludes them, or when it is about what
+   * many logs may have. A phrase is mostly an identifier that a few have: found by the text index,
+   * these are read for two thirds of what it costs to go through all parts in the table's order.
+   */
+  static @Nullable LogQuery few(Query query, int limit) {
+    var text = query.filter().text();
+    if (query.after() != null || text == null || !isOfPhrases(text)) {
+      return null;
+    }
+    var where = within(query.filter(), 0, Long.MAX_VALUE);
+    return where == null ? null : new LogQuery(COLUMNS, where, limited(limit, where));
+  }
+
+  private static boolean isOfPhrases(TextQuery text) {
+    return switch (text) {
+      case TextQuery.Phrase _ -> true;
+      case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isOfPhrases);
+      case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isOfPhrases);
+      case TextQuery.Words _, TextQuery.Not _ -> false;
+    };
+  }
+
   /** The part whose sort key is not in the order of time; null when the query excludes it. */
   static @Nullable LogQuery late(Query query, int limit) {
     return page(query, limit, SORTED_END, Long.MAX_VALUE, "Timestamp DESC, Id DESC");
@@ -92,29 +116,31 @@ final class LogQuery {
                   where.parameter("Int64", after.timeNanos()),
                   where.parameter("String", after.id().toHex())));
     }
-    return new LogQuery(
-        COLUMNS,
-        where,
-        "ORDER BY %s\nLIMIT %s\nFORMAT RowBinary"
-            .formatted(order, where.parameter("UInt32", limit)));
+    return new LogQuery(COLUMNS, where, "ORDER BY %s\n%s".formatted(order, limited(limit, where)));
+  }
+
+  private static String limited(int limit, Conditions where) {
+    return "LIMIT %s\nFORMAT RowBinary".formatted(where.parameter("UInt32", limit));
   }
 
   /** Count, first and last instant of what is sorted by time. */
   static LogQuery earlySpan(LogFilter filter) {
-    return span(within(filter, 0, SORTED_END - 1));
+    var where = within(filter, 0, SORTED_END - 1);
+    return span(where == null ? Conditions.none() : where);
   }
 
-  /** The same of all later instants. */
-  static LogQuery lateSpan(LogFilter filter) {
-    return span(within(filter, SORTED_END, Long.MAX_VALUE));
+  /** The same of all later instants; null when the filter excludes them. */
+  static @Nullable LogQuery lateSpan(LogFilter filter) {
+    var where = within(filter, SORTED_END, Long.MAX_VALUE);
+    return where == null ? null : span(where);
   }
 
-  private static LogQuery span(@Nullable Conditions where) {
+  private static LogQuery span(Conditions where) {
     return new LogQuery(
         """
         SELECT count(), min(toUnixTimestamp64Nano(Timestamp)), max(toUnixTimestamp64Nano(Timestamp))
         """,
-        where == null ? Conditions.none() : where,
+        where,
         "FORMAT RowBinary");
   }
 

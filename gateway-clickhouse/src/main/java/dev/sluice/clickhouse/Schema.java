@@ -44,7 +44,8 @@ final class Schema {
           "V6__template_times.sql",
           "V7__counts_by_fixed_keys.sql",
           "V8__cheaper_merges.sql",
-          "V9__newest_of_templates.sql");
+          "V9__newest_of_templates.sql",
+          "V10__newest_of_one_log.sql");
 
   private static final String KNOWS = "-- KNOWS ";
   private static final int ACCESS_DENIED = 497;

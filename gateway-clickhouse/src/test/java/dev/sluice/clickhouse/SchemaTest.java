@@ -92,7 +92,7 @@ final class SchemaTest {
             "auto_statistics_types = ''")
         .doesNotContain("TTL");
     assertThat(resourceCodec()).isEqualTo("CODEC(LZ4)");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("9");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("10");
   }
 
   private static String resourceCodec() {
@@ -109,7 +109,7 @@ final class SchemaTest {
     migrate(Database.settings());
 
     assertThat(tables()).isEqualTo(before);
-    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("9");
+    assertThat(Database.ask("SELECT count() FROM sluice_migrations")).isEqualTo("10");
   }
 
   @ParameterizedTest
@@ -155,7 +155,7 @@ final class SchemaTest {
     }
 
     assertThat(Database.ask("SELECT count() FROM otel_logs")).isEqualTo("80");
-    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("9");
+    assertThat(Database.ask("SELECT max(Version) FROM sluice_migrations")).isEqualTo("10");
   }
 
   @Test
@@ -223,15 +223,20 @@ final class SchemaTest {
     migrate(Database.settings().withRetention(Duration.ofDays(3)));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(259200)");
     assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(432000)");
+    assertThat(engine("log_template_newest"))
+        .contains("TTL toDateTime(WrittenAt) + toIntervalSecond(259200)");
 
     migrate(Database.settings().withRetention(Duration.ofHours(1)));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(3600)");
     assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(176400)");
+    assertThat(engine("log_template_newest"))
+        .contains("TTL toDateTime(WrittenAt) + toIntervalSecond(3600)");
     assertThat(engine("log_templates")).doesNotContain("TTL");
 
     migrate(Database.settings());
     assertThat(engine()).doesNotContain("TTL");
     assertThat(engine("log_texts")).doesNotContain("TTL");
+    assertThat(engine("log_template_newest")).doesNotContain("TTL");
   }
 
   /** What is older goes; what was seen since stays, also of the same day. */

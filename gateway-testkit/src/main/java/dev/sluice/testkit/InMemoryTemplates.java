@@ -37,6 +37,7 @@ public final class InMemoryTemplates implements TemplateReader {
   private final InMemoryDictionary dictionary;
   private final Map<Row, Long> counts = new HashMap<>();
   private final List<Log> logs = new ArrayList<>();
+  private boolean latestTooCostly;
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
@@ -180,9 +181,17 @@ public final class InMemoryTemplates implements TemplateReader {
         Math.max(one.last(), other.last()));
   }
 
+  /** From now on what {@link #latest} is asked costs too much. */
+  public synchronized void makeLatestTooCostly() {
+    latestTooCostly = true;
+  }
+
   @Override
   public synchronized List<Recent> latest(Question question) {
     requireIds(question);
+    if (latestTooCostly) {
+      throw new TooCostly("more than may be at hand");
+    }
     var latest = new HashMap<UUID, Recent>();
     logs.stream()
         .filter(Log::atHand)

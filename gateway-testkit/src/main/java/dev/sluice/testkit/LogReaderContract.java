@@ -190,6 +190,30 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(found("peer connection OR path quoted")).containsExactly(0, 1, 5);
   }
 
+  /** Whether a few have it, which may be found in another order, or more than are asked for. */
+  @Test
+  void read_byPhrase_findsTheNewestFirst() throws Exception {
+    long after2106 = 4_294_967_296L * SECOND;
+    var times = List.of(NOON, after2106 + 7, NOON - DAY, NOON + 1, NOON - 2 * DAY);
+    store(
+        of(
+            times.stream()
+                .map(time -> said(0, "request a-1 ended").toBuilder().setTimeUnixNano(time).build())
+                .toArray(LogRecord[]::new)));
+    store(of(said(2, "request b-1 ended")));
+    var sorted = times.stream().sorted(Comparator.reverseOrder()).toList();
+
+    for (int limit : List.of(1, 2, 4, 5, 6, 100)) {
+      assertThat(times(query().text("\"a-1\"").limit(limit)))
+          .isEqualTo(sorted.stream().limit(limit).toList());
+      assertThat(everyPage(query().text("ended \"a-1\""), limit).stream().map(StoredLog::timeNanos))
+          .isEqualTo(sorted);
+    }
+    assertThat(times(query().text("\"a-1\" OR \"b-1\"").to(NOON))).hasSize(3);
+    assertThat(times(query().text("\"a-1\"").service("nowhere"))).isEmpty();
+    assertThat(times(query().text("\"a-1\"").from(NOON).to(NOON))).isEmpty();
+  }
+
   private List<Integer> found(String text) throws InterruptedException {
     return read(query().text(text)).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
   }

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -278,6 +279,19 @@ public abstract class TemplateReaderContract {
     assertThat(templates().stretches(question(100, 101).of(Set.copyOf(many())), none)).isEmpty();
     assertThatThrownBy(() -> templates().stretches(question(100, 130), none))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  /** As many pairs of them as no single condition could name. */
+  @Test
+  void stretches_manyTemplatesInManyServices_areCounted() throws Exception {
+    var ids = Set.copyOf(many().subList(0, 100));
+    var came =
+        IntStream.range(0, 100).boxed().collect(Collectors.toMap(i -> "service " + i, _ -> ids));
+    var id = ids.iterator().next();
+    store(List.of(new Log("acme", "service 7", id, 9, nanos(100))));
+
+    assertThat(templates().stretches(question(100, 101).of(ids), new Frame(100, 1, 1, came)))
+        .containsExactly(new Stretch(id, "service 7", 9, 0, 1, 100, 100));
   }
 
   @Test

@@ -341,6 +341,14 @@ class SearchLogsTest {
   }
 
   @Test
+  void search_whatIsAtHandCostsTooMuch_looksForTheNewest() throws Exception {
+    var before = ask("storage exhausted", Mode.HYBRID);
+    templates.makeLatestTooCostly();
+
+    assertThat(ask("storage exhausted", Mode.HYBRID)).isEqualTo(before);
+  }
+
+  @Test
   void search_newestOfOneThatBecameIt_isShown() throws Exception {
     template("disk sdz full", DISK);
     long minute = now() + 10 * MINUTE;

@@ -81,6 +81,7 @@ public interface TemplateReader {
    * which none is at hand is left out.
    *
    * @param question of at least one id, whatever its minutes
+   * @throws LogReader.TooCostly when these are too much to look through
    */
   List<Recent> latest(Question question) throws InterruptedException;
 
@@ -232,7 +233,11 @@ public interface TemplateReader {
       if (width < 1 || spans < 1) {
         throw new IllegalArgumentException("%d spans of %d minutes".formatted(spans, width));
       }
-      came = Map.copyOf(came);
+      came =
+          came.entrySet().stream()
+              .collect(
+                  Collectors.toUnmodifiableMap(
+                      Map.Entry::getKey, each -> Set.copyOf(each.getValue())));
     }
 
     /**

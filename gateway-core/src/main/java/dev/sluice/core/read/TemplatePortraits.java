@@ -127,10 +127,20 @@ public final class TemplatePortraits {
     }
   }
 
-  /** None where more than the newest is asked for, or one that has an attribute. */
+  /**
+   * None where more than the newest is asked for, or one that has an attribute; nor where too many
+   * became these few, each of which has one at hand in every service and level.
+   */
   private List<Recent> atHand(Question question, LogFilter filter, int newest)
       throws InterruptedException {
-    return newest > 1 || !filter.attributes().isEmpty() ? List.of() : templates.latest(question);
+    if (newest > 1 || !filter.attributes().isEmpty() || question.ids().size() > MOST_RANGES) {
+      return List.of();
+    }
+    try {
+      return templates.latest(question);
+    } catch (TooCostly _) {
+      return List.of();
+    }
   }
 
   /**
