@@ -211,6 +211,8 @@ record ManyTemplates(int templates, long logs) {
     MEANING("by meaning"),
     /** The same of one service and the last half hour. */
     SCOPED("of a service, in half an hour"),
+    /** The same of all services until then, when every template has come since. */
+    PAST("of all but the last half an hour"),
     /** With a value that one log has. */
     VALUE("with a value"),
     /** By the words of messages. */
@@ -243,6 +245,7 @@ record ManyTemplates(int templates, long logs) {
         case MEANING -> asked.put("query", words);
         case SCOPED ->
             asked.put("query", words).put("service", any(SERVICES, random)).put("from", half);
+        case PAST -> asked.put("query", words).put("to", half);
         case VALUE -> asked.put("query", words + " " + any(values, random));
         case KEYWORD ->
             asked

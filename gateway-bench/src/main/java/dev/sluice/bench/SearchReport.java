@@ -16,20 +16,22 @@ import java.util.regex.Pattern;
  * at the same time? And what does it cost to embed the templates?
  *
  * <p>Run by {@code make bench-search}; in the environment {@code LOGS}, 10,000,000 by default,
- * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code OUT}, a
- * folder for the report, and {@code JAVA_OPTS}. Each client asks the next question as soon as it
- * has an answer; many of them also as people do, one question a second each, whatever is answered.
- * Questions come again after some thousand others; of an answer nothing is remembered but the
- * vectors and texts of templates. Ends with status 1 when a question is not answered.
+ * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code
+ * WARM_UP}, 60 by sixteen clients before the first, {@code OUT}, a folder for the report, and
+ * {@code JAVA_OPTS}. Each client asks the next question as soon as it has an answer; many of them
+ * also as people do, one question a second each, whatever is answered. Questions come again after
+ * some thousand others; of an answer nothing is remembered but the vectors and texts of templates.
+ * Ends with status 1 when a question is not answered.
  */
 public final class SearchReport {
-  private static final int WARM_UP_SECONDS = 20;
+  private static final int WARM_UP_CLIENTS = 16;
   private static final String JSON = "application/json";
   private static final Pattern CLIENTS = Pattern.compile("\\s+");
   private static final Duration PATIENCE = Duration.ofMinutes(10);
   private static final String VECTORS = "log_template_vectors_384";
 
   private final int seconds = Environment.number("SECONDS_EACH", 15);
+  private final int warmUp = Environment.number("WARM_UP", 60);
   private final ManyTemplates many =
       new ManyTemplates(
           Environment.number("TEMPLATES", 5_000), Environment.number("LOGS", 10_000_000));
@@ -75,6 +77,8 @@ public final class SearchReport {
         var embedded = embedded(engines, gateway);
         System.out.println(embedded);
         var place = new Place(engines, gateway, folder, many.values(engines.database()), end);
+        var all = List.of(Asking.values());
+        measure("warming up", all, WARM_UP_CLIENTS, false, warmUp, place);
         for (var clients : CLIENTS.split(Environment.text("CLIENTS", "1 16"))) {
           measure(Integer.parseInt(clients), place);
         }
@@ -95,7 +99,6 @@ public final class SearchReport {
 
   private void measure(int clients, Place place) throws IOException, InterruptedException {
     var all = List.of(Asking.values());
-    measure("warming up", all, clients, false, WARM_UP_SECONDS, place);
     for (boolean paced : clients == 1 ? List.of(false) : List.of(true, false)) {
       rows.add(measure("of all kinds", all, clients, paced, seconds, place));
       for (var asking : Asking.values()) {
@@ -213,8 +216,8 @@ public final class SearchReport {
         # Searching
 
         Written by `make bench-search`: %,d logs of an hour and %,d templates on the embedded engines, all on the machine of the
-        load generator (%s). Each client asks the next question as soon as it has an answer, or, where it is said, once a
-        second, and then its time counts from when the question was due; answers have ten templates with counts, sparkline and
+        load generator (%s). After %d s of warming up by sixteen clients, each client asks the next question as soon as it has
+        an answer, or, where it is said, once a second, and then its time counts from when the question was due; answers have ten templates with counts, sparkline and
         newest log.
 
         %s; gateway %s, %s; %s.
@@ -227,6 +230,7 @@ public final class SearchReport {
             many.logs(),
             many.templates(),
             Environment.text("GENERATORS", "wrk"),
+            warmUp,
             Workplace.machine(place.folder),
             Environment.text("COMMIT", "not known"),
             String.join(" ", JavaProcess.options()),
