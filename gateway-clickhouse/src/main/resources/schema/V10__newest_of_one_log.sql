@@ -1,5 +1,7 @@
 -- Whose a message is comes from the log that has it, and not from any of its group: where two services
--- have one hash, a tenant is not shown the message of another. Of theirs, a newest log is not at hand.
+-- have one hash, a tenant is not shown the message of another. Of one of the two no newest log is at hand.
+-- Of logs of the same nanosecond ClickHouse does not promise which one argMax takes, but it takes the
+-- first for each column alike, having seen them in the same order.
 ALTER TABLE log_template_newest_view MODIFY QUERY
 SELECT
   argMax(Tenant, time) AS Tenant,

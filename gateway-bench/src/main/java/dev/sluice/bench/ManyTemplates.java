@@ -211,7 +211,7 @@ record ManyTemplates(int templates, long logs) {
     MEANING("by meaning"),
     /** The same of one service and the last half hour. */
     SCOPED("of a service, in half an hour"),
-    /** The same of all services until then, when every template has come since. */
+    /** The same of all services and the time before; every template has come since. */
     PAST("of all but the last half an hour"),
     /** With a value that one log has. */
     VALUE("with a value"),

@@ -217,8 +217,8 @@ public final class SearchReport {
 
         Written by `make bench-search`: %,d logs of an hour and %,d templates on the embedded engines, all on the machine of the
         load generator (%s). After %d s of warming up by sixteen clients, each client asks the next question as soon as it has
-        an answer, or, where it is said, once a second, and then its time counts from when the question was due; answers have ten templates with counts, sparkline and
-        newest log.
+        an answer, or, where it is said, once a second, and then its time counts from when the question was due; answers have ten
+        templates with counts, sparkline and newest log.
 
         %s; gateway %s, %s; %s.
 

@@ -34,7 +34,7 @@ public final class ClickHouseTemplateReader implements TemplateReader {
 
   /**
    * Of a service and a template in one condition: ClickHouse takes each for six parts of a question
-   * that may have 50,000.
+   * that may have 50,000, and more than these few gain nothing by being named.
    */
   private static final int MOST_PAIRS = 1_000;
 
@@ -139,7 +139,7 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   public List<Recent> latest(Question question) throws InterruptedException {
     requireIds(question);
     var where = Conditions.ofAllTimes(question);
-    return ask(
+    return store.askSoon(
         """
             SELECT TemplateId, Id, toUnixTimestamp64Nano(Timestamp) AS nanos, SeverityNumber,
               toString(ServiceName), Body

@@ -42,6 +42,9 @@ final class LogQuery {
       FORMAT RowBinary"""
           .formatted(SORTED_END);
 
+  /** Logs asked for as few: if they are more, as many are read for nothing. */
+  private static final int MOST_FEW = 1_000;
+
   private static final String COLUMNS =
       """
       SELECT Id, toUnixTimestamp64Nano(Timestamp), toUnixTimestamp64Nano(ObservedTimestamp),
@@ -63,24 +66,25 @@ final class LogQuery {
   }
 
   /**
-   * Logs of all instants in no order; null when the query excludes them, or when it is about what
-   * many logs may have. A phrase is mostly an identifier that a few have: found by the text index,
-   * these are read for two thirds of what it costs to go through all parts in the table's order.
+   * Logs of all instants in no order; null when the query excludes them, goes on after others, or
+   * is about what many logs may have. A phrase is mostly an identifier that a few have, and these
+   * the text index tells.
    */
   static @Nullable LogQuery few(Query query, int limit) {
     var text = query.filter().text();
-    if (query.after() != null || text == null || !isOfPhrases(text)) {
+    if (query.after() != null || limit > MOST_FEW || text == null || !isNarrow(text)) {
       return null;
     }
     var where = within(query.filter(), 0, Long.MAX_VALUE);
     return where == null ? null : new LogQuery(COLUMNS, where, limited(limit, where));
   }
 
-  private static boolean isOfPhrases(TextQuery text) {
+  /** Other words than these the text index does not know. */
+  private static boolean isNarrow(TextQuery text) {
     return switch (text) {
-      case TextQuery.Phrase _ -> true;
-      case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isOfPhrases);
-      case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isOfPhrases);
+      case TextQuery.Phrase(var phrase) -> Words.of(phrase).stream().anyMatch(Words::isAscii);
+      case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isNarrow);
+      case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isNarrow);
       case TextQuery.Words _, TextQuery.Not _ -> false;
     };
   }

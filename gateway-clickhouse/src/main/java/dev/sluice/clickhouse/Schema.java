@@ -151,15 +151,15 @@ final class Schema {
         text(
             "SELECT engine_full FROM system.tables"
                 + " WHERE database = currentDatabase() AND name = '%s'".formatted(table));
-    var from = "TTL toDateTime(%s)".formatted(time);
+    var ours = "TTL toDateTime(%s) + toIntervalSecond(".formatted(time);
     if (retention == null) {
-      if (engine.contains(from)) {
+      if (engine.contains(ours)) {
         http.execute("ALTER TABLE %s REMOVE TTL".formatted(table));
         LOG.info("{} is kept for ever from now on", table);
       }
       return;
     }
-    var wanted = "%s + toIntervalSecond(%d)".formatted(from, retention.toSeconds());
+    var wanted = "%s%d)".formatted(ours, retention.toSeconds());
     if (!engine.contains(wanted)) {
       http.execute("ALTER TABLE %s MODIFY %s".formatted(table, wanted));
       LOG.info("{} is kept for {} from now on", table, retention);

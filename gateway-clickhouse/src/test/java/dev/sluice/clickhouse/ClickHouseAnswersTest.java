@@ -6,13 +6,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogStore.Outcome;
 import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -25,13 +29,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Answers that a real ClickHouse gives rarely, from a server that gives them at once. */
 @Timeout(60)
 final class ClickHouseAnswersTest {
-  /** Answers one insert. */
+  /** Answers one insert, or one question about logs. */
   private interface Answer {
     void to(HttpExchange exchange) throws IOException;
   }
 
   private final ConcurrentLinkedQueue<Answer> script = new ConcurrentLinkedQueue<>();
   private final ConcurrentLinkedQueue<String> inserts = new ConcurrentLinkedQueue<>();
+  private final ConcurrentLinkedQueue<String> questions = new ConcurrentLinkedQueue<>();
   private HttpServer server;
   private volatile boolean brokenTables;
   private ClickHouseLogStore store;
@@ -59,6 +64,12 @@ final class ClickHouseAnswersTest {
       var body = exchange.getRequestBody().readAllBytes();
       boolean insert =
           request.contains("insert_deduplication_token") || request.contains("otel_logs");
+      var sql = new String(body, UTF_8);
+      if (!insert && sql.startsWith("SELECT") && sql.contains("FROM otel_logs")) {
+        questions.add(sql);
+        Objects.requireNonNull(script.poll()).to(exchange);
+        return;
+      }
       if (!insert && brokenTables) {
         failure(exchange, 53, "TYPE_MISMATCH");
         return;
@@ -279,6 +290,21 @@ final class ClickHouseAnswersTest {
     script.add(e -> answer(e, 200, Map.of("X-ClickHouse-Summary", summary(7)), ""));
 
     assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+  }
+
+  /** In no order they may be far from where it is begun to look for them. */
+  @Test
+  void read_fewTakeTooLongToFind_areLookedForTheNewestFirst() throws Exception {
+    script.add(e -> failure(e, 159, "TIMEOUT_EXCEEDED"));
+    script.add(e -> answer(e, 200, Map.of(), "")); // none of after 2106
+    script.add(e -> answer(e, 200, Map.of(), ""));
+    var filter = LogFilter.of("acme").text(TextQuery.parse("\"a-1\"")).build();
+
+    assertThat(store.read(new Query(filter, 7, null)).logs()).isEmpty();
+
+    assertThat(questions).hasSize(3);
+    assertThat(questions.poll()).doesNotContain("ORDER BY");
+    assertThat(questions).last().asString().contains("ORDER BY");
   }
 
   private static void failure(HttpExchange exchange, int code, String name) throws IOException {

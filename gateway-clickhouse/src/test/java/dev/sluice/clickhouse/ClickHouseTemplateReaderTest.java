@@ -69,7 +69,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
 
   /**
    * Found among 2^17 names of tenants and as many of services: halfMD5 of the one with that of the
-   * other, turned by a bit, is the same of both. Whose comes first in the insert must not matter.
+   * other, turned by a bit, is the same of both.
    */
   @Test
   void latest_twoServicesOfOneHash_showsNoTenantWhatTheOtherSaid() throws Exception {
@@ -93,14 +93,17 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
     var saidLate = TextId.of("b");
     var meant = TextId.of("c");
     var other = TextId.of("d");
+    var deletedBefore = TextId.of("e");
     insert(said, 7, "mail to jane@example.com was refused");
     insert(saidLate, 7, "x".repeat(4_000) + " jane@example.com");
     insert(meant, 7, "mail was refused", "jane@example.com");
     insert(other, 7, "mail to john@example.com was refused", "john@example.com");
+    insert(deletedBefore, 7, "mail to jane@example.com was refused");
+    Database.execute("DELETE FROM otel_logs WHERE TemplateId = '%s'".formatted(deletedBefore));
 
     OperationsDoc.statements("## ClickHouse").forEach(Database::execute);
 
-    assertThat(templates.latest(asked(said, saidLate, meant, other)))
+    assertThat(templates.latest(asked(said, saidLate, meant, other, deletedBefore)))
         .extracting(Recent::template)
         .containsExactly(other);
     assertThat(Database.ask("SELECT Body FROM otel_logs"))

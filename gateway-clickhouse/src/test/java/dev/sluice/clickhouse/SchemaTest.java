@@ -239,6 +239,17 @@ final class SchemaTest {
     assertThat(engine("log_template_newest")).doesNotContain("TTL");
   }
 
+  @Test
+  void migrate_ttlOfTheirOwnAndNoRetention_stays() throws Exception {
+    migrate(Database.settings());
+    Database.execute(
+        "ALTER TABLE log_template_newest MODIFY TTL toDateTime(WrittenAt) + INTERVAL 30 DAY");
+
+    migrate(Database.settings());
+
+    assertThat(engine("log_template_newest")).contains("TTL toDateTime(WrittenAt)");
+  }
+
   /** What is older goes; what was seen since stays, also of the same day. */
   @Test
   void migrate_retention_takesTextsNobodyRefersToAnyMore() throws Exception {

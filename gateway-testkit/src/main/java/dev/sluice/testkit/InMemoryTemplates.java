@@ -38,6 +38,7 @@ public final class InMemoryTemplates implements TemplateReader {
   private final Map<Row, Long> counts = new HashMap<>();
   private final List<Log> logs = new ArrayList<>();
   private boolean latestTooCostly;
+  private int latestOfMost;
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
@@ -186,9 +187,15 @@ public final class InMemoryTemplates implements TemplateReader {
     latestTooCostly = true;
   }
 
+  /** Of how many templates {@link #latest} was asked at most. */
+  public synchronized int latestOfMost() {
+    return latestOfMost;
+  }
+
   @Override
   public synchronized List<Recent> latest(Question question) {
     requireIds(question);
+    latestOfMost = Math.max(latestOfMost, question.ids().size());
     if (latestTooCostly) {
       throw new TooCostly("more than may be at hand");
     }
@@ -226,10 +233,12 @@ public final class InMemoryTemplates implements TemplateReader {
   @Override
   public synchronized List<Recent> newest(LogFilter filter, List<Place> places, int each) {
     var left = new HashMap<UUID, Integer>();
+    var ids = places.stream().map(Place::template).collect(Collectors.toSet());
     return logs.stream()
         .filter(log -> log.tenant().equals(filter.tenant()))
         .map(Log::told)
         .filter(log -> isAskedFor(log, filter))
+        .filter(log -> ids.contains(log.template()))
         .filter(log -> places.stream().anyMatch(place -> isIn(place, log)))
         .sorted(BY_TIME.reversed())
         .filter(log -> left.merge(log.template(), 1, Integer::sum) <= each)
@@ -246,10 +255,10 @@ public final class InMemoryTemplates implements TemplateReader {
         && (to == null || log.timeNanos() < to);
   }
 
+  /** What is in the place of another is found too, as it may be. */
   private static boolean isIn(Place place, Recent log) {
     long minute = Minutes.of(log.timeNanos());
-    return place.template().equals(log.template())
-        && (place.service() == null || place.service().equals(log.service()))
+    return (place.service() == null || place.service().equals(log.service()))
         && place.minutes().from() <= minute
         && minute < place.minutes().to();
   }

@@ -214,6 +214,15 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(times(query().text("\"a-1\"").from(NOON).to(NOON))).isEmpty();
   }
 
+  /** More than is read at once. */
+  @Test
+  void read_byPhraseOfLargeLogs_losesNone() throws Exception {
+    var large = "request a-1 ended " + "x".repeat(1_000_000);
+    store(of(IntStream.range(0, 20).mapToObj(i -> said(i, large)).toArray(LogRecord[]::new)));
+
+    assertThat(everyPage(query().text("\"a-1\""), 100)).hasSize(20);
+  }
+
   private List<Integer> found(String text) throws InterruptedException {
     return read(query().text(text)).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
   }

@@ -349,6 +349,21 @@ class SearchLogsTest {
   }
 
   @Test
+  void search_hundredsBecameOne_showsItsNewestWithoutAskingForOneOfEach() throws Exception {
+    for (int i = 0; i < 400; i++) {
+      template("disk " + i, DISK);
+      log("disk " + i, "db", 17, "disk full");
+    }
+
+    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+
+    assertThat(portrait.newest())
+        .extracting(Recent::template)
+        .containsExactly(TextId.of("disk 399"));
+    assertThat(templates.latestOfMost()).isLessThanOrEqualTo(400);
+  }
+
+  @Test
   void search_newestOfOneThatBecameIt_isShown() throws Exception {
     template("disk sdz full", DISK);
     long minute = now() + 10 * MINUTE;
@@ -386,6 +401,24 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+  }
+
+  /** It is also found in a minute of another one, which is not its newest. */
+  @Test
+  void search_toAnInstantWithinTheLastMinute_showsTheNewestAndNotOneOfAnothersMinute()
+      throws Exception {
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "db", TextId.of(LOGIN), 17, minute - 4 * MINUTE);
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 4 * MINUTE);
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 2 * MINUTE);
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1);
+    var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
+
+    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+
+    assertThat(portrait.newest())
+        .extracting(Recent::timeNanos)
+        .containsExactly(minute - 2 * MINUTE);
   }
 
   /** The one that comes seldom came last, but not ten times. */

@@ -42,6 +42,9 @@ public final class TemplatePortraits {
   /** Of the table, in one question. */
   private static final int MOST_RANGES = 400;
 
+  /** Templates whose logs at hand are read at once, each of up to 4,000 characters. */
+  private static final int MOST_AT_HAND = 400;
+
   private final TemplateReader templates;
   private final KnownLinks links;
   private final KnownTexts texts;
@@ -129,11 +132,11 @@ public final class TemplatePortraits {
 
   /**
    * None where more than the newest is asked for, or one that has an attribute; nor where too many
-   * became these few, each of which has one at hand in every service and level.
+   * became these few.
    */
   private List<Recent> atHand(Question question, LogFilter filter, int newest)
       throws InterruptedException {
-    if (newest > 1 || !filter.attributes().isEmpty() || question.ids().size() > MOST_RANGES) {
+    if (newest > 1 || !filter.attributes().isEmpty() || question.ids().size() > MOST_AT_HAND) {
       return List.of();
     }
     try {
@@ -210,13 +213,31 @@ public final class TemplatePortraits {
       var log = latest;
       var to = filter.toNanos();
       if (log == null
-          || Minutes.of(log.timeNanos())
-              < stretches.stream().mapToLong(Stretch::last).max().orElseThrow()
+          || Minutes.of(log.timeNanos()) < lastMinute()
           || (to != null && log.timeNanos() >= to)) {
         return null;
       }
       var from = filter.fromNanos();
       return from == null || log.timeNanos() >= from ? List.of(log) : List.of();
+    }
+
+    /** Wherever it came in its last minute of all. */
+    List<Place> lastPlaces(int most) {
+      long last = lastMinute();
+      var minute = new Minutes(last, last + 1);
+      return stretches.stream()
+          .filter(each -> each.last() == last)
+          .limit(most)
+          .map(each -> new Place(each.id(), each.service(), minute))
+          .toList();
+    }
+
+    boolean isOfLastMinute(Recent log) {
+      return Minutes.of(log.timeNanos()) == lastMinute();
+    }
+
+    private long lastMinute() {
+      return stretches.stream().mapToLong(Stretch::last).max().orElseThrow();
     }
 
     /**
@@ -236,8 +257,7 @@ public final class TemplatePortraits {
         }
         long all = each.last() - each.first() + 1;
         boolean whole = !cut.contains(each.last()) && !cut.contains(each.first());
-        long minutes =
-            wanted == 1 && whole ? 1 : Math.clamp(AMPLE * wanted * all / each.count(), 1, all);
+        long minutes = Math.clamp(AMPLE * wanted * all / each.count(), 1, all);
         long first = each.last() - minutes + 1;
         places.add(new Place(each.id(), each.service(), new Minutes(first, each.last() + 1)));
         // of a part of its minutes no more is known than that there is one in the last
@@ -253,8 +273,17 @@ public final class TemplatePortraits {
       return allPlaces(parts);
     }
     var cut = cut(filter);
-    int most = Math.max(1, MOST_RANGES / parts.size());
-    return parts.stream().flatMap(part -> part.lastPlaces(wanted, cut, most).stream()).toList();
+    return parts.stream()
+        .flatMap(part -> part.lastPlaces(wanted, cut, most(parts)).stream())
+        .toList();
+  }
+
+  private static List<Place> lastMinutes(Collection<Part> parts) {
+    return parts.stream().flatMap(part -> part.lastPlaces(most(parts)).stream()).toList();
+  }
+
+  private static int most(Collection<Part> parts) {
+    return Math.max(1, MOST_RANGES / parts.size());
   }
 
   /** The minutes of which not all logs come into question. */
@@ -288,37 +317,49 @@ public final class TemplatePortraits {
       LogFilter filter, Map<UUID, Part> parts, Map<UUID, UUID> groups, int wanted)
       throws InterruptedException {
     var newest = new HashMap<UUID, List<Recent>>();
-    var others = new ArrayList<Part>();
+    var others = new HashMap<UUID, Part>();
     parts.forEach(
         (end, part) -> {
           var logs = part.newest(filter);
           if (logs == null) {
-            others.add(part);
+            others.put(end, part);
           } else {
             newest.put(end, logs);
           }
         });
-    if (!others.isEmpty()) {
-      newest.putAll(lookedUp(filter, places(others, filter, wanted), groups, wanted));
+    try {
+      if (wanted == 1 && filter.attributes().isEmpty()) {
+        // half of what would have to be read to find it surely, where the time ends in a minute
+        lookedUp(filter, lastMinutes(others.values()), groups, wanted)
+            .forEach(
+                (end, logs) -> {
+                  // else there may be later ones where it was not looked for
+                  if (Objects.requireNonNull(others.get(end)).isOfLastMinute(logs.getFirst())) {
+                    newest.put(end, logs);
+                    others.remove(end);
+                  }
+                });
+      }
+      newest.putAll(lookedUp(filter, places(others.values(), filter, wanted), groups, wanted));
+    } catch (TooCostly _) {
+      // the rest of what is told is worth having without
     }
     return newest;
   }
 
-  /** None when it would cost too much: the rest of what is told is worth having without. */
   private Map<UUID, List<Recent>> lookedUp(
       LogFilter filter, List<Place> places, Map<UUID, UUID> groups, int most)
       throws InterruptedException {
-    var newest = new HashMap<UUID, List<Recent>>();
-    try {
-      for (var log : templates.newest(filter, places, most)) {
-        var end = Objects.requireNonNull(groups.get(log.template()));
-        var logs = newest.computeIfAbsent(end, _ -> new ArrayList<>());
-        if (logs.size() < most) {
-          logs.add(log);
-        }
-      }
-    } catch (TooCostly _) {
+    if (places.isEmpty()) {
       return Map.of();
+    }
+    var newest = new HashMap<UUID, List<Recent>>();
+    for (var log : templates.newest(filter, places, most)) {
+      var end = Objects.requireNonNull(groups.get(log.template()));
+      var logs = newest.computeIfAbsent(end, _ -> new ArrayList<>());
+      if (logs.size() < most) {
+        logs.add(log);
+      }
     }
     return newest;
   }
