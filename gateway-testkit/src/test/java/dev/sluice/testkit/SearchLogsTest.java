@@ -408,7 +408,7 @@ class SearchLogsTest {
   void search_toAnInstantWithinTheLastMinute_showsTheNewestAndNotOneOfAnothersMinute()
       throws Exception {
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(LOGIN), 17, minute - 4 * MINUTE);
+    templates.count(TENANT, "db", TextId.of(LOGIN), 17, minute - 4 * MINUTE, false);
     templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 4 * MINUTE);
     templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 2 * MINUTE);
     templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1);
