@@ -421,6 +421,26 @@ class SearchLogsTest {
         .containsExactly(minute - 2 * MINUTE);
   }
 
+  /** Whatever the spans that counts are told by: here they are of four minutes. */
+  @Test
+  void search_toAnInstantWithinABusyMinute_showsTheNewestBefore() throws Exception {
+    long minute = now() + 103 * MINUTE;
+    for (int i = 0; i < 60; i++) {
+      templates.count(TENANT, "db", TextId.of(DISK), 17, minute - (1 + i / 20) * MINUTE + i);
+      templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1 - i);
+    }
+    var filter = LogFilter.of(TENANT).from(now()).to(minute + MINUTE / 2).build();
+
+    for (int most : List.of(1, 2)) {
+      var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, most));
+
+      assertThat(answer.hits().getFirst().portrait().newest())
+          .extracting(Recent::timeNanos)
+          .containsExactlyElementsOf(
+              List.of(minute - MINUTE + 19, minute - MINUTE + 18).subList(0, most));
+    }
+  }
+
   /** The one that comes seldom came last, but not ten times. */
   @Test
   void search_severalNewestOfTwoServices_areTheNewestOfBoth() throws Exception {

@@ -5,7 +5,6 @@ import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateReader.Frame;
 import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateReader.Seen;
@@ -15,18 +14,13 @@ import dev.sluice.core.read.TemplateReport.Template;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
-import java.util.Set;
 import java.util.UUID;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,23 +30,16 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by many threads; all methods block.
  */
 public final class TemplatePortraits {
-  /** For each log that is looked for, so many are in the minutes that are looked through. */
-  private static final long AMPLE = 4;
-
-  /** Of the table, in one question. */
-  private static final int MOST_RANGES = 400;
-
-  /** Templates whose logs at hand are read at once, each of up to 4,000 characters. */
-  private static final int MOST_AT_HAND = 400;
-
   private final TemplateReader templates;
   private final KnownLinks links;
   private final KnownTexts texts;
+  private final NewestLogs newestLogs;
 
   public TemplatePortraits(TemplateReader templates, Dictionary dictionary, KnownLinks links) {
     this.templates = templates;
     this.links = links;
     texts = new KnownTexts(dictionary);
+    newestLogs = new NewestLogs(templates);
   }
 
   /**
@@ -92,8 +79,9 @@ public final class TemplatePortraits {
     }
     var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
     var ids = groups.keySet();
+    var asked = new NewestLogs.Asked(question.of(ids), filter, groups, newest);
     // beside all else, which need not know of them
-    try (var atHand = Aside.start(() -> atHand(question.of(ids), filter, newest))) {
+    try (var atHand = Aside.start(() -> newestLogs.atHand(asked))) {
       var seen = templates.seen(question.tenant(), question.service(), ids);
       var frame = Frame.of(question.minutes(), seen, spans);
       var parts = new LinkedHashMap<UUID, Part>();
@@ -101,8 +89,9 @@ public final class TemplatePortraits {
       toEach(parts, groups, seen, Seen::id, Part::add);
       var counted = counted(question.of(ids), frame, seen);
       toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
-      toEach(parts, groups, atHand.get(), Recent::template, Part::add);
-      var logs = newest(filter, parts, groups, newest);
+      var stretches = new HashMap<UUID, List<Stretch>>();
+      parts.forEach((end, part) -> stretches.put(end, part.stretches));
+      var logs = newestLogs.of(asked, seen, stretches, atHand.get());
       var known = texts.of(question.tenant(), ends);
       var portraits = new ArrayList<Portrait>();
       parts.forEach(
@@ -127,22 +116,6 @@ public final class TemplatePortraits {
       if (part != null) {
         add.accept(part, one);
       }
-    }
-  }
-
-  /**
-   * None where more than the newest is asked for, or one that has an attribute; nor where too many
-   * became these few.
-   */
-  private List<Recent> atHand(Question question, LogFilter filter, int newest)
-      throws InterruptedException {
-    if (newest > 1 || !filter.attributes().isEmpty() || question.ids().size() > MOST_AT_HAND) {
-      return List.of();
-    }
-    try {
-      return templates.latest(question);
-    } catch (TooCostly _) {
-      return List.of();
     }
   }
 
@@ -178,7 +151,6 @@ public final class TemplatePortraits {
     private final long[] spans;
     private final List<Stretch> stretches = new ArrayList<>();
     private @Nullable Minutes seen;
-    private @Nullable Recent latest;
 
     Part(UUID id, Frame frame) {
       tally = new Tally(id);
@@ -196,171 +168,5 @@ public final class TemplatePortraits {
     void add(Seen other) {
       seen = seen == null ? other.minutes() : seen.and(other.minutes());
     }
-
-    void add(Recent log) {
-      latest = latest == null || latest.timeNanos() < log.timeNanos() ? log : latest;
-    }
-
-    /**
-     * Its newest log in the time asked for, if that is at hand.
-     *
-     * @return none or one; null when it has to be looked for
-     */
-    @Nullable List<Recent> newest(LogFilter filter) {
-      if (stretches.isEmpty()) {
-        return List.of();
-      }
-      var log = latest;
-      var to = filter.toNanos();
-      if (log == null
-          || Minutes.of(log.timeNanos()) < lastMinute()
-          || (to != null && log.timeNanos() >= to)) {
-        return null;
-      }
-      var from = filter.fromNanos();
-      return from == null || log.timeNanos() >= from ? List.of(log) : List.of();
-    }
-
-    /** Wherever it came in its last minute of all. */
-    List<Place> lastPlaces(int most) {
-      long last = lastMinute();
-      var minute = new Minutes(last, last + 1);
-      return stretches.stream()
-          .filter(each -> each.last() == last)
-          .limit(most)
-          .map(each -> new Place(each.id(), each.service(), minute))
-          .toList();
-    }
-
-    boolean isOfLastMinute(Recent log) {
-      return Minutes.of(log.timeNanos()) == lastMinute();
-    }
-
-    private long lastMinute() {
-      return stretches.stream().mapToLong(Stretch::last).max().orElseThrow();
-    }
-
-    /**
-     * The last minutes, until there are surely as many logs in them as are wanted, and none of the
-     * rest is newer.
-     *
-     * @param cut the minutes of which not all logs come into question
-     */
-    List<Place> lastPlaces(int wanted, Set<Long> cut, int most) {
-      stretches.sort(Comparator.comparingLong(Stretch::last).reversed());
-      var places = new ArrayList<Place>();
-      long found = 0;
-      long earliest = Long.MAX_VALUE;
-      for (var each : stretches) {
-        if (places.size() == most || (found >= wanted && each.last() < earliest)) {
-          break;
-        }
-        long all = each.last() - each.first() + 1;
-        boolean whole = !cut.contains(each.last()) && !cut.contains(each.first());
-        long minutes = Math.clamp(AMPLE * wanted * all / each.count(), 1, all);
-        long first = each.last() - minutes + 1;
-        places.add(new Place(each.id(), each.service(), new Minutes(first, each.last() + 1)));
-        // of a part of its minutes no more is known than that there is one in the last
-        found += !whole ? 0 : minutes == all ? each.count() : 1;
-        earliest = Math.min(earliest, first);
-      }
-      return places;
-    }
-  }
-
-  private static List<Place> places(Collection<Part> parts, LogFilter filter, int wanted) {
-    if (!filter.attributes().isEmpty()) {
-      return allPlaces(parts);
-    }
-    var cut = cut(filter);
-    return parts.stream()
-        .flatMap(part -> part.lastPlaces(wanted, cut, most(parts)).stream())
-        .toList();
-  }
-
-  private static List<Place> lastMinutes(Collection<Part> parts) {
-    return parts.stream().flatMap(part -> part.lastPlaces(most(parts)).stream()).toList();
-  }
-
-  private static int most(Collection<Part> parts) {
-    return Math.max(1, MOST_RANGES / parts.size());
-  }
-
-  /** The minutes of which not all logs come into question. */
-  private static Set<Long> cut(LogFilter filter) {
-    return Stream.of(filter.fromNanos(), filter.toNanos())
-        .filter(Objects::nonNull)
-        .filter(nanos -> nanos > Minutes.nanos(Minutes.of(nanos)))
-        .map(Minutes::of)
-        .collect(Collectors.toSet());
-  }
-
-  /** Which logs have an attribute is not counted, so all that there are have to be looked at. */
-  private static List<Place> allPlaces(Collection<Part> parts) {
-    var stretches = parts.stream().flatMap(part -> part.stretches.stream()).toList();
-    if (stretches.isEmpty()) {
-      return List.of();
-    }
-    var minutes =
-        new Minutes(
-            stretches.stream().mapToLong(Stretch::first).min().orElseThrow(),
-            stretches.stream().mapToLong(Stretch::last).max().orElseThrow() + 1);
-    return stretches.stream()
-        .map(Stretch::id)
-        .distinct()
-        .limit(TemplateReader.MOST_NEWEST)
-        .map(id -> new Place(id, null, minutes))
-        .toList();
-  }
-
-  private Map<UUID, List<Recent>> newest(
-      LogFilter filter, Map<UUID, Part> parts, Map<UUID, UUID> groups, int wanted)
-      throws InterruptedException {
-    var newest = new HashMap<UUID, List<Recent>>();
-    var others = new HashMap<UUID, Part>();
-    parts.forEach(
-        (end, part) -> {
-          var logs = part.newest(filter);
-          if (logs == null) {
-            others.put(end, part);
-          } else {
-            newest.put(end, logs);
-          }
-        });
-    try {
-      if (wanted == 1 && filter.attributes().isEmpty()) {
-        // half of what would have to be read to find it surely, where the time ends in a minute
-        lookedUp(filter, lastMinutes(others.values()), groups, wanted)
-            .forEach(
-                (end, logs) -> {
-                  // else there may be later ones where it was not looked for
-                  if (Objects.requireNonNull(others.get(end)).isOfLastMinute(logs.getFirst())) {
-                    newest.put(end, logs);
-                    others.remove(end);
-                  }
-                });
-      }
-      newest.putAll(lookedUp(filter, places(others.values(), filter, wanted), groups, wanted));
-    } catch (TooCostly _) {
-      // the rest of what is told is worth having without
-    }
-    return newest;
-  }
-
-  private Map<UUID, List<Recent>> lookedUp(
-      LogFilter filter, List<Place> places, Map<UUID, UUID> groups, int most)
-      throws InterruptedException {
-    if (places.isEmpty()) {
-      return Map.of();
-    }
-    var newest = new HashMap<UUID, List<Recent>>();
-    for (var log : templates.newest(filter, places, most)) {
-      var end = Objects.requireNonNull(groups.get(log.template()));
-      var logs = newest.computeIfAbsent(end, _ -> new ArrayList<>());
-      if (logs.size() < most) {
-        logs.add(log);
-      }
-    }
-    return newest;
   }
 }
