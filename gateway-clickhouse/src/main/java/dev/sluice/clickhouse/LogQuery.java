@@ -79,7 +79,7 @@ final class LogQuery {
     return where == null ? null : new LogQuery(COLUMNS, where, limited(limit, where));
   }
 
-  /** Other words than these the text index does not know. */
+  /** Marks alone, and words outside ASCII, are not in the text index. */
   private static boolean isNarrow(TextQuery text) {
     return switch (text) {
       case TextQuery.Phrase(var phrase) -> Words.of(phrase).stream().anyMatch(Words::isAscii);

@@ -264,8 +264,7 @@ final class NewestLogs {
     }
     var minutes =
         new Minutes(
-            stretches.stream().mapToLong(Stretch::first).min().orElseThrow(),
-            stretches.stream().mapToLong(Stretch::last).max().orElseThrow() + 1);
+            stretches.stream().mapToLong(Stretch::first).min().orElseThrow(), last(stretches) + 1);
     return stretches.stream()
         .map(Stretch::id)
         .distinct()
