@@ -160,6 +160,11 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     return where;
   }
 
+  /**
+   * {@inheritDoc} More than half of what such a question costs is that ClickHouse plans it, which
+   * grows with each function in it: so minutes are made spans by one of them and made to fit the
+   * frame here, and one thread reads what is little.
+   */
   @Override
   public List<Stretch> stretches(Question question, Frame frame) throws InterruptedException {
     requireIds(question);
@@ -171,34 +176,52 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     if (few) {
       where.add(pairs(frame.came(), where));
     }
+    var minutes = question.minutes();
+    var span =
+        "intDiv(toInt64(Minute) - %s, %s)"
+            .formatted(
+                where.parameter("Int64", frame.begins() * 60),
+                where.parameter("Int64", frame.width() * 60));
     var stretches =
         ask(
             """
-            SELECT TemplateId, toString(ServiceName), SeverityNumber,
-              if(minute < %1$s, -1, least(intDiv(greatest(minute - %2$s, 0), %3$s), %4$s)) AS span,
-              toInt64(sum(Logs)), min(minute), max(minute)
-            FROM (
-              SELECT TemplateId, ServiceName, SeverityNumber, Logs,
-                intDiv(toInt64(Minute), 60) AS minute
-              FROM log_template_counts
-              WHERE %5$s)
-            GROUP BY TemplateId, ServiceName, SeverityNumber, span
-            LIMIT %6$d
+            SELECT TemplateId, toString(ServiceName), SeverityNumber, %s AS span, sum(Logs),
+              min(Minute), max(Minute)
+            FROM log_template_counts
+            WHERE %s
+            GROUP BY TemplateId, ServiceName, SeverityNumber, span%s
+            LIMIT %d
+            SETTINGS max_threads = 1
             FORMAT RowBinary"""
                 .formatted(
-                    where.parameter("Int64", question.minutes().from()),
-                    where.parameter("Int64", frame.begins()),
-                    where.parameter("Int64", frame.width()),
-                    where.parameter("Int64", frame.spans() - 1),
+                    // a time before the frame may be what was asked for all the same
+                    minutes.from() == 0
+                        ? span
+                        : "if(Minute < %s, %d, greatest(%s, 0))"
+                            .formatted(where.minute(minutes.from()), Stretch.BEFORE, span),
                     where.sql(),
+                    minutes.to() == Minutes.ALL.to()
+                        ? ""
+                        : ", Minute = " + where.minute(minutes.to() - 1),
                     MOST_COUNTS + 1),
             where.parameters(),
             in -> RowBinary.readStretches(in, MOST_COUNTS, MOST_BYTES));
-    return stretches.orElseThrow(
-        () ->
-            new TooCostly(
-                "more than %d counts of templates by time, or their services' names too long"
-                    .formatted(MOST_COUNTS)));
+    return stretches
+        .orElseThrow(
+            () ->
+                new TooCostly(
+                    "more than %d counts of templates by time, or their services' names too long"
+                        .formatted(MOST_COUNTS)))
+        .stream()
+        .map(each -> within(frame, minutes.from() > 0, each))
+        .toList();
+  }
+
+  /** What came after the frame was made is in its first or last span. */
+  private static Stretch within(Frame frame, boolean before, Stretch stretch) {
+    long least = before ? Stretch.BEFORE : 0;
+    long span = Math.clamp(stretch.span(), least, frame.spans() - 1);
+    return span == stretch.span() ? stretch : stretch.ofSpan(span);
   }
 
   private static boolean isFew(Map<String, Set<UUID>> came) {

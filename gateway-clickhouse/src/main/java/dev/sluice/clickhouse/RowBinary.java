@@ -213,8 +213,13 @@ final class RowBinary {
                 rows.in.readUnsignedByte(),
                 rows.int64(),
                 rows.int64(),
-                rows.int64(),
-                rows.int64()));
+                minute(rows.int64()),
+                minute(rows.int64())));
+  }
+
+  /** Of a {@code DateTime64(0)}. */
+  private static long minute(long seconds) {
+    return Math.floorDiv(seconds, 60);
   }
 
   /** Reads one row. */

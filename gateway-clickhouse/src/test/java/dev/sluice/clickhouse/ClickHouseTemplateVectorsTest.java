@@ -12,16 +12,26 @@ import dev.sluice.core.port.TemplateVectors.Row;
 import dev.sluice.core.port.TemplateVectors.Vectors;
 import dev.sluice.testkit.TemplateVectorsContract;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
+  /** More than are compared one by one. */
+  private static final int MANY = 25_000;
+
+  private static final int QUESTIONS = 50;
+
+  /** Numbers in a vector of the model in the jar. */
+  private static final int WIDE = 384;
+
   private static final Question ALL =
       new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
 
@@ -89,7 +99,11 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
   }
 
   private static Row row(UUID id) {
-    return new Row("acme", "a", new Vectors(id, new float[] {1, 0, 0}, new byte[0]));
+    return row("acme", id, 1, 0, 0);
+  }
+
+  private static Row row(String tenant, UUID id, float... vector) {
+    return new Row(tenant, "a", new Vectors(id, vector, new byte[0]));
   }
 
   private static long pieces() {
@@ -106,7 +120,7 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
 
   @Test
   void write_tableIsGone_isMadeAgain() throws Exception {
-    var row = new Row("acme", "a", new Vectors(new UUID(1, 2), new float[] {1, 0, 0}, new byte[0]));
+    var row = row(new UUID(1, 2));
     vectors.write("recipe", List.of(row));
     Database.execute("DROP TABLE log_template_vectors_3 SYNC");
 
@@ -119,34 +133,74 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
     assertThat(vectors.find("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
   }
 
-  /** Beyond what is compared one by one. */
+  /**
+   * Beyond what is compared one by one; in as many dimensions as the model in the jar has, and
+   * without any structure, which is the hardest for an index.
+   */
   @Test
   void nearest_manyRows_areFoundByTheIndex() throws Exception {
+    var wide = new ClickHouseTemplateVectors(store, WIDE);
     var random = new Random(1);
-    var rows = new ArrayList<Row>();
-    for (int i = 0; i < 25_000; i++) {
-      rows.add(new Row("acme", "a", new Vectors(new UUID(1, i + 1), unit(random), new byte[0])));
-    }
-    vectors.write("recipe", rows);
-    assertThat(vectors.backlog("recipe", "acme")).isZero(); // and it has counted them
+    var rows =
+        IntStream.range(0, MANY)
+            .mapToObj(i -> new Vectors(new UUID(1, i + 1), unit(WIDE, random), new byte[0]))
+            .map(each -> new Row("acme", "a", each))
+            .toList();
+    wide.write("recipe", rows);
+    assertThat(wide.backlog("recipe", "acme")).isZero(); // and it has counted them
+    long searches = event("USearchSearchCount");
+    long compared = event("USearchSearchComputedDistances");
 
-    double found = 0;
-    for (int i = 0; i < 20; i++) {
-      var asked = unit(random);
-      var exact =
-          rows.stream()
-              .sorted((a, b) -> Double.compare(product(b, asked), product(a, asked)))
-              .limit(10)
-              .map(row -> row.vectors().id())
-              .toList();
-      found +=
-          vectors.nearest("recipe", ALL, asked, List.of(), 10).stream()
-              .map(Candidate::id)
-              .filter(exact::contains)
-              .count();
+    long found = 0;
+    for (int i = 0; i < QUESTIONS; i++) {
+      var asked = unit(WIDE, random);
+      var nearest =
+          wide.nearest("recipe", ALL, asked, List.of(), 10).stream().map(Candidate::id).toList();
+      found += closest(asked, rows, 10).stream().filter(nearest::contains).count();
     }
 
-    assertThat(found / 200).isGreaterThanOrEqualTo(0.95);
+    assertThat(found / (10.0 * QUESTIONS)).isGreaterThanOrEqualTo(0.95);
+    assertThat(event("USearchSearchCount") - searches).isGreaterThanOrEqualTo(QUESTIONS);
+    assertThat(event("USearchSearchComputedDistances") - compared)
+        .isLessThan((long) QUESTIONS * MANY);
+  }
+
+  /** Of another tenant they are few, and the closest of all may be none of its own. */
+  @Test
+  void nearest_manyRowsOfAnotherTenant_areNotLookedThrough() throws Exception {
+    var random = new Random(2);
+    vectors.write(
+        "recipe",
+        IntStream.range(0, MANY)
+            .mapToObj(i -> new Vectors(new UUID(1, i + 1), unit(DIMENSION, random), new byte[0]))
+            .map(each -> new Row("acme", "a", each))
+            .toList());
+    vectors.write("recipe", List.of(row("other", new UUID(2, 1), 0, 0, 1)));
+    var other = new Question("other", null, Set.of(), 0, Minutes.ALL, Set.of());
+    vectors.backlog("recipe", "other");
+    vectors.backlog("recipe", "acme");
+    long searches = event("USearchSearchCount");
+
+    assertThat(vectors.nearest("recipe", other, new float[] {1, 0, 0}, List.of(), 10))
+        .extracting(Candidate::id)
+        .containsExactly(new UUID(2, 1));
+    assertThat(event("USearchSearchCount")).isEqualTo(searches);
+  }
+
+  /** How often ClickHouse has done something since it started. */
+  private static long event(String name) {
+    var said = Database.ask("SELECT value FROM system.events WHERE event = '%s'".formatted(name));
+    return said.isEmpty() ? 0 : Long.parseLong(said);
+  }
+
+  private static Set<UUID> closest(float[] asked, List<Row> rows, int limit) {
+    record Far(UUID id, double product) {}
+    return rows.stream()
+        .map(row -> new Far(row.vectors().id(), product(row, asked)))
+        .sorted(Comparator.comparingDouble(Far::product).reversed())
+        .limit(limit)
+        .map(Far::id)
+        .collect(Collectors.toSet());
   }
 
   @Test
@@ -182,8 +236,8 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
     return product;
   }
 
-  private static float[] unit(Random random) {
-    var vector = new float[DIMENSION];
+  private static float[] unit(int dimension, Random random) {
+    var vector = new float[dimension];
     double squares = 0;
     for (int i = 0; i < vector.length; i++) {
       vector[i] = (float) random.nextGaussian();

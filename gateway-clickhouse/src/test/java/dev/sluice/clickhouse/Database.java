@@ -29,6 +29,7 @@ final class Database {
     http.execute("DROP VIEW IF EXISTS log_template_counts_view SYNC");
     http.execute("DROP TABLE IF EXISTS log_template_counts SYNC");
     http.execute("DROP TABLE IF EXISTS log_template_vectors_3 SYNC");
+    http.execute("DROP TABLE IF EXISTS log_template_vectors_384 SYNC");
     http.execute("DROP TABLE IF EXISTS log_templates SYNC");
     http.execute("DROP TABLE IF EXISTS log_texts SYNC");
     http.execute("DROP TABLE IF EXISTS otel_logs SYNC");

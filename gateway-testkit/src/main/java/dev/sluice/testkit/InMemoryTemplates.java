@@ -39,6 +39,7 @@ public final class InMemoryTemplates implements TemplateReader {
   private final List<Log> logs = new ArrayList<>();
   private boolean latestTooCostly;
   private int latestOfMost;
+  private int newestAsked;
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
@@ -152,8 +153,9 @@ public final class InMemoryTemplates implements TemplateReader {
           if (isAskedFor(row, question) && isIn(frame, row)) {
             long minute = row.minute();
             long span = minute < question.minutes().from() ? Stretch.BEFORE : span(frame, minute);
+            boolean last = minute == question.minutes().to() - 1;
             stretches.merge(
-                List.of(row.template(), row.service(), row.severity(), span),
+                List.of(row.template(), row.service(), row.severity(), span, last),
                 new Stretch(
                     row.template(), row.service(), row.severity(), span, logs, minute, minute),
                 InMemoryTemplates::together);
@@ -190,6 +192,11 @@ public final class InMemoryTemplates implements TemplateReader {
   /** Of how many templates {@link #latest} was asked at most. */
   public synchronized int latestOfMost() {
     return latestOfMost;
+  }
+
+  /** How often {@link #newest} was asked. */
+  public synchronized int newestAsked() {
+    return newestAsked;
   }
 
   @Override
@@ -232,6 +239,7 @@ public final class InMemoryTemplates implements TemplateReader {
   /** {@inheritDoc} Neither messages nor attributes are known here. */
   @Override
   public synchronized List<Recent> newest(LogFilter filter, List<Place> places, int each) {
+    newestAsked++;
     var left = new HashMap<UUID, Integer>();
     var ids = places.stream().map(Place::template).collect(Collectors.toSet());
     return logs.stream()

@@ -237,6 +237,44 @@ public abstract class TemplateReaderContract {
             new Stretch(B, "web", 9, 2, 1, 129, 129));
   }
 
+  @Test
+  void stretches_lastMinuteAskedFor_isByItself() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(100)),
+            new Log("acme", "web", A, 9, nanos(108)),
+            new Log("acme", "web", A, 9, nanos(109)),
+            new Log("acme", "web", A, 9, nanos(109)),
+            new Log("acme", "web", A, 9, nanos(110))));
+
+    var asked = question(100, 110).of(Set.of(A));
+
+    assertThat(templates().stretches(asked, frame(asked, 1)))
+        .containsExactlyInAnyOrder(
+            new Stretch(A, "web", 9, 0, 2, 100, 108), new Stretch(A, "web", 9, 0, 2, 109, 109));
+  }
+
+  /** What came while somebody asked, in minutes that the frame does not know. */
+  @Test
+  void stretches_minutesOutsideTheFrame_areInItsFirstAndLastSpan() throws Exception {
+    store(
+        List.of(
+            new Log("acme", "web", A, 9, nanos(90)),
+            new Log("acme", "web", A, 9, nanos(97)),
+            new Log("acme", "web", A, 9, nanos(110)),
+            new Log("acme", "web", A, 9, nanos(140))));
+    var frame = new Frame(100, 5, 2, Map.of("web", Set.of(A)));
+
+    for (var asked : List.of(question(0, Minutes.ALL.to()), question(80, 200))) {
+      var stretches = templates().stretches(asked.of(Set.of(A)), frame);
+      var spans =
+          stretches.stream()
+              .collect(
+                  Collectors.groupingBy(Stretch::span, Collectors.summingLong(Stretch::count)));
+      assertThat(spans).isEqualTo(Map.of(0L, 2L, 1L, 2L));
+    }
+  }
+
   /** As far as they came in the time asked for. */
   private Frame frame(Question question, int spans) throws Exception {
     var seen = templates().seen(question.tenant(), question.service(), question.ids());

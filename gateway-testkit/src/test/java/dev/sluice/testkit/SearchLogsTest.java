@@ -312,6 +312,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(templates.latestOfMost()).as("a later log is at hand, so nobody asks").isZero();
   }
 
   @Test
@@ -401,6 +402,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(templates.newestAsked()).as("questions for one that is not in it too").isOne();
   }
 
   /** It is also found in a minute of another one, which is not its newest. */

@@ -67,7 +67,8 @@ public interface TemplateReader {
 
   /**
    * How often templates came, by service, level and span of time, in no particular order: all that
-   * is told of a few.
+   * is told of a few. What came in the last of the minutes asked for is in stretches of its own,
+   * since the time that somebody means may end within it.
    *
    * @param question of at least one id
    * @param frame where to look, and how to divide it
@@ -277,6 +278,11 @@ public interface TemplateReader {
       UUID id, String service, int severityNumber, long span, long count, long first, long last) {
     /** Not in the time asked for, but before. */
     public static final long BEFORE = -1;
+
+    /** The same in another span. */
+    public Stretch ofSpan(long other) {
+      return new Stretch(id, service, severityNumber, other, count, first, last);
+    }
   }
 
   /**

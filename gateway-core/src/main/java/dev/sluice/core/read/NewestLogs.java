@@ -2,7 +2,6 @@ package dev.sluice.core.read;
 
 import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Frame;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.port.TemplateReader.Question;
@@ -17,12 +16,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.BinaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The newest logs of a few templates: those that the store keeps at hand, or else looked for among
@@ -36,6 +35,12 @@ final class NewestLogs {
 
   /** Of the table, in one question. */
   private static final int MOST_RANGES = 400;
+
+  /**
+   * Logs to be expected before an end within a minute: where so many are, there is none once in a
+   * hundred and fifty times ({@code exp(-5)}).
+   */
+  private static final double SURE = 5;
 
   /** Templates whose logs at hand are read at once, each of up to 4,000 characters. */
   private static final int MOST_AT_HAND = 400;
@@ -55,15 +60,17 @@ final class NewestLogs {
    * @param most logs of each of these at most, from 1
    */
   record Asked(Question question, LogFilter filter, Map<UUID, UUID> groups, int most) {
-    /** The minutes before the one within which the time ends; null where it does not, or none. */
-    @Nullable Minutes beforeTheCut() {
+    /**
+     * Of the minute, how much comes before the end of the time.
+     *
+     * @return 1 where the time does not end within it
+     */
+    private double share(long minute) {
       var to = filter.toNanos();
-      if (to == null) {
-        return null;
-      }
-      long cut = Minutes.of(to);
-      long from = question.minutes().from();
-      return to > Minutes.nanos(cut) && cut > from ? new Minutes(from, cut) : null;
+      long begins = Minutes.nanos(minute);
+      return to == null || to < begins || Minutes.of(to) > minute
+          ? 1
+          : (double) (to - begins) / (Minutes.nanos(minute + 1) - begins);
     }
 
     private UUID end(UUID template) {
@@ -73,16 +80,24 @@ final class NewestLogs {
 
   /**
    * None where more than the newest is asked for, or one that has an attribute; nor where too many
-   * became these few.
+   * became these few. Of those that came after the time asked for, a later one is at hand.
+   *
+   * @param seen when and where the templates came
    */
-  List<Recent> atHand(Asked asked) throws InterruptedException {
+  List<Recent> atHand(Asked asked, List<Seen> seen) throws InterruptedException {
     if (asked.most > 1
         || !asked.filter.attributes().isEmpty()
         || asked.groups.size() > MOST_AT_HAND) {
       return List.of();
     }
+    long end = asked.question.minutes().to();
+    var ids =
+        seen.stream()
+            .filter(each -> each.minutes().to() <= end)
+            .map(Seen::id)
+            .collect(Collectors.toSet());
     try {
-      return templates.latest(asked.question);
+      return ids.isEmpty() ? List.of() : templates.latest(asked.question.of(ids));
     } catch (TooCostly _) {
       return List.of();
     }
@@ -92,12 +107,10 @@ final class NewestLogs {
    * The newest first; none of what would cost too much to look for, since what else is told of a
    * template is worth having without.
    *
-   * @param seen when and where the templates came
    * @param stretches in which they came within the time asked for, by what stands for them
    * @param atHand what {@link #atHand} gave
    */
-  Map<UUID, List<Recent>> of(
-      Asked asked, List<Seen> seen, Map<UUID, List<Stretch>> stretches, List<Recent> atHand)
+  Map<UUID, List<Recent>> of(Asked asked, Map<UUID, List<Stretch>> stretches, List<Recent> atHand)
       throws InterruptedException {
     var latest =
         atHand.stream()
@@ -124,7 +137,7 @@ final class NewestLogs {
       } else if (asked.most > 1) {
         newest.putAll(lookedUp(asked, lastPlaces(asked, others.values())));
       } else {
-        lookForOne(asked, seen, others, newest);
+        lookForOne(asked, others, newest);
       }
     } catch (TooCostly _) {
       // those that were found are told
@@ -144,76 +157,86 @@ final class NewestLogs {
 
   /**
    * Where the time ends within a minute, a template that came in it may have come after the end:
-   * its counts do not tell. Most have come before too, so that is tried; the others are counted
-   * again without that minute.
+   * its counts do not tell. Those that have not come before are looked for once more.
    */
   private void lookForOne(
-      Asked asked, List<Seen> seen, Map<UUID, List<Stretch>> others, Map<UUID, List<Recent>> newest)
+      Asked asked, Map<UUID, List<Stretch>> others, Map<UUID, List<Recent>> newest)
       throws InterruptedException {
-    newest.putAll(inLastMinute(asked, others));
-    var before = asked.beforeTheCut();
-    if (before != null) {
-      others.keySet().removeAll(newest.keySet());
-      others.values().removeIf(each -> last(each) < before.to());
-      newest.putAll(inLastMinute(asked, counted(asked, before, seen, others.keySet())));
-    }
-  }
-
-  private Map<UUID, List<Stretch>> counted(
-      Asked asked, Minutes minutes, List<Seen> seen, Set<UUID> ends) throws InterruptedException {
-    var ids =
-        asked.groups.entrySet().stream()
-            .filter(each -> ends.contains(each.getValue()))
-            .map(Map.Entry::getKey)
-            .collect(Collectors.toSet());
-    if (ids.isEmpty()) {
-      return Map.of();
-    }
-    var frame =
-        Frame.of(minutes, seen.stream().filter(each -> ids.contains(each.id())).toList(), 1);
-    return templates.stretches(asked.question.of(ids).of(minutes), frame).stream()
-        .filter(each -> each.span() != Stretch.BEFORE)
-        .collect(Collectors.groupingBy(each -> asked.end(each.id())));
-  }
-
-  private Map<UUID, List<Recent>> inLastMinute(Asked asked, Map<UUID, List<Stretch>> stretches)
-      throws InterruptedException {
-    int most = most(stretches.values());
-    var found =
-        lookedUp(
-            asked,
-            stretches.values().stream().flatMap(each -> lastMinute(each).limit(most)).toList());
-    var newest = new HashMap<UUID, List<Recent>>();
-    stretches.forEach(
+    var minutes = new HashMap<UUID, Set<Long>>();
+    var earlier = new HashMap<UUID, Set<Long>>();
+    others.forEach(
         (end, each) -> {
-          var logs = found.get(end);
-          // what is in the minute of another may not be the newest
-          if (logs != null && Minutes.of(logs.getFirst().timeNanos()) == last(each)) {
-            newest.put(end, logs);
+          var last = lastMinutes(asked, each);
+          minutes.put(end, last);
+          if (last.size() == 1 && asked.share(last(each)) < 1) {
+            lastBefore(last(each), each).ifPresent(before -> earlier.put(end, Set.of(before)));
           }
         });
-    return newest;
+    newest.putAll(inMinutes(asked, others, minutes));
+    earlier.keySet().removeAll(newest.keySet());
+    newest.putAll(inMinutes(asked, others, earlier));
   }
 
-  private static Stream<Place> lastMinute(List<Stretch> stretches) {
+  /**
+   * The last minute of all; and where that is one within which the time ends, and too few came in
+   * it to be sure that one of them came before the end, the last minute before it too. To read both
+   * costs less than to ask twice.
+   */
+  private static Set<Long> lastMinutes(Asked asked, List<Stretch> stretches) {
     long last = last(stretches);
-    var minute = new Minutes(last, last + 1);
-    return stretches.stream()
-        .filter(each -> each.last() == last)
-        .map(each -> new Place(each.id(), each.service(), minute));
+    var before = lastBefore(last, stretches);
+    double share = asked.share(last);
+    if (share == 1 || before.isEmpty()) {
+      return Set.of(last);
+    }
+    long logs =
+        stretches.stream().filter(each -> each.last() == last).mapToLong(Stretch::count).sum();
+    return logs * share >= SURE ? Set.of(last) : Set.of(last, before.getAsLong());
+  }
+
+  private static OptionalLong lastBefore(long minute, List<Stretch> stretches) {
+    return stretches.stream().mapToLong(Stretch::last).filter(last -> last < minute).max();
+  }
+
+  /**
+   * @param minutes in which to look for the newest of each; the others are not looked for
+   */
+  private Map<UUID, List<Recent>> inMinutes(
+      Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Set<Long>> minutes)
+      throws InterruptedException {
+    int most = MOST_RANGES / Math.clamp(minutes.size(), 1, MOST_RANGES);
+    var places =
+        minutes.entrySet().stream()
+            .flatMap(
+                each ->
+                    stretches.getOrDefault(each.getKey(), List.of()).stream()
+                        .filter(stretch -> each.getValue().contains(stretch.last()))
+                        .map(NewestLogs::lastMinute)
+                        .limit(most))
+            .toList();
+    var found = lookedUp(asked, places);
+    // what is in the minute of another may not be the newest
+    found
+        .entrySet()
+        .removeIf(
+            each -> {
+              long minute = Minutes.of(each.getValue().getFirst().timeNanos());
+              return !minutes.getOrDefault(each.getKey(), Set.of()).contains(minute);
+            });
+    return found;
+  }
+
+  private static Place lastMinute(Stretch stretch) {
+    return new Place(
+        stretch.id(), stretch.service(), new Minutes(stretch.last(), stretch.last() + 1));
   }
 
   private static List<Place> lastPlaces(Asked asked, Collection<List<Stretch>> stretches) {
     var cut = cut(asked.filter);
-    int most = most(stretches);
+    int most = MOST_RANGES / Math.clamp(stretches.size(), 1, MOST_RANGES);
     return stretches.stream()
         .flatMap(each -> lastPlaces(each, asked.most, cut, most).stream())
         .toList();
-  }
-
-  /** Ranges for each of these. */
-  private static int most(Collection<List<Stretch>> stretches) {
-    return MOST_RANGES / Math.clamp(stretches.size(), 1, MOST_RANGES);
   }
 
   /** The minutes of which not all logs come into question. */
@@ -275,10 +298,10 @@ final class NewestLogs {
 
   private Map<UUID, List<Recent>> lookedUp(Asked asked, List<Place> places)
       throws InterruptedException {
-    if (places.isEmpty()) {
-      return Map.of();
-    }
     var newest = new HashMap<UUID, List<Recent>>();
+    if (places.isEmpty()) {
+      return newest;
+    }
     for (var log : templates.newest(asked.filter, places, asked.most)) {
       var logs = newest.computeIfAbsent(asked.end(log.template()), _ -> new ArrayList<>());
       if (logs.size() < asked.most) {

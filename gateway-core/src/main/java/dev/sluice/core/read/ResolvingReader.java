@@ -19,14 +19,21 @@ public final class ResolvingReader implements LogReader {
     this.links = links;
   }
 
+  /**
+   * {@inheritDoc} Who asks for a template is shown the links he was understood by; all others those
+   * of a moment ago, for which nothing has to be asked.
+   */
   @Override
   public Page read(Query query) throws InterruptedException {
-    var filter = resolved(query.filter());
-    var page = reader.read(new Query(filter, query.limit(), query.after()));
+    var filter = query.filter();
+    var tenant = filter.tenant();
+    var now = filter.templates().isEmpty() ? null : links.now(tenant);
+    var resolved = now == null ? filter : resolved(filter, now);
+    var page = reader.read(new Query(resolved, query.limit(), query.after()));
     if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
-    var known = links.now(filter.tenant());
+    var known = now == null ? links.recently(tenant) : now;
     return new Page(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
   }
 
@@ -42,10 +49,10 @@ public final class ResolvingReader implements LogReader {
   }
 
   private LogFilter resolved(LogFilter filter) throws InterruptedException {
-    if (filter.templates().isEmpty()) {
-      return filter;
-    }
-    var known = links.now(filter.tenant());
+    return filter.templates().isEmpty() ? filter : resolved(filter, links.now(filter.tenant()));
+  }
+
+  private static LogFilter resolved(LogFilter filter, TemplateLinks known) {
     var ends = known.ends(filter.templates()).values();
     return filter.ofTemplates(List.copyOf(known.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
   }

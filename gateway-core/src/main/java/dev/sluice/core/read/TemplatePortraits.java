@@ -80,9 +80,9 @@ public final class TemplatePortraits {
     var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
     var ids = groups.keySet();
     var asked = new NewestLogs.Asked(question.of(ids), filter, groups, newest);
-    // beside all else, which need not know of them
-    try (var atHand = Aside.start(() -> newestLogs.atHand(asked))) {
-      var seen = templates.seen(question.tenant(), question.service(), ids);
+    var seen = templates.seen(question.tenant(), question.service(), ids);
+    // beside the counts, which need not know of them
+    try (var atHand = Aside.start(() -> newestLogs.atHand(asked, seen))) {
       var frame = Frame.of(question.minutes(), seen, spans);
       var parts = new LinkedHashMap<UUID, Part>();
       ends.forEach(end -> parts.put(end, new Part(end, frame)));
@@ -91,7 +91,7 @@ public final class TemplatePortraits {
       toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
       var stretches = new HashMap<UUID, List<Stretch>>();
       parts.forEach((end, part) -> stretches.put(end, part.stretches));
-      var logs = newestLogs.of(asked, seen, stretches, atHand.get());
+      var logs = newestLogs.of(asked, stretches, atHand.get());
       var known = texts.of(question.tenant(), ends);
       var portraits = new ArrayList<Portrait>();
       parts.forEach(
