@@ -252,7 +252,8 @@ final class LogQuery {
 
   /**
    * That a log is of these minutes and of the filter's time: numbers alone, which need not be
-   * parameters. Null when there is no such time.
+   * parameters. The sort key is for the index and held against no row. Null when there is no such
+   * time.
    */
   private static @Nullable String within(Minutes minutes, LogFilter filter) {
     var from = filter.fromNanos();
@@ -270,8 +271,8 @@ final class LogQuery {
     return last >= SORTED_END
         ? instants
         : instants
-            + " AND toStartOfFiveMinutes(Timestamp) BETWEEN toDateTime(%d) AND toDateTime(%d)"
-                .formatted(keyFrom(first), keyTo(last));
+            + " AND indexHint(%s BETWEEN toDateTime(%d) AND toDateTime(%d))"
+                .formatted("toStartOfFiveMinutes(Timestamp)", keyFrom(first), keyTo(last));
   }
 
   /**
