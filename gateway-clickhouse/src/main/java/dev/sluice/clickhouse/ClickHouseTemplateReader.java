@@ -161,9 +161,9 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   }
 
   /**
-   * {@inheritDoc} More than half of what such a question costs is that ClickHouse plans it, which
-   * grows with each function in it: so minutes are made spans by one of them and made to fit the
-   * frame here, and one thread reads what is little.
+   * {@inheritDoc} More than half of what such a question costs of a few templates is that
+   * ClickHouse plans it, which grows with each function in it: so a span that lies outside the
+   * frame is mended here, and one thread reads what is little.
    */
   @Override
   public List<Stretch> stretches(Question question, Frame frame) throws InterruptedException {
@@ -191,7 +191,7 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             WHERE %s
             GROUP BY TemplateId, ServiceName, SeverityNumber, span%s
             LIMIT %d
-            SETTINGS max_threads = 1
+            %s
             FORMAT RowBinary"""
                 .formatted(
                     // a time before the frame may be what was asked for all the same
@@ -203,7 +203,8 @@ public final class ClickHouseTemplateReader implements TemplateReader {
                     minutes.to() == Minutes.ALL.to()
                         ? ""
                         : ", Minute = " + where.minute(minutes.to() - 1),
-                    MOST_COUNTS + 1),
+                    MOST_COUNTS + 1,
+                    few ? "SETTINGS max_threads = 1" : ""),
             where.parameters(),
             in -> RowBinary.readStretches(in, MOST_COUNTS, MOST_BYTES));
     return stretches

@@ -26,7 +26,9 @@ import org.jspecify.annotations.Nullable;
  * are.
  *
  * <p>All rows are compared with a question as long as they are few; the vector index is asked when
- * they are many and none is excluded, since what it finds is not what a condition leaves of it.
+ * they are many and none is excluded, since what it finds is not what a condition leaves of it. It
+ * has the rows of all tenants: one whose rows are a small part of many would not find all of its
+ * own in it.
  *
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods but the constructor block.
@@ -70,7 +72,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   private final String table;
   private final AtomicBoolean made = new AtomicBoolean();
 
-  /** Of each tenant, as {@link #backlog} counted them last; who searches asks that too. */
+  /** Rows of each tenant, as {@link #backlog} counted them last; who searches asks that too. */
   private final Map<String, Long> rows = new ConcurrentHashMap<>();
 
   /**

@@ -17,8 +17,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The SQL of a {@link Query} and of what else is asked of logs. No value is ever part of the text:
- * all are parameters.
+ * The SQL of a {@link Query} and of what else is asked of logs. No value that somebody sent is ever
+ * part of the text: all are parameters. Identities and minutes are, which are numbers.
  *
  * <p><em>Time.</em> {@code DateTime64(9)} reaches to 2262, but the table is partitioned by {@code
  * toDate}, which starts again at 1970 after 2149, and sorted by {@code toStartOfFiveMinutes}, which
@@ -233,10 +233,8 @@ final class LogQuery {
 
   /** The filter's conditions for these instants; null when it excludes them all. */
   private static @Nullable Conditions within(LogFilter filter, long earliest, long latest) {
-    var from = filter.fromNanos();
-    var to = filter.toNanos();
-    long first = from == null ? earliest : Math.max(earliest, from);
-    long last = to == null ? latest : Math.min(latest, Math.max(0, to) - 1);
+    long first = first(filter, earliest);
+    long last = last(filter, latest);
     if (first > last) {
       return null;
     }
@@ -256,14 +254,9 @@ final class LogQuery {
    * time.
    */
   private static @Nullable String within(Minutes minutes, LogFilter filter) {
-    var from = filter.fromNanos();
-    var to = filter.toNanos();
     long end = Minutes.nanos(minutes.to());
-    long first = Math.max(Minutes.nanos(minutes.from()), from == null ? 0 : from);
-    long last =
-        Math.min(
-            end == Long.MAX_VALUE ? end : end - 1,
-            to == null ? Long.MAX_VALUE : Math.max(0, to) - 1);
+    long first = first(filter, Minutes.nanos(minutes.from()));
+    long last = last(filter, end == Long.MAX_VALUE ? end : end - 1);
     if (first > last) {
       return null;
     }
@@ -271,8 +264,21 @@ final class LogQuery {
     return last >= SORTED_END
         ? instants
         : instants
-            + " AND indexHint(%s BETWEEN toDateTime(%d) AND toDateTime(%d))"
-                .formatted("toStartOfFiveMinutes(Timestamp)", keyFrom(first), keyTo(last));
+            + (" AND indexHint(toStartOfFiveMinutes(Timestamp)"
+                    + " BETWEEN toDateTime(%d) AND toDateTime(%d))")
+                .formatted(keyFrom(first), keyTo(last));
+  }
+
+  /** The first instant of these that the filter does not exclude. */
+  private static long first(LogFilter filter, long earliest) {
+    var from = filter.fromNanos();
+    return from == null ? earliest : Math.max(earliest, from);
+  }
+
+  /** The last one. */
+  private static long last(LogFilter filter, long latest) {
+    var to = filter.toNanos();
+    return to == null ? latest : Math.min(latest, Math.max(0, to) - 1);
   }
 
   /**

@@ -5,10 +5,14 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.TemplateReader.Minutes;
+import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -96,6 +100,37 @@ final class LogQueryTest {
     var late = requireNonNull(LogQuery.late(query(null, null, null, null, null), 100));
 
     assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/4");
+  }
+
+  /** By the sort key, though no row is held against it, and by the index on time within it. */
+  @Test
+  void ofTemplates_minutesFarApart_readsTheirGranulesOnly() {
+    var places =
+        List.of(
+            new Place(new UUID(1, 1), "busy", minute(BUSY + 100 * SECOND)),
+            new Place(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND)));
+
+    var query =
+        requireNonNull(
+            LogQuery.ofTemplates(
+                LogFilter.of("default").build(), places, "SELECT Body\n", "FORMAT RowBinary"));
+    var plan = ask("EXPLAIN indexes = 1 ", query);
+
+    assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
+    assertThat(granules(plan, "PrimaryKey")).isLessThan(granules(plan, "Min-Max"));
+    assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(12);
+  }
+
+  @Test
+  void ofTemplates_minutesOutsideTheTimeAskedFor_isNothing() {
+    var places = List.of(new Place(new UUID(1, 1), null, minute(START)));
+    var filter = LogFilter.of("default").from(START + 60 * SECOND).build();
+
+    assertThat(LogQuery.ofTemplates(filter, places, "SELECT Body\n", "")).isNull();
+  }
+
+  private static Minutes minute(long nanos) {
+    return new Minutes(Minutes.of(nanos), Minutes.of(nanos) + 1);
   }
 
   private static Query query(

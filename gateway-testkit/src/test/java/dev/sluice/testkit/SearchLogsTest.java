@@ -378,6 +378,50 @@ class SearchLogsTest {
         .containsExactly(tuple(minute + 8, "web"));
   }
 
+  /** Of one of the two a log is at hand, and the newest of both is not. */
+  @Test
+  void search_newestOfOneThatBecameItAndCameLaterToo_isShown() throws Exception {
+    template("disk sdz full", DISK);
+    long minute = now() + 10 * MINUTE;
+    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 1);
+    templates.count(TENANT, "db", TextId.of("disk sdz full"), 17, minute + 7);
+    templates.count(TENANT, "db", TextId.of("disk sdz full"), 17, minute + 20 * MINUTE);
+    var filter = LogFilter.of(TENANT).to(minute + MINUTE).build();
+
+    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+
+    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(minute + 7);
+  }
+
+  /** More places than can be looked through for each of so many. */
+  @Test
+  void search_manyOfManyServices_showsTheNewestOfEach() throws Exception {
+    long minute = now() + 200 * MINUTE;
+    for (int i = 0; i < 100; i++) {
+      var text = "disk " + i + " full";
+      template(text, null);
+      for (int service = 0; service < 5; service++) {
+        var name = text + " in service " + service; // of which no other is looked for
+        templates.count(TENANT, name, TextId.of(text), 17, minute - 1, false);
+        templates.count(TENANT, name, TextId.of(text), 17, minute + (service + i) % 5, false);
+      }
+      vectors.store(
+          new StoredSample(TENANT, TextId.of(text), minute, 17, new Sample("web", "", text)));
+    }
+    for (int i = 0; i < 10; i++) { // a bunch at a time
+      embed();
+    }
+    var filter = LogFilter.of(TENANT).from(minute - MINUTE).to(minute + MINUTE / 2).build();
+
+    var hits = search.search(new Request("disk", Mode.SEMANTIC, filter, 0, 100, 1)).hits();
+
+    assertThat(hits).hasSize(100);
+    assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
+        .extracting(Recent::timeNanos)
+        .containsOnly(minute + 4)
+        .hasSize(100);
+  }
+
   /** Its minute is counted, and none of its logs is shown. */
   @Test
   void search_fromAnInstantWithinTheLastMinute_showsNoLogBefore() throws Exception {
@@ -413,7 +457,9 @@ class SearchLogsTest {
     templates.count(TENANT, "db", TextId.of(LOGIN), 17, minute - 4 * MINUTE, false);
     templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 4 * MINUTE);
     templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 2 * MINUTE);
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1);
+    for (int i = 0; i < 20; i++) { // so many that it is not looked for in two minutes at once
+      templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1 - i);
+    }
     var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
 
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();

@@ -147,11 +147,6 @@ public interface TemplateReader {
     public Question of(Set<UUID> ids) {
       return new Question(tenant, service, severities, minSeverity, minutes, ids);
     }
-
-    /** The same, but of these minutes. */
-    public Question of(Minutes minutes) {
-      return new Question(tenant, service, severities, minSeverity, minutes, ids);
-    }
   }
 
   /**

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -80,7 +81,7 @@ final class NewestLogs {
 
   /**
    * None where more than the newest is asked for, or one that has an attribute; nor where too many
-   * became these few. Of those that came after the time asked for, a later one is at hand.
+   * became these few. Of what came after the time asked for too, a later one is at hand.
    *
    * @param seen when and where the templates came
    */
@@ -91,10 +92,15 @@ final class NewestLogs {
       return List.of();
     }
     long end = asked.question.minutes().to();
+    var later =
+        seen.stream()
+            .filter(each -> each.minutes().to() > end)
+            .map(each -> asked.end(each.id()))
+            .collect(Collectors.toSet());
     var ids =
         seen.stream()
-            .filter(each -> each.minutes().to() <= end)
             .map(Seen::id)
+            .filter(id -> !later.contains(asked.end(id)))
             .collect(Collectors.toSet());
     try {
       return ids.isEmpty() ? List.of() : templates.latest(asked.question.of(ids));
@@ -156,42 +162,39 @@ final class NewestLogs {
   }
 
   /**
-   * Where the time ends within a minute, a template that came in it may have come after the end:
-   * its counts do not tell. Those that have not come before are looked for once more.
+   * In the minute of the last of all. Where the time ends within it, a template that came in it may
+   * have come after the end: counts do not tell. Of one that came so seldom that none before the
+   * end is to be expected, the last minute before is read with it, which costs less than to ask
+   * twice; of the others it is read if none was before the end after all.
    */
   private void lookForOne(
       Asked asked, Map<UUID, List<Stretch>> others, Map<UUID, List<Recent>> newest)
       throws InterruptedException {
     var minutes = new HashMap<UUID, Set<Long>>();
-    var earlier = new HashMap<UUID, Set<Long>>();
+    var again = new HashMap<UUID, Set<Long>>();
     others.forEach(
         (end, each) -> {
-          var last = lastMinutes(asked, each);
-          minutes.put(end, last);
-          if (last.size() == 1 && asked.share(last(each)) < 1) {
-            lastBefore(last(each), each).ifPresent(before -> earlier.put(end, Set.of(before)));
+          long last = last(each);
+          var first = new HashSet<>(Set.of(last));
+          minutes.put(end, first);
+          double share = asked.share(last);
+          if (share < 1) {
+            boolean sure = share * count(last, each) >= SURE;
+            lastBefore(last, each)
+                .ifPresent(
+                    before ->
+                        (sure ? again.computeIfAbsent(end, _ -> new HashSet<>()) : first)
+                            .add(before));
           }
         });
     newest.putAll(inMinutes(asked, others, minutes));
-    earlier.keySet().removeAll(newest.keySet());
-    newest.putAll(inMinutes(asked, others, earlier));
+    again.keySet().removeAll(newest.keySet());
+    newest.putAll(inMinutes(asked, others, again));
   }
 
-  /**
-   * The last minute of all; and where that is one within which the time ends, and too few came in
-   * it to be sure that one of them came before the end, the last minute before it too. To read both
-   * costs less than to ask twice.
-   */
-  private static Set<Long> lastMinutes(Asked asked, List<Stretch> stretches) {
-    long last = last(stretches);
-    var before = lastBefore(last, stretches);
-    double share = asked.share(last);
-    if (share == 1 || before.isEmpty()) {
-      return Set.of(last);
-    }
-    long logs =
-        stretches.stream().filter(each -> each.last() == last).mapToLong(Stretch::count).sum();
-    return logs * share >= SURE ? Set.of(last) : Set.of(last, before.getAsLong());
+  /** Of a minute that is in stretches of its own. */
+  private static long count(long minute, List<Stretch> stretches) {
+    return stretches.stream().filter(each -> each.last() == minute).mapToLong(Stretch::count).sum();
   }
 
   private static OptionalLong lastBefore(long minute, List<Stretch> stretches) {
@@ -199,31 +202,49 @@ final class NewestLogs {
   }
 
   /**
+   * What is in the minute of another may not be the newest, unless it is later than what was
+   * counted.
+   *
    * @param minutes in which to look for the newest of each; the others are not looked for
    */
   private Map<UUID, List<Recent>> inMinutes(
       Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Set<Long>> minutes)
       throws InterruptedException {
     int most = MOST_RANGES / Math.clamp(minutes.size(), 1, MOST_RANGES);
-    var places =
-        minutes.entrySet().stream()
-            .flatMap(
-                each ->
-                    stretches.getOrDefault(each.getKey(), List.of()).stream()
-                        .filter(stretch -> each.getValue().contains(stretch.last()))
-                        .map(NewestLogs::lastMinute)
-                        .limit(most))
-            .toList();
-    var found = lookedUp(asked, places);
-    // what is in the minute of another may not be the newest
-    found
-        .entrySet()
-        .removeIf(
-            each -> {
-              long minute = Minutes.of(each.getValue().getFirst().timeNanos());
-              return !minutes.getOrDefault(each.getKey(), Set.of()).contains(minute);
+    var places = new ArrayList<Place>();
+    minutes.forEach(
+        (end, wanted) ->
+            places.addAll(places(stretches.getOrDefault(end, List.of()), wanted, most)));
+    var newest = new HashMap<UUID, List<Recent>>();
+    lookedUp(asked, places)
+        .forEach(
+            (end, logs) -> {
+              long minute = Minutes.of(logs.getFirst().timeNanos());
+              var wanted = minutes.getOrDefault(end, Set.of());
+              if (wanted.stream().anyMatch(each -> each == minute)
+                  || wanted.stream().allMatch(each -> each < minute)) {
+                newest.put(end, logs);
+              }
             });
-    return found;
+    return newest;
+  }
+
+  /** The latest first; in all services at once where they are too many. */
+  private static List<Place> places(List<Stretch> stretches, Set<Long> minutes, int most) {
+    var places =
+        stretches.stream()
+            .filter(each -> minutes.contains(each.last()))
+            .sorted(Comparator.comparingLong(Stretch::last).reversed())
+            .map(NewestLogs::lastMinute)
+            .distinct()
+            .toList();
+    return places.size() <= most
+        ? places
+        : places.stream()
+            .map(each -> new Place(each.template(), null, each.minutes()))
+            .distinct()
+            .limit(most)
+            .toList();
   }
 
   private static Place lastMinute(Stretch stretch) {
@@ -298,10 +319,10 @@ final class NewestLogs {
 
   private Map<UUID, List<Recent>> lookedUp(Asked asked, List<Place> places)
       throws InterruptedException {
-    var newest = new HashMap<UUID, List<Recent>>();
     if (places.isEmpty()) {
-      return newest;
+      return Map.of();
     }
+    var newest = new HashMap<UUID, List<Recent>>();
     for (var log : templates.newest(asked.filter, places, asked.most)) {
       var logs = newest.computeIfAbsent(asked.end(log.template()), _ -> new ArrayList<>());
       if (logs.size() < asked.most) {

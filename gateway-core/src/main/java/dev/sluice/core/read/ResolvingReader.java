@@ -21,7 +21,7 @@ public final class ResolvingReader implements LogReader {
 
   /**
    * {@inheritDoc} Who asks for a template is shown the links he was understood by; all others those
-   * of a moment ago, for which nothing has to be asked.
+   * of a moment ago, for which mostly nothing has to be asked.
    */
   @Override
   public Page read(Query query) throws InterruptedException {

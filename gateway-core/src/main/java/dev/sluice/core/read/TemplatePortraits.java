@@ -80,28 +80,30 @@ public final class TemplatePortraits {
     var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
     var ids = groups.keySet();
     var asked = new NewestLogs.Asked(question.of(ids), filter, groups, newest);
-    // beside all else, which need not know of them
-    try (var known = Aside.start(() -> texts.of(question.tenant(), ends))) {
+    // beside each other what need not know of the other
+    try (var texts = Aside.start(() -> this.texts.of(question.tenant(), ends))) {
       var seen = templates.seen(question.tenant(), question.service(), ids);
-      var frame = Frame.of(question.minutes(), seen, spans);
-      var parts = new LinkedHashMap<UUID, Part>();
-      ends.forEach(end -> parts.put(end, new Part(end, frame)));
-      toEach(parts, groups, seen, Seen::id, Part::add);
-      var counted = counted(asked, frame, seen);
-      toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
-      var stretches = new HashMap<UUID, List<Stretch>>();
-      parts.forEach((end, part) -> stretches.put(end, part.stretches));
-      var logs = newestLogs.of(asked, stretches, counted.atHand);
-      var told = known.get();
-      var portraits = new ArrayList<Portrait>();
-      parts.forEach(
-          (end, part) ->
-              portraits.add(
-                  new Portrait(
-                      part.tally.told(told.get(end), part.seen),
-                      Arrays.stream(part.spans).limit(counted.frame.spans()).boxed().toList(),
-                      logs.getOrDefault(end, List.of()))));
-      return new Told(portraits, counted.frame.begins(), counted.frame.width());
+      try (var atHand = Aside.start(() -> newestLogs.atHand(asked, seen))) {
+        var frame = Frame.of(question.minutes(), seen, spans);
+        var parts = new LinkedHashMap<UUID, Part>();
+        ends.forEach(end -> parts.put(end, new Part(end, frame)));
+        toEach(parts, groups, seen, Seen::id, Part::add);
+        var counted = counted(question.of(ids), frame, seen);
+        toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
+        var stretches = new HashMap<UUID, List<Stretch>>();
+        parts.forEach((end, part) -> stretches.put(end, part.stretches));
+        var logs = newestLogs.of(asked, stretches, atHand.get());
+        var known = texts.get();
+        var portraits = new ArrayList<Portrait>();
+        parts.forEach(
+            (end, part) ->
+                portraits.add(
+                    new Portrait(
+                        part.tally.told(known.get(end), part.seen),
+                        Arrays.stream(part.spans).limit(counted.frame.spans()).boxed().toList(),
+                        logs.getOrDefault(end, List.of()))));
+        return new Told(portraits, counted.frame.begins(), counted.frame.width());
+      }
     }
   }
 
@@ -121,21 +123,17 @@ public final class TemplatePortraits {
 
   /**
    * @param frame by which they are divided
-   * @param atHand logs that may be the newest
    */
-  private record Counted(Frame frame, List<Stretch> stretches, List<Recent> atHand) {}
+  private record Counted(Frame frame, List<Stretch> stretches) {}
 
   /** By no more than one span where it would be too much by so many. */
-  private Counted counted(NewestLogs.Asked asked, Frame frame, List<Seen> seen)
+  private Counted counted(Question question, Frame frame, List<Seen> seen)
       throws InterruptedException {
-    var question = asked.question();
-    try (var atHand = Aside.start(() -> newestLogs.atHand(asked, seen))) {
-      try {
-        return new Counted(frame, templates.stretches(question, frame), atHand.get());
-      } catch (TooCostly _) {
-        var whole = Frame.of(question.minutes(), seen, 1);
-        return new Counted(whole, templates.stretches(question, whole), atHand.get());
-      }
+    try {
+      return new Counted(frame, templates.stretches(question, frame));
+    } catch (TooCostly _) {
+      var whole = Frame.of(question.minutes(), seen, 1);
+      return new Counted(whole, templates.stretches(question, whole));
     }
   }
 
