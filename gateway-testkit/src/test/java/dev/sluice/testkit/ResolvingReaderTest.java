@@ -229,28 +229,29 @@ class ResolvingReaderTest {
     assertThat(questions).hasValue(0);
   }
 
-  /** Whoever does not ask for a template is not kept waiting for links. */
   @Test
-  void read_againAMomentLater_asksForLinksOnlyOfATemplate() throws Exception {
+  void read_again_asksForLinksAgainUnlessThoseOfAMomentAgoWillDo() throws Exception {
     store("a");
     var questions = new AtomicInteger();
-    var reader = counted(questions, Duration.ofSeconds(1));
+    var links =
+        new KnownLinks(new CountedTemplates(templates, questions), Duration.ofSeconds(1), () -> 0);
+    var now = new ResolvingReader(store, links);
+    var recently = ResolvingReader.recently(store, links);
 
-    reader.read(new Query(filter(), 100, null));
-    reader.read(new Query(filter(), 100, null));
-    assertThat(questions).hasValue(1);
-
-    reader.read(new Query(filter("a"), 100, null));
-    assertThat(questions).hasValue(2);
+    for (int i = 1; i <= 2; i++) {
+      now.read(new Query(filter(), 100, null));
+      assertThat(questions).hasValue(i);
+    }
+    for (int i = 1; i <= 2; i++) {
+      recently.read(new Query(filter(), 100, null));
+      recently.read(new Query(filter("a"), 100, null));
+      assertThat(questions).hasValue(3);
+    }
   }
 
   private ResolvingReader counted(AtomicInteger questions) {
-    return counted(questions, Duration.ZERO);
-  }
-
-  private ResolvingReader counted(AtomicInteger questions, Duration age) {
     var counting = new CountedTemplates(templates, questions);
-    return new ResolvingReader(store, new KnownLinks(counting, age, () -> 0));
+    return new ResolvingReader(store, new KnownLinks(counting, Duration.ZERO, () -> 0));
   }
 
   private record CountedTemplates(TemplateReader templates, AtomicInteger questions)

@@ -10,7 +10,9 @@ import dev.sluice.core.port.TemplateReader;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.KnownLinks;
+import dev.sluice.core.read.ResolvingReader;
 import dev.sluice.core.read.TemplatePortraits;
+import dev.sluice.core.read.WholeTexts;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.embeddings.EndpointEmbedder;
@@ -90,6 +92,7 @@ class SearchWiring {
       TemplateReader templates,
       Dictionary dictionary,
       KnownLinks links,
+      ClickHouseLogStore store,
       BoundedReader reader,
       Embedder embedder,
       @Qualifier("scoring") ExecutorService scoring,
@@ -97,7 +100,8 @@ class SearchWiring {
     return new SearchLogs(
         vectors,
         new TemplatePortraits(templates, dictionary, links),
-        reader,
+        // its templates are those of a moment ago, and so are those of its logs
+        reader.with(ResolvingReader.recently(new WholeTexts(store, dictionary), links)),
         embedder,
         new SearchLogs.Effort(scoring, properties.kept().toBytes()),
         System::nanoTime);

@@ -28,9 +28,18 @@ public final class BoundedReader implements LogReader {
    * @param patience how long one that is too many waits for its turn
    */
   public BoundedReader(LogReader reader, int atOnce, Duration patience) {
+    this(reader, patience, new Semaphore(atOnce, true));
+  }
+
+  private BoundedReader(LogReader reader, Duration patience, Semaphore permits) {
     this.reader = reader;
     this.patience = patience;
-    permits = new Semaphore(atOnce, true);
+    this.permits = permits;
+  }
+
+  /** Another reader, whose questions take turns with those of this one. */
+  public BoundedReader with(LogReader other) {
+    return new BoundedReader(other, patience, permits);
   }
 
   /** As many queries as are allowed are under way; asking again is right. */

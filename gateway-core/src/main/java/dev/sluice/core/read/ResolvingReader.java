@@ -12,28 +12,35 @@ import java.util.Objects;
  */
 public final class ResolvingReader implements LogReader {
   private final LogReader reader;
-  private final KnownLinks links;
+  private final Links links;
 
-  public ResolvingReader(LogReader reader, KnownLinks links) {
+  private ResolvingReader(LogReader reader, Links links) {
     this.reader = reader;
     this.links = links;
   }
 
-  /**
-   * {@inheritDoc} Who asks for a template is shown the links he was understood by; all others those
-   * of a moment ago, for which mostly nothing has to be asked.
-   */
+  /** By the links as they are now, for which every question about templates asks. */
+  public ResolvingReader(LogReader reader, KnownLinks links) {
+    this(reader, (Links) links::now);
+  }
+
+  /** By those of a moment ago, for those who ask often and would not know the difference. */
+  public static ResolvingReader recently(LogReader reader, KnownLinks links) {
+    return new ResolvingReader(reader, (Links) links::recently);
+  }
+
+  private interface Links {
+    TemplateLinks of(String tenant) throws InterruptedException;
+  }
+
   @Override
   public Page read(Query query) throws InterruptedException {
-    var filter = query.filter();
-    var tenant = filter.tenant();
-    var now = filter.templates().isEmpty() ? null : links.now(tenant);
-    var resolved = now == null ? filter : resolved(filter, now);
-    var page = reader.read(new Query(resolved, query.limit(), query.after()));
+    var filter = resolved(query.filter());
+    var page = reader.read(new Query(filter, query.limit(), query.after()));
     if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
-    var known = now == null ? links.recently(tenant) : now;
+    var known = links.of(filter.tenant());
     return new Page(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
   }
 
@@ -49,10 +56,10 @@ public final class ResolvingReader implements LogReader {
   }
 
   private LogFilter resolved(LogFilter filter) throws InterruptedException {
-    return filter.templates().isEmpty() ? filter : resolved(filter, links.now(filter.tenant()));
-  }
-
-  private static LogFilter resolved(LogFilter filter, TemplateLinks known) {
+    if (filter.templates().isEmpty()) {
+      return filter;
+    }
+    var known = links.of(filter.tenant());
     var ends = known.ends(filter.templates()).values();
     return filter.ofTemplates(List.copyOf(known.leadingTo(ends, LogFilter.MAX_GROUP).keySet()));
   }

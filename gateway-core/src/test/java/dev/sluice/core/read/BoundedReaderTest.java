@@ -22,27 +22,27 @@ class BoundedReaderTest {
   private final CountDownLatch answer = new CountDownLatch(1);
 
   /** Two of its questions wait for {@link #answer}; the others fail. */
-  private final BoundedReader reader =
-      new BoundedReader(
-          new LogReader() {
-            @Override
-            public Page read(Query query) throws InterruptedException {
-              asked.countDown();
-              answer.await();
-              return new Page(List.of(), null);
-            }
+  private final LogReader logs =
+      new LogReader() {
+        @Override
+        public Page read(Query query) throws InterruptedException {
+          asked.countDown();
+          answer.await();
+          return new Page(List.of(), null);
+        }
 
-            @Override
-            public Span span(LogFilter filter) {
-              throw new IllegalStateException("away");
-            }
+        @Override
+        public Span span(LogFilter filter) {
+          throw new IllegalStateException("away");
+        }
 
-            @Override
-            public List<Bucket> histogram(LogFilter filter, long origin, long width) {
-              return List.of();
-            }
-          },
-          2);
+        @Override
+        public List<Bucket> histogram(LogFilter filter, long origin, long width) {
+          return List.of();
+        }
+      };
+
+  private final BoundedReader reader = new BoundedReader(logs, 2);
 
   @Test
   void read_asManyAsAllowedUnderWay_isBusyUntilOneEnds() throws Exception {
@@ -50,7 +50,9 @@ class BoundedReaderTest {
     var second = Thread.ofVirtual().start(this::read);
     asked.await();
 
-    assertThatThrownBy(() -> reader.histogram(ALL, 0, 1)).isInstanceOf(BoundedReader.Busy.class);
+    for (var each : List.of(reader, reader.with(logs))) {
+      assertThatThrownBy(() -> each.histogram(ALL, 0, 1)).isInstanceOf(BoundedReader.Busy.class);
+    }
     answer.countDown();
     first.join();
     second.join();
