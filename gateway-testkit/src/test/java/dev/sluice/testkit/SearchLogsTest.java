@@ -8,6 +8,8 @@ import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.LogStore.Outcome.Stored;
 import dev.sluice.core.port.TemplateReader.Recent;
 import dev.sluice.core.port.TemplateVectors.Sample;
 import dev.sluice.core.query.AttributeCondition;
@@ -23,6 +25,11 @@ import dev.sluice.core.search.SearchLogs.Request;
 import dev.sluice.core.search.SearchLogs.Why;
 import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -226,6 +233,34 @@ class SearchLogsTest {
                     LogFilter.of("other").attribute(AttributeCondition.equal("a", "b")).build())
                 .hits())
         .isEmpty();
+  }
+
+  /** What it means is not known yet, but logs have its words. */
+  @Test
+  void search_wordsOfATemplateThatWaits_findIt() throws Exception {
+    var batch =
+        LogBatches.of(
+            ExportLogsServiceRequest.newBuilder()
+                .addResourceLogs(
+                    ResourceLogs.newBuilder()
+                        .addScopeLogs(
+                            ScopeLogs.newBuilder()
+                                .addLogRecords(
+                                    LogRecord.newBuilder()
+                                        .setBody(
+                                            AnyValue.newBuilder()
+                                                .setStringValue("valve of alice leaks")))))
+                .build()
+                .toByteArray());
+    assertThat(logs.store("token", List.of(batch))).isEqualTo(new Stored());
+    logs.template(logs.logs().getFirst().id(), TextId.of("valve of <*> leaks"));
+    template("valve of <*> leaks", null);
+
+    var answer = ask("leaks a valve", Mode.HYBRID);
+
+    assertThat(answer.backlog()).isEqualTo(1);
+    assertThat(texts(answer)).first().isEqualTo("valve of <*> leaks");
+    assertThat(answer.logs()).extracting(StoredLog::body).containsExactly("valve of alice leaks");
   }
 
   @Test

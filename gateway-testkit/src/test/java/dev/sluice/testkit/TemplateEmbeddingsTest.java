@@ -15,6 +15,7 @@ import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -132,6 +133,29 @@ class TemplateEmbeddingsTest {
     }
 
     assertThat(rounds).isEqualTo(3);
+    assertThat(meter.backlog).isZero();
+  }
+
+  /**
+   * A page of them takes a minute by a small share of a core, and nobody is to see nothing of it.
+   */
+  @Test
+  void next_manyTemplates_tellsWhileItEmbedsHowManyWait() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      template("disk " + i, null);
+      stored("disk " + i, "web", "disk");
+    }
+    var told = new TreeSet<Long>();
+
+    embeddings(embedder)
+        .next(
+            _ -> {
+              told.add(meter.backlog);
+              return true;
+            });
+
+    assertThat(told.last()).isEqualTo(100);
+    assertThat(told.first()).isBetween(1L, 99L);
     assertThat(meter.backlog).isZero();
   }
 

@@ -290,6 +290,11 @@ public final class SearchLogs {
         logs = found.get();
       }
       byLogs(scope.tenant(), logs, values, merits);
+      // the template that has them may be one of those that wait
+      if (backlog > 0 && logs.isEmpty() && merits.values().stream().noneMatch(Merit::hasAllWords)) {
+        logs = withWords(words, request, reader);
+        byLogs(scope.tenant(), logs, List.of(), merits);
+      }
     }
     return told(request, scope, merits, logs, backlog, meaning.without);
   }

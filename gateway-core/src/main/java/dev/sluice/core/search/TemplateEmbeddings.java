@@ -92,9 +92,12 @@ public final class TemplateEmbeddings {
   public boolean next(Going going) throws InterruptedException {
     var wanting = vectors.wanting(recipe.name(), tenant, refused, PAGE);
     int before = refused.size();
+    boolean last = wanting.size() < PAGE; // and so it is known how many there are
+    long all = last ? wanting.size() + before : vectors.backlog(recipe.name(), tenant);
     int rows = 0;
     try {
       for (int from = 0; from < wanting.size(); from += ROWS) {
+        meter.backlog(all - rows); // a page takes a minute, by a small share of a core
         rows += embed(wanting.subList(from, Math.min(wanting.size(), from + ROWS)), going);
       }
     } catch (Embedder.Unavailable e) {
@@ -102,7 +105,6 @@ public final class TemplateEmbeddings {
       meter.backlog(vectors.backlog(recipe.name(), tenant));
       throw e;
     }
-    boolean last = wanting.size() < PAGE; // and so it is known how many there are
     meter.backlog(last ? wanting.size() - rows + before : vectors.backlog(recipe.name(), tenant));
     boolean waiting = rows + refused.size() - before < wanting.size();
     if (wanting.isEmpty()) {
