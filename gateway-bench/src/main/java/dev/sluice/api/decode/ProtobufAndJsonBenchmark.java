@@ -131,7 +131,7 @@ public class ProtobufAndJsonBenchmark {
   }
 
   @Benchmark
-  @Allocates(1100)
+  @Allocates(1198) // why more than most runs show: NativeLogsBenchmark
   public long nativeJson() throws MalformedOtlp {
     return walked(NativeLogs.ofJson(form().json(), Limits.DEFAULT));
   }
