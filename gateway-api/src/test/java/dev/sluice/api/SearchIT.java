@@ -57,6 +57,20 @@ class SearchIT {
           "rotated keys",
           "wrote a report");
 
+  /** As many of a kind that what they differ by is a value, and each asked for by its own. */
+  private static final List<String> IDENTIFIED =
+      Stream.of(
+              "peer %s answered slowly; 10.250.19.102 10.250.19.103 10.250.19.104",
+              "update of agent ended with %s; 0x80070001 0x80070002 0x80070005",
+              "trace of call %s was sampled; 4bf92f3577b34da6 a3ce929d0e0e4736 00f067aa0ba902b7",
+              "wallet of account %s was unlocked; deadbeef fadecafe feedface decade beef",
+              "shell of user %s has ended; fztu qwop xyzzy grault garply")
+          .flatMap(
+              kind ->
+                  Stream.of(kind.substring(kind.indexOf(';') + 2).split(" ", -1))
+                      .map(kind.substring(0, kind.indexOf(';'))::formatted))
+          .toList();
+
   private final Gateway gateway = Gateway.shared();
   private final String service = Gateway.service("search");
 
@@ -71,6 +85,7 @@ class SearchIT {
                 WHO.stream().flatMap(who -> DID.stream().map(did -> who + " " + did)))
             .toArray(String[]::new);
     gateway.postLogs(lines(crowd, many));
+    gateway.postLogs(lines(crowd, IDENTIFIED.toArray(String[]::new)));
     gateway.postLogs(
         lines(
             service,
@@ -90,6 +105,9 @@ class SearchIT {
               var all = JSON.createObjectNode().put("query", "anything").put("service", crowd);
               assertThat(Gateway.json(post(all.put("limit", 100).toString())).path("templates"))
                   .hasSizeGreaterThan(80);
+              // what it became is known
+              assertThat(Gateway.json(post(all.put("query", "fztu").toString())).path("logs"))
+                  .hasSize(1);
             });
   }
 
@@ -245,6 +263,43 @@ class SearchIT {
         .map(log -> log.path("body").asString())
         .containsExactlyInAnyOrder(
             "payment 9f3c77aa10be authorised", "session 4711 opened for user root by uid 0");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "10.250.19.102",
+        "which peer is 10.250.19.103?",
+        "0x80070001",
+        "why do agents fail with 0x80070002",
+        "4bf92f3577b34da6",
+        "deadbeef",
+        "account feedface",
+        "what happened to \"fadecafe\"",
+        "fztu",
+        "the shell of xyzzy"
+      })
+  void search_valueOfOneLogAmongAHundredTemplates_findsThatLogFirst(String query) {
+    var words = List.of(query.replaceAll("[\"?]", "").split(" ", -1));
+    var planted =
+        IDENTIFIED.stream()
+            .filter(body -> body.contains(words.getLast()))
+            .findFirst()
+            .orElseThrow();
+    for (var mode : List.of("hybrid", "keyword")) {
+      var asked = JSON.createObjectNode().put("query", query).put("service", crowd);
+
+      var answer = Gateway.json(post(asked.put("mode", mode).toString()));
+
+      assertThat(answer.path("logs"))
+          .as(mode)
+          .map(log -> log.path("body").asString())
+          .containsExactly(planted);
+      var first = answer.path("templates").path(0);
+      assertThat(first.path("matched")).map(JsonNode::asString).contains("value");
+      assertThat(answer.path("logs").path(0).path("template_id").asString())
+          .isEqualTo(first.path("template_id").asString());
+    }
   }
 
   @Test

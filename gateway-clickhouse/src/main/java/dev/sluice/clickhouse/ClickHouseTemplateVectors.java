@@ -320,6 +320,39 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
+  public List<Candidate> waiting(String recipe, Question scope, List<String> words, int limit)
+      throws InterruptedException {
+    ensure();
+    var where = Conditions.of(scope.tenant(), null);
+    where.add(
+        "TemplateId NOT IN (SELECT TemplateId FROM %s WHERE Recipe = %s AND Tenant = %s)"
+            .formatted(
+                table,
+                where.parameter("String", recipe),
+                where.parameter("String", scope.tenant())));
+    if (!isAll(scope)) {
+      where.addTemplatesOf(scope);
+    }
+    var asked = where.parameter("Array(String)", list(words));
+    return ask(
+        """
+        SELECT TemplateId,
+          toFloat64(length(arrayIntersect(
+            extractAll(lowerUTF8(any(Text)), '[\\\\p{L}\\\\p{N}]+'), %1$s))) AS found,
+          toUInt8(found = length(%1$s))
+        FROM log_templates
+        WHERE %2$s
+        GROUP BY TemplateId
+        HAVING found > 0
+        ORDER BY found DESC, TemplateId
+        LIMIT %3$s
+        FORMAT RowBinary"""
+            .formatted(asked, where.sql(), where.parameter("UInt32", limit)),
+        where.parameters(),
+        RowBinary::readCandidates);
+  }
+
+  @Override
   public List<Vectors> find(String recipe, String tenant, Collection<UUID> ids)
       throws InterruptedException {
     requireNotTooMany(ids);

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -150,10 +151,28 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   @Override
   public synchronized List<Candidate> saying(
       String recipe, Question scope, List<String> words, int limit) {
-    return in(recipe, scope)
-        .map(row -> new Candidate(row.vectors().id(), found(row, words), false))
-        .filter(row -> row.measure() > 0)
-        .map(row -> new Candidate(row.id(), row.measure(), row.measure() == words.size()))
+    return saying(
+        in(recipe, scope).map(row -> new Candidate(row.vectors().id(), found(row, words), false)),
+        words,
+        limit);
+  }
+
+  @Override
+  public synchronized List<Candidate> waiting(
+      String recipe, Question scope, List<String> words, int limit) {
+    return saying(
+        missing(recipe, scope.tenant())
+            .filter(entry -> isIn(scope, entry.id()))
+            .map(entry -> new Candidate(entry.id(), found(entry, words), false)),
+        words,
+        limit);
+  }
+
+  private static List<Candidate> saying(
+      Stream<Candidate> candidates, List<String> words, int limit) {
+    return candidates
+        .filter(each -> each.measure() > 0)
+        .map(each -> new Candidate(each.id(), each.measure(), each.measure() == words.size()))
         .sorted(
             Comparator.comparingDouble(Candidate::measure).reversed().thenComparing(Candidate::id))
         .limit(limit)
@@ -161,8 +180,15 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   private static long found(Row row, List<String> words) {
-    var there = new HashSet<>(Arrays.asList(row.words().split(" ", -1)));
-    return words.stream().distinct().filter(there::contains).count();
+    return found(row.words().split(" ", -1), words);
+  }
+
+  private static long found(Entry entry, List<String> words) {
+    return found(entry.text().toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+", -1), words);
+  }
+
+  private static long found(String[] there, List<String> words) {
+    return words.stream().distinct().filter(new HashSet<>(Arrays.asList(there))::contains).count();
   }
 
   private Stream<Row> in(String recipe, Question scope) {

@@ -315,6 +315,38 @@ public abstract class TemplateVectorsContract {
   }
 
   @Test
+  void waiting_someWords_areTemplatesWithoutARowThatHaveTheMostOfThem() throws Exception {
+    var texts =
+        List.of("Connection <*> refused by peer", "connection reset by <*>", "Größer über peers");
+    for (var text : texts) {
+      write(text, AT);
+      write(text, AT + 1); // seen again
+    }
+    var refused = TextId.of(texts.get(0));
+    var reset = TextId.of(texts.get(1));
+    var other = new Entry("other", Kind.TEMPLATE, refused, "connection", AT, AT, null);
+    assertThat(dictionary().write(List.of(other))).isEqualTo(new Written());
+
+    assertThat(vectors().waiting(RECIPE, all(), List.of("connection", "refused"), 10))
+        .containsExactly(new Candidate(refused, 2, true), new Candidate(reset, 1, false));
+    assertThat(vectors().waiting(RECIPE, all(), List.of("größer"), 10))
+        .containsExactly(new Candidate(TextId.of(texts.get(2)), 1, true));
+    assertThat(vectors().waiting(RECIPE, all(), List.of("connection"), 1)).hasSize(1);
+    assertThat(vectors().waiting(RECIPE, all(), List.of("ref"), 10)).isEmpty();
+
+    store(List.of(log(reset, AT, 9, "web"), log(refused, AT, 9, "db")));
+    assertThat(
+            vectors()
+                .waiting(RECIPE, scope("web", Set.of(), 0, Minutes.ALL), List.of("connection"), 9))
+        .extracting(Candidate::id)
+        .containsExactly(reset);
+
+    vectors().write(RECIPE, List.of(row("acme", refused, "a", 1, 0, 0)));
+    assertThat(vectors().waiting(RECIPE, all(), List.of("refused"), 10)).isEmpty();
+    assertThat(vectors().waiting("another", all(), List.of("refused"), 10)).hasSize(1);
+  }
+
+  @Test
   void having_aFilter_areTheTemplatesOfItsLogs() throws Exception {
     store(
         List.of(

@@ -235,32 +235,98 @@ class SearchLogsTest {
         .isEmpty();
   }
 
-  /** What it means is not known yet, but logs have its words. */
-  @Test
-  void search_wordsOfATemplateThatWaits_findIt() throws Exception {
+  private void stored(String template, String body) throws InterruptedException {
+    var text = AnyValue.newBuilder().setStringValue(body);
+    var scope = ScopeLogs.newBuilder().addLogRecords(LogRecord.newBuilder().setBody(text));
     var batch =
         LogBatches.of(
             ExportLogsServiceRequest.newBuilder()
-                .addResourceLogs(
-                    ResourceLogs.newBuilder()
-                        .addScopeLogs(
-                            ScopeLogs.newBuilder()
-                                .addLogRecords(
-                                    LogRecord.newBuilder()
-                                        .setBody(
-                                            AnyValue.newBuilder()
-                                                .setStringValue("valve of alice leaks")))))
+                .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(scope))
                 .build()
                 .toByteArray());
-    assertThat(logs.store("token", List.of(batch))).isEqualTo(new Stored());
-    logs.template(logs.logs().getFirst().id(), TextId.of("valve of <*> leaks"));
+    assertThat(logs.store(body, List.of(batch))).isEqualTo(new Stored());
+    logs.template(logs.logs().getLast().id(), TextId.of(template));
+  }
+
+  /** The logs with which templates are told are of other users. */
+  @Test
+  void search_nameThatNoTemplateHas_findsItsLogs() throws Exception {
+    stored(LOGIN, "login of alice refused");
+    stored(LOGIN, "login of bob refused");
+    stored(DISK, "disk of alice full");
+
+    for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
+      for (var asked : List.of("alice login", "what became of \"alice\", login")) {
+        var answer = ask(asked, mode);
+
+        assertThat(answer.logs())
+            .extracting(StoredLog::body)
+            .as(asked)
+            .contains("login of alice refused")
+            .doesNotContain("login of bob refused");
+        assertThat(texts(answer)).first().isEqualTo(LOGIN);
+        assertThat(answer.hits().getFirst().why()).contains(Why.VALUE);
+      }
+      assertThat(ask("alice", mode).logs()).hasSize(2);
+    }
+    assertThat(ask("alice", Mode.SEMANTIC).logs()).isEmpty();
+  }
+
+  /** Its words are known of that log, but who asks for it wants to see the log. */
+  @Test
+  void search_nameThatTheSampleOfATemplateHas_findsItsLogs() throws Exception {
+    stored(LOGIN, "login of fztu refused");
+    stored(LOGIN, "login of bob refused");
+
+    for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
+      var answer = ask("fztu", mode);
+
+      assertThat(answer.logs())
+          .extracting(StoredLog::body)
+          .containsExactly("login of fztu refused");
+      assertThat(texts(answer)).first().isEqualTo(LOGIN);
+      assertThat(ask("login refused", mode).logs()).as("it is the template's").isEmpty();
+    }
+  }
+
+  @Test
+  void search_valueWithWords_findsTheLogThatHasBothBeforeThoseWithTheValue() throws Exception {
+    stored(LOGIN, "login of user7 refused");
+    stored(DISK, "disk of user7 full");
+
+    assertThat(ask("login user7", Mode.HYBRID).logs())
+        .extracting(StoredLog::body)
+        .containsExactly("login of user7 refused");
+    assertThat(ask("anything about user7", Mode.HYBRID).logs()).hasSize(2);
+  }
+
+  /** What it means is not known yet. */
+  @Test
+  void search_wordsOfATemplateThatWaits_findIt() throws Exception {
     template("valve of <*> leaks", null);
+    stored("valve of <*> leaks", "valve of alice leaks");
 
-    var answer = ask("leaks a valve", Mode.HYBRID);
+    for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
+      var answer = ask("leaks a valve", mode);
 
-    assertThat(answer.backlog()).isEqualTo(1);
-    assertThat(texts(answer)).first().isEqualTo("valve of <*> leaks");
-    assertThat(answer.logs()).extracting(StoredLog::body).containsExactly("valve of alice leaks");
+      assertThat(answer.backlog()).isEqualTo(1);
+      assertThat(texts(answer)).first().isEqualTo("valve of <*> leaks");
+      assertThat(answer.hits().getFirst().why()).containsExactly(Why.WORDS);
+    }
+    assertThat(texts(ask("valve closed", Mode.KEYWORD))).containsExactly("valve of <*> leaks");
+    assertThat(texts(ask("valve closed", Mode.HYBRID))).doesNotContain("valve of <*> leaks");
+    assertThat(texts(ask("valve", Mode.SEMANTIC))).doesNotContain("valve of <*> leaks");
+  }
+
+  /** It is not hidden by one that has all words and its vectors too. */
+  @Test
+  void search_wordsOfOneThatWaitsAndOneThatDoesNot_findBoth() throws Exception {
+    template("login of <*> refused twice", null);
+
+    for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
+      assertThat(texts(ask("login refused", mode)).subList(0, 2))
+          .containsExactlyInAnyOrder(LOGIN, "login of <*> refused twice");
+    }
   }
 
   @Test

@@ -87,6 +87,16 @@ public interface TemplateVectors {
       throws InterruptedException;
 
   /**
+   * The templates of the dictionary that have no row, in whose text most of these words occur,
+   * those with more of them first.
+   *
+   * @param words letters and digits in lower case, at least one
+   * @param limit templates at most, from 1
+   */
+  List<Candidate> waiting(String recipe, Question scope, List<String> words, int limit)
+      throws InterruptedException;
+
+  /**
    * What is stored of these.
    *
    * @param ids at most {@link #MOST_IDS}

@@ -6,6 +6,7 @@ import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.TemplateVectors.Candidate;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import dev.sluice.core.read.Aside;
@@ -277,25 +278,22 @@ public final class SearchLogs {
     var words = byWords ? Wording.telling(request.text()) : List.<String>of();
     var values = byWords ? Wording.values(request.text()) : List.<String>of();
     List<StoredLog> logs;
-    if (asked == null) {
-      byWords(scope, words, merits);
-      // the logs of templates that have all words are told with these
-      boolean allWords = merits.values().stream().noneMatch(Merit::hasAllWords);
-      logs = allWords ? withWords(words, request, reader) : withValues(values, request, reader);
-      byLogs(scope.tenant(), logs, allWords ? List.of() : values, merits);
-    } else {
-      // beside each other: neither needs to know of the other
-      try (var found = Aside.start(() -> withValues(values, request, reader))) {
+    // beside each other: neither needs to know of the other
+    try (var found = Aside.start(() -> withValues(values, words, request, reader))) {
+      if (asked == null) {
+        byWords(scope, words, merits);
+      } else {
         byMeaning(scope, asked, words, merits);
-        logs = found.get();
       }
-      byLogs(scope.tenant(), logs, values, merits);
-      // the template that has them may be one of those that wait
-      if (backlog > 0 && logs.isEmpty() && merits.values().stream().noneMatch(Merit::hasAllWords)) {
-        logs = withWords(words, request, reader);
-        byLogs(scope.tenant(), logs, List.of(), merits);
+      if (backlog > 0 && !words.isEmpty()) {
+        byWordsOfThoseThatWait(scope, words, asked == null, merits);
       }
+      logs = found.get();
     }
+    if (values.isEmpty() && !isTemplates(scope.tenant(), words, merits)) {
+      logs = withWords(words, request, reader);
+    }
+    byLogs(scope.tenant(), logs, values, merits);
     return told(request, scope, merits, logs, backlog, meaning.without);
   }
 
@@ -328,15 +326,48 @@ public final class SearchLogs {
 
   private void byWords(Question scope, List<String> words, Map<UUID, Merit> merits)
       throws InterruptedException {
-    if (words.isEmpty()) {
-      return;
+    if (!words.isEmpty()) {
+      byWords(vectors.saying(recipe.name(), scope, words, 2 * RESCORED), scope, words, merits);
     }
+  }
+
+  /**
+   * They are not found by meaning yet.
+   *
+   * @param some whether those that have but some of the words come into question
+   */
+  private void byWordsOfThoseThatWait(
+      Question scope, List<String> words, boolean some, Map<UUID, Merit> merits)
+      throws InterruptedException {
+    var found = vectors.waiting(recipe.name(), scope, words, 2 * RESCORED);
+    byWords(found.stream().filter(each -> some || each.allWords()).toList(), scope, words, merits);
+  }
+
+  private void byWords(
+      List<Candidate> found, Question scope, List<String> words, Map<UUID, Merit> merits)
+      throws InterruptedException {
     var ends = portraits.links(scope.tenant());
-    for (var each : vectors.saying(recipe.name(), scope, words, 2 * RESCORED)) {
+    for (var each : found) {
       merits
           .computeIfAbsent(ends.end(each.id()), _ -> new Merit())
           .add(Why.WORDS, each.allWords() ? ALL_WORDS : each.measure() / words.size());
     }
+  }
+
+  /**
+   * Whether a template has these words itself. If none has, and be it that all are known of one of
+   * its logs, some of them are in the places of values.
+   */
+  private boolean isTemplates(String tenant, List<String> words, Map<UUID, Merit> merits)
+      throws InterruptedException {
+    var ids =
+        merits.entrySet().stream()
+            .filter(each -> each.getValue().hasAllWords())
+            .map(Map.Entry::getKey)
+            .toList();
+    return !ids.isEmpty()
+        && portraits.texts(tenant, ids).values().stream()
+            .anyMatch(text -> Wording.words(text).containsAll(words));
   }
 
   /** The newest logs that have all of these. */
@@ -347,17 +378,25 @@ public final class SearchLogs {
         : saying(new TextQuery.Words(String.join(" ", words)), request, reader);
   }
 
-  /** The newest logs that have all of these, or, where none has, some. */
-  private static List<StoredLog> withValues(List<String> values, Request request, LogReader reader)
+  /**
+   * The newest logs that have all words of a question with values in it, or, where none has, all of
+   * the values, or else some.
+   */
+  private static List<StoredLog> withValues(
+      List<String> values, List<String> words, Request request, LogReader reader)
       throws InterruptedException {
     if (values.isEmpty()) {
       return List.of();
     }
+    var logs = withWords(words, request, reader);
     var phrases = values.stream().<TextQuery>map(TextQuery.Phrase::new).toList();
-    var all = saying(new TextQuery.And(phrases), request, reader);
-    return all.isEmpty() && values.size() > 1
-        ? saying(new TextQuery.Or(phrases), request, reader)
-        : all;
+    if (logs.isEmpty()) {
+      logs = saying(new TextQuery.And(phrases), request, reader);
+    }
+    if (logs.isEmpty() && values.size() > 1) {
+      logs = saying(new TextQuery.Or(phrases), request, reader);
+    }
+    return logs;
   }
 
   private static List<StoredLog> saying(TextQuery text, Request request, LogReader reader)
@@ -370,7 +409,7 @@ public final class SearchLogs {
    * What many logs have may be a word that looks like a value, such as {@code k8s}; where a
    * template has it itself, it is one.
    *
-   * @param values that were asked for; none when logs were found by all words of the question
+   * @param values that were asked for; none when logs were found by words that no template has
    */
   private void byLogs(
       String tenant, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)

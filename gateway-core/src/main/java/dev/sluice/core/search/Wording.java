@@ -28,6 +28,9 @@ final class Wording {
 
   private static final Pattern VALUE = Pattern.compile("\\p{N}|[_@/:\\\\]|\\p{L}\\.\\p{L}");
 
+  /** What is to be found just so. */
+  private static final Pattern QUOTED = Pattern.compile("\"([^\"]*)\"");
+
   /** Beyond them a question is a text, of which not every word is in what it is about. */
   private static final int MOST_WORDS = 32;
 
@@ -78,12 +81,22 @@ final class Wording {
 
   /**
    * What of a question is no word of any language but a value that is to be found as it is: an
-   * identifier, an address, a code. It has a digit in it, is written as names are, or has its name
-   * before it, as in {@code user=root}.
+   * identifier, an address, a code. It is in quotation marks, has a digit in it, is written as
+   * names are, or has its name before it, as in {@code user=root}.
    */
   static List<String> values(String question) {
     var values = new LinkedHashSet<String>();
-    for (var term : SPACE.split(question, -1)) {
+    var rest =
+        QUOTED
+            .matcher(question)
+            .replaceAll(
+                quoted -> {
+                  if (!words(quoted.group(1)).isEmpty()) {
+                    values.add(quoted.group(1).strip());
+                  }
+                  return " ";
+                });
+    for (var term : SPACE.split(rest, -1)) {
       int named = term.lastIndexOf('=') + 1;
       var bare = EDGES.matcher(term.substring(named)).replaceAll("");
       if (bare.length() >= SHORTEST_VALUE && (named > 0 || VALUE.matcher(bare).find())) {

@@ -54,5 +54,8 @@ class WordingTest {
     assertThat(Wording.values("who is user=root, request_id=7f3a?"))
         .containsExactly("root", "7f3a");
     assertThat(Wording.values("a= b=c")).isEmpty();
+    assertThat(Wording.values("who is \"deadbeef\" and why \"no route\" to user=\"fztu\"?"))
+        .containsExactly("deadbeef", "no route", "fztu");
+    assertThat(Wording.values("\"\" \"!\" five\"")).isEmpty();
   }
 }
