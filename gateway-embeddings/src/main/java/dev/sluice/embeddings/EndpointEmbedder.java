@@ -81,6 +81,11 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   }
 
   @Override
+  public boolean isElsewhere() {
+    return true;
+  }
+
+  @Override
   public List<Embedding> embed(List<String> texts) throws InterruptedException {
     var embeddings = new Embedding[texts.size()];
     for (int from = 0; from < texts.size(); from += AT_ONCE) {

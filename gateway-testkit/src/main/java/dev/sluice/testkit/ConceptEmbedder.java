@@ -18,6 +18,8 @@ public final class ConceptEmbedder implements Embedder {
   private final Model model;
   private final Map<String, Integer> concepts;
   private final AtomicInteger embedded = new AtomicInteger();
+  private final AtomicInteger asked = new AtomicInteger();
+  private volatile boolean elsewhere;
   private volatile @Nullable String trouble;
   private volatile @Nullable String refused;
 
@@ -34,6 +36,11 @@ public final class ConceptEmbedder implements Embedder {
     trouble = reason;
   }
 
+  /** From now on it computes elsewhere. */
+  public void goElsewhere() {
+    elsewhere = true;
+  }
+
   /** From now on it never takes a text with this in it. */
   public void refuse(String part) {
     refused = part;
@@ -44,6 +51,16 @@ public final class ConceptEmbedder implements Embedder {
     return embedded.get();
   }
 
+  /** How often it was asked so far, for however many texts. */
+  public int asked() {
+    return asked.get();
+  }
+
+  @Override
+  public boolean isElsewhere() {
+    return elsewhere;
+  }
+
   @Override
   public Model model() {
     return model;
@@ -51,6 +68,7 @@ public final class ConceptEmbedder implements Embedder {
 
   @Override
   public List<Embedding> embed(List<String> texts) {
+    asked.incrementAndGet();
     var reason = trouble;
     if (reason != null) {
       throw new Unavailable(reason);

@@ -13,6 +13,7 @@ import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.core.search.TemplateEmbeddings.Going;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
@@ -243,6 +244,61 @@ class TemplateEmbeddingsTest {
     assertThat(has("poison")).isFalse();
     assertThat(meter.failed).isEqualTo(1);
     assertThat(meter.backlog).isEqualTo(1);
+  }
+
+  @Test
+  void next_modelThatComputesElsewhere_isAskedForManyTogetherAndTakesNoCore() throws Exception {
+    for (int i = 0; i < 64; i++) {
+      template("disk " + i, null);
+      stored("disk " + i, "web", "disk");
+    }
+    embedder.goElsewhere();
+    var took = new ArrayList<Duration>();
+
+    embeddings(embedder).next(took::add);
+    template("memory", null);
+    stored("memory", "web", "memory");
+    embeddings(embedder).next(took::add);
+
+    assertThat(vectors.backlog(RECIPE, TENANT)).isZero();
+    assertThat(embedder.asked()).isEqualTo(2);
+    assertThat(meter.embedded).isEqualTo(65);
+    assertThat(took).as("samples were looked up before each").hasSize(2);
+  }
+
+  @Test
+  void next_modelThatComputesHere_isAskedForOneAfterTheOther() throws Exception {
+    for (int i = 0; i < 64; i++) {
+      template("disk " + i, null);
+      stored("disk " + i, "web", "disk");
+    }
+    var took = new ArrayList<Duration>();
+
+    embeddings(embedder).next(took::add);
+
+    assertThat(embedder.asked()).isEqualTo(64);
+    assertThat(took).hasSize(64).allSatisfy(each -> assertThat(each).isPositive());
+  }
+
+  @Test
+  void next_oneOfManyThatTheModelNeverTakes_keepsNoOtherWaiting() throws Exception {
+    for (var text : List.of("disk a", "poison", "disk b")) {
+      template(text, null);
+      stored(text, "web", text);
+    }
+    embedder.refuse("poison");
+    embedder.goElsewhere();
+    var embeddings = embeddings(embedder);
+
+    assertThat(embeddings.next(ON)).isTrue();
+
+    assertThat(has("disk a")).isTrue();
+    assertThat(has("disk b")).isTrue();
+    assertThat(meter.failed).isEqualTo(1);
+    assertThat(meter.embedded).isEqualTo(2);
+    assertThat(embedder.asked()).as("together, and then each").isEqualTo(4);
+    embeddings.next(ON);
+    assertThat(embedder.asked()).isEqualTo(4);
   }
 
   @Test

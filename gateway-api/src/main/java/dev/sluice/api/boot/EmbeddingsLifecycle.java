@@ -79,7 +79,11 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
 
   /** As long after each template that this one is the share of the time; false at the end. */
   private boolean rest(Duration before) throws InterruptedException {
-    return wait(Duration.ofNanos((long) (before.toNanos() * (1 / share - 1))));
+    return wait(rest(before, share));
+  }
+
+  static Duration rest(Duration before, double share) {
+    return Duration.ofNanos((long) (before.toNanos() * (1 / share - 1)));
   }
 
   private boolean waitQuietly(Duration time) {

@@ -27,17 +27,20 @@ class EmbeddingsLifecycleTest {
   private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 3);
   private final ConceptEmbedder embedder = new ConceptEmbedder("concepts", 3, Map.of("disk", 1));
   private final AtomicInteger failed = new AtomicInteger();
-  private final EmbeddingsLifecycle lifecycle =
-      new EmbeddingsLifecycle(
-          new TemplateEmbeddings(
-              new InMemoryTemplates(dictionary),
-              vectors,
-              embedder,
-              new Failures(failed),
-              InstantSource.system(),
-              "default"),
-          Duration.ofMillis(1),
-          0.5);
+  private final EmbeddingsLifecycle lifecycle = lifecycle(0.5);
+
+  private EmbeddingsLifecycle lifecycle(double share) {
+    return new EmbeddingsLifecycle(
+        new TemplateEmbeddings(
+            new InMemoryTemplates(dictionary),
+            vectors,
+            embedder,
+            new Failures(failed),
+            InstantSource.system(),
+            "default"),
+        Duration.ofMillis(1),
+        share);
+  }
 
   private record Failures(AtomicInteger count) implements EmbeddingMeter {
     @Override
@@ -89,6 +92,31 @@ class EmbeddingsLifecycleTest {
     embedder.trouble(null);
 
     await().until(() -> has("disk full"));
+  }
+
+  @Test
+  void rest_afterWork_isWhatLeavesItsShare() {
+    assertThat(EmbeddingsLifecycle.rest(Duration.ofMillis(30), 0.15))
+        .isEqualTo(Duration.ofMillis(170));
+    assertThat(EmbeddingsLifecycle.rest(Duration.ofMillis(30), 1)).isZero();
+  }
+
+  /** To look for samples takes a moment already, after which it rests for an hour at least. */
+  @Test
+  void run_hardlyAnyShare_restsBeforeItEmbeds() {
+    template("disk full");
+    var resting = lifecycle(1e-12);
+    resting.start();
+    await()
+        .until(
+            () ->
+                Thread.getAllStackTraces().keySet().stream()
+                    .filter(thread -> thread.getName().equals("embeddings"))
+                    .anyMatch(thread -> thread.getState() == Thread.State.TIMED_WAITING));
+
+    resting.stop();
+
+    assertThat(embedder.asked()).isZero();
   }
 
   @Test

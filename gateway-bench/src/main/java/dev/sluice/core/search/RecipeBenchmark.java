@@ -4,6 +4,7 @@ import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.TemplateVectors.Vectors;
 import dev.sluice.embeddings.OnnxEmbedder;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.NullUnmarked;
@@ -58,7 +59,7 @@ public class RecipeBenchmark {
 
   @Benchmark
   public Vectors template() throws InterruptedException {
-    return recipe.of(new UUID(0, 1), PASSAGE);
+    return recipe.of(Map.of(new UUID(0, 1), PASSAGE)).getFirst();
   }
 
   @Benchmark

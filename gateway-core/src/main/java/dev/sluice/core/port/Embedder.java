@@ -15,6 +15,14 @@ public interface Embedder {
   Model model();
 
   /**
+   * Whether it computes elsewhere: then a text takes time and none of this machine's cores, and
+   * many are best asked for together.
+   */
+  default boolean isElsewhere() {
+    return false;
+  }
+
+  /**
    * The vectors of these, in their order. Of a text that is too long for the model its beginning
    * counts.
    *

@@ -6,8 +6,12 @@ import dev.sluice.core.port.Embedder.Token;
 import dev.sluice.core.port.TemplateVectors.Vectors;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +38,9 @@ final class Recipe {
 
   /** Tokens of a question that are compared: each costs as much as all of a short template. */
   private static final int MOST_ASKED = 64;
+
+  /** Templates in one request to an endpoint: some 200 texts, of which it takes 64 at a time. */
+  private static final int MOST_AT_ONCE = 64;
 
   private final Embedder embedder;
   private final Glossary glossary;
@@ -63,36 +70,70 @@ final class Recipe {
         embedding.whole(), Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)));
   }
 
+  /** How many templates are best made vectors of together, from 1. */
+  int atOnce() {
+    // here each takes its milliseconds, and a question that comes meanwhile is not to wait for all
+    return embedder.isElsewhere() ? MOST_AT_ONCE : 1;
+  }
+
+  /** Whether it takes cores of this machine. */
+  boolean isElsewhere() {
+    return embedder.isElsewhere();
+  }
+
   /**
+   * In the order of the passages, asking the model once.
+   *
    * @throws Embedder.Unavailable when the model is
+   * @throws Embedder.Refused when it takes one of them for no text
    */
-  Vectors of(UUID id, Passage passage) throws InterruptedException {
-    var explained = glossary.meanings(passage.jargon());
-    var texts = new ArrayList<>(List.of(passage.asWritten(), passage.inWords()));
-    if (!explained.isEmpty()) {
-      texts.add(passage.asWritten() + " " + String.join(", ", explained));
+  List<Vectors> of(Map<UUID, Passage> passages) throws InterruptedException {
+    var all = new LinkedHashMap<UUID, Explained>();
+    passages.forEach(
+        (id, passage) -> all.put(id, new Explained(passage, glossary.meanings(passage.jargon()))));
+    var texts = new LinkedHashSet<String>();
+    for (var each : all.values()) {
+      texts.add(each.passage.asWritten());
+      texts.add(each.passage.inWords());
+      texts.add(each.text());
+      each.meanings.stream().filter(meaning -> !meanings.containsKey(meaning)).forEach(texts::add);
     }
-    var embeddings = embedder.embed(texts);
-    var whole = embeddings.getFirst().whole();
-    if (!explained.isEmpty()) {
-      whole = between(whole, embeddings.getLast().whole());
+    var made = embedder.embed(List.copyOf(texts)).iterator();
+    var embeddings = new HashMap<String, Embedding>();
+    texts.forEach(text -> embeddings.put(text, made.next()));
+    return all.entrySet().stream()
+        .map(each -> vectors(each.getKey(), each.getValue(), embeddings))
+        .toList();
+  }
+
+  /**
+   * @param meanings of its jargon; may be empty
+   */
+  private record Explained(Passage passage, List<String> meanings) {
+    String text() {
+      return meanings.isEmpty()
+          ? passage.asWritten()
+          : passage.asWritten() + " " + String.join(", ", meanings);
+    }
+  }
+
+  private Vectors vectors(UUID id, Explained template, Map<String, Embedding> embeddings) {
+    var asWritten = of(template.passage.asWritten(), embeddings);
+    var whole = asWritten.whole();
+    if (!template.meanings.isEmpty()) {
+      whole = between(whole, of(template.text(), embeddings).whole());
     }
     var tokens = new ArrayList<byte[]>();
-    tokens.add(packed(embeddings.get(0)));
-    tokens.add(packed(embeddings.get(1)));
-    for (var meaning : explained) {
-      tokens.add(meaning(meaning));
+    tokens.add(packed(asWritten));
+    tokens.add(packed(of(template.passage.inWords(), embeddings)));
+    for (var meaning : template.meanings) {
+      tokens.add(meanings.computeIfAbsent(meaning, text -> packed(of(text, embeddings))));
     }
     return new Vectors(id, whole, joined(tokens));
   }
 
-  private byte[] meaning(String text) throws InterruptedException {
-    var known = meanings.get(text);
-    if (known == null) {
-      known = packed(embedder.embed(List.of(text)).getFirst());
-      meanings.put(text, known);
-    }
-    return known;
+  private static Embedding of(String text, Map<String, Embedding> embeddings) {
+    return Objects.requireNonNull(embeddings.get(text));
   }
 
   /** How well each template meets the question: what is more is better. */

@@ -15,8 +15,10 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -132,9 +134,9 @@ public final class TemplateEmbeddings {
   /** Whether to go on. */
   public interface Going {
     /**
-     * Called before each template; may wait.
+     * Called before each template, or before several that are asked for together; may wait.
      *
-     * @param before how long the one before took
+     * @param before for how long what was before took a core
      */
     boolean on(Duration before) throws InterruptedException;
   }
@@ -145,25 +147,17 @@ public final class TemplateEmbeddings {
     long asked = System.nanoTime();
     var samples = samples(some.stream().map(Wanting::id).toList());
     var rows = new ArrayList<Row>();
+    var ready = some.stream().filter(one -> isReady(one, samples.get(one.id()))).toList();
     try {
       var before = Duration.ofNanos(System.nanoTime() - asked);
-      for (var one : some) {
-        var sample = samples.get(one.id());
-        if (!isReady(one, sample)) {
-          continue;
-        }
+      for (int from = 0; from < ready.size(); from += recipe.atOnce()) {
         if (!going.on(before)) {
           throw new InterruptedException("no more");
         }
         long begun = System.nanoTime();
-        try {
-          rows.add(row(one, sample));
-          meter.embedded(Duration.ofNanos(System.nanoTime() - begun));
-        } catch (Embedder.Refused _) {
-          refuse(one.id());
-          meter.failed();
-        }
-        before = Duration.ofNanos(System.nanoTime() - begun);
+        rows.addAll(
+            rows(ready.subList(from, Math.min(ready.size(), from + recipe.atOnce())), samples));
+        before = recipe.isElsewhere() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - begun);
       }
     } finally {
       if (!rows.isEmpty() && !Thread.currentThread().isInterrupted()) {
@@ -172,6 +166,33 @@ public final class TemplateEmbeddings {
       }
     }
     return rows.size();
+  }
+
+  /** Of those that the model takes; where it refuses one of several, each by itself. */
+  private List<Row> rows(List<Wanting> some, Map<UUID, Sample> samples)
+      throws InterruptedException {
+    var passages = new LinkedHashMap<UUID, Passage>();
+    some.forEach(one -> passages.put(one.id(), passage(one, samples.get(one.id()))));
+    long begun = System.nanoTime();
+    var rows = new ArrayList<Row>();
+    try {
+      for (var made : recipe.of(passages)) {
+        var passage = Objects.requireNonNull(passages.get(made.id()));
+        rows.add(new Row(tenant, passage.words(), made));
+      }
+    } catch (Embedder.Refused _) {
+      if (some.size() == 1) {
+        refuse(some.getFirst().id());
+        meter.failed();
+      }
+      for (int i = 0; some.size() > 1 && i < some.size(); i++) {
+        rows.addAll(rows(some.subList(i, i + 1), samples));
+      }
+      return rows;
+    }
+    var each = Duration.ofNanos((System.nanoTime() - begun) / some.size());
+    some.forEach(_ -> meter.embedded(each));
+    return rows;
   }
 
   /** Of the last minute of each; none where that would be too much. */
@@ -199,11 +220,9 @@ public final class TemplateEmbeddings {
     return sample != null || nanos - one.firstSeenNanos() > FIRST_LOG_WITHIN.toNanos();
   }
 
-  private Row row(Wanting one, @Nullable Sample sample) throws InterruptedException {
-    var passage =
-        sample == null
-            ? new Passage("", "", one.text(), "")
-            : new Passage(sample.service(), sample.component(), one.text(), sample.body());
-    return new Row(tenant, passage.words(), recipe.of(one.id(), passage));
+  private static Passage passage(Wanting one, @Nullable Sample sample) {
+    return sample == null
+        ? new Passage("", "", one.text(), "")
+        : new Passage(sample.service(), sample.component(), one.text(), sample.body());
   }
 }
