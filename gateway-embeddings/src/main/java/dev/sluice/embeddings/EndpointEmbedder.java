@@ -28,7 +28,8 @@ import tools.jackson.databind.json.JsonMapper;
  *
  * <p>A request that failed for a reason that may pass is tried again. An endpoint that fails
  * {@value #FAILURES} requests in a row is not asked for a while, so that nobody waits for what does
- * not come; the first after that shows whether it is back. Safe for use by many threads.
+ * not come; the first after that shows whether it is back, while all others are still told that it
+ * is not. Safe for use by many threads.
  */
 public final class EndpointEmbedder implements Embedder, AutoCloseable {
   private static final int FAILURES = 3;
@@ -116,6 +117,9 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
       var answer = tried(request(texts));
       succeeded();
       return answer;
+    } catch (Refused e) {
+      succeeded(); // it is there to refuse
+      throw e;
     } catch (Unavailable e) {
       failed();
       throw e;
@@ -239,11 +243,16 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   private void requireAwake() {
     lock.lock();
     try {
-      if (restsUntil != null && clock.instant().isBefore(restsUntil)) {
+      if (restsUntil == null) {
+        return;
+      }
+      var now = clock.instant();
+      if (now.isBefore(restsUntil)) {
         throw new Unavailable(
             "%s failed %d times and is asked again at %s"
                 .formatted(settings, failures, restsUntil));
       }
+      restsUntil = now.plus(settings.rest()); // for all others, however this one ends
     } finally {
       lock.unlock();
     }
