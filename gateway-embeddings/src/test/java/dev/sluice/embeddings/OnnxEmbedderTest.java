@@ -4,18 +4,29 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
-import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.Embedder.Embedding;
 import dev.sluice.core.port.Embedder.Model;
 import dev.sluice.core.port.Embedder.Token;
+import dev.sluice.core.port.Embedder.Unavailable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
+@Timeout(60)
 class OnnxEmbedderTest {
   private static final OnnxEmbedder EMBEDDER = OnnxEmbedder.bundled(2);
 
@@ -93,7 +104,7 @@ class OnnxEmbedderTest {
             new Model("broken", 384), () -> "nonsense".getBytes(UTF_8), () -> new byte[0], 1)) {
       for (int i = 0; i < 2; i++) {
         assertThatThrownBy(() -> broken.embed(List.of("text")))
-            .isInstanceOf(Embedder.Unavailable.class)
+            .isInstanceOf(Unavailable.class)
             .hasMessageContaining("broken");
       }
     }
@@ -103,14 +114,62 @@ class OnnxEmbedderTest {
   void embed_aModelOfAnotherDimension_isNoAnswer() {
     try (var other =
         OnnxEmbedder.of(
-            new Model("other", 512),
-            () -> resource("/all-minilm-l6-v2-q.onnx"),
-            () -> resource("/all-minilm-l6-v2-q-tokenizer.json"),
-            1)) {
+            new Model("other", 512), OnnxEmbedderTest::onnx, OnnxEmbedderTest::vocabulary, 1)) {
       assertThatThrownBy(() -> other.embed(List.of("text")))
-          .isInstanceOf(Embedder.Unavailable.class)
+          .isInstanceOf(Unavailable.class)
           .hasMessageContaining("not 512 for each");
     }
+  }
+
+  static Stream<Arguments> trouble() {
+    Supplier<byte[]> nonsense = () -> "nonsense".getBytes(UTF_8);
+    Supplier<byte[]> half = () -> Arrays.copyOf(onnx(), onnx().length / 2);
+    return Stream.of(
+        arguments("no model", missing("m.onnx"), null, "no m.onnx on the class path"),
+        arguments("half a model", half, null, "cannot be loaded: ai.onnxruntime.OrtException"),
+        arguments("no vocabulary", null, missing("m.json"), "no m.json on the class path"),
+        arguments("a vocabulary that is none", null, nonsense, "cannot be loaded"));
+  }
+
+  private static Supplier<byte[]> missing(String name) {
+    return () -> {
+      throw new Unavailable("no " + name + " on the class path");
+    };
+  }
+
+  @ParameterizedTest(name = "{0}")
+  @MethodSource("trouble")
+  void embed_whatItNeedsIsNotThere_saysSoAndIsTriedAgain(
+      String trouble,
+      @Nullable Supplier<byte[]> onnx,
+      @Nullable Supplier<byte[]> vocabulary,
+      String reason)
+      throws Exception {
+    var there = new AtomicBoolean();
+    try (var late =
+        OnnxEmbedder.of(
+            OnnxEmbedder.BUNDLED,
+            () -> onnx == null || there.get() ? onnx() : onnx.get(),
+            () -> vocabulary == null || there.get() ? vocabulary() : vocabulary.get(),
+            1)) {
+      assertThatThrownBy(() -> late.embed(List.of("text")))
+          .as(trouble)
+          .isInstanceOf(Unavailable.class)
+          .hasMessageContaining("the model all-minilm-l6-v2-q cannot be loaded")
+          .hasMessageContaining(reason);
+
+      there.set(true);
+
+      assertThat(late.embed(List.of("text"))).hasSize(1);
+    }
+  }
+
+  private static byte[] onnx() {
+    return resource("/all-minilm-l6-v2-q.onnx");
+  }
+
+  private static byte[] vocabulary() {
+    return resource("/all-minilm-l6-v2-q-tokenizer.json");
   }
 
   private static byte[] resource(String name) {
