@@ -16,9 +16,9 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Future;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +52,12 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
 
   private static final Duration IDLE = Duration.ofSeconds(30);
 
+  /**
+   * Who asks while as many wait is told at once: they are about a second of one core, and by then
+   * an answer without vectors is worth more than one with them.
+   */
+  private static final int MOST_WAITING = 256;
+
   /** Of a text, before it is made tokens: no word of a language is longer than this. */
   private static final int MOST_CHARACTERS = LONGEST * 64;
 
@@ -73,7 +79,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
             atOnce,
             IDLE.toSeconds(),
             TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(),
+            new ArrayBlockingQueue<>(MOST_WAITING),
             task -> daemon(new Thread(null, task, "model", STACK_BYTES)));
     computing.allowCoreThreadTimeOut(true);
   }
@@ -177,11 +183,15 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
 
   @Override
   public List<Embedding> embed(List<String> texts) throws InterruptedException {
-    Future<List<Embedding>> embeddings;
+    var embeddings = new FutureTask<>(() -> compute(texts));
     try {
-      embeddings = computing.submit(() -> compute(texts));
+      computing.execute(embeddings);
     } catch (RejectedExecutionException e) {
-      throw new Unavailable("the model " + model.name() + " is closed", e);
+      throw new Unavailable(
+          computing.isShutdown()
+              ? "the model " + model.name() + " is closed"
+              : "%d wait for the model %s".formatted(MOST_WAITING, model.name()),
+          e);
     }
     try {
       return embeddings.get();
@@ -190,7 +200,9 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
           ? known
           : new Unavailable("the model " + model.name() + " failed", e);
     } finally {
-      embeddings.cancel(false); // of one that nobody waits for any more
+      if (embeddings.cancel(false)) {
+        computing.remove(embeddings); // nobody waits for it any more, but it would take a place
+      }
     }
   }
 

@@ -15,8 +15,14 @@ import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -28,6 +34,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class OnnxEmbedderTest {
+  private static final int MOST_WAITING = 256;
   private static final OnnxEmbedder EMBEDDER = OnnxEmbedder.bundled(2);
 
   @AfterAll
@@ -161,6 +168,93 @@ class OnnxEmbedderTest {
       there.set(true);
 
       assertThat(late.embed(List.of("text"))).hasSize(1);
+    }
+  }
+
+  /** One whose model file comes when it is told, and those who ask it. */
+  private static final class Busy implements AutoCloseable {
+    final CountDownLatch loading = new CountDownLatch(1);
+    final CountDownLatch go = new CountDownLatch(1);
+    final BlockingQueue<Future<List<Embedding>>> ended = new LinkedBlockingQueue<>();
+    final OnnxEmbedder embedder =
+        OnnxEmbedder.of(OnnxEmbedder.BUNDLED, this::late, OnnxEmbedderTest::vocabulary, 1);
+
+    private byte[] late() {
+      loading.countDown();
+      try {
+        go.await();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+      return onnx();
+    }
+
+    List<Thread> ask(int times) {
+      return IntStream.range(0, times)
+          .mapToObj(
+              _ ->
+                  Thread.startVirtualThread(
+                      new FutureTask<>(() -> embedder.embed(List.of("text"))) {
+                        @Override
+                        protected void done() {
+                          ended.add(this);
+                        }
+                      }))
+          .toList();
+    }
+
+    void assertOneIsRefused() throws InterruptedException {
+      var first = ended.take();
+      assertThatThrownBy(first::get)
+          .hasCauseInstanceOf(Unavailable.class)
+          .hasMessageContaining(MOST_WAITING + " wait for the model all-minilm-l6-v2-q");
+    }
+
+    void assertAreAnswered(int times) throws Exception {
+      for (int i = 0; i < times; i++) {
+        assertThat(ended.take().get()).hasSize(1);
+      }
+      assertThat(ended).isEmpty();
+    }
+
+    @Override
+    public void close() {
+      go.countDown();
+      embedder.close();
+    }
+  }
+
+  @Test
+  void embed_whileAsManyWaitAsMay_isRefusedAtOnce() throws Exception {
+    try (var busy = new Busy()) {
+      busy.ask(1);
+      busy.loading.await();
+      busy.ask(MOST_WAITING + 1);
+
+      busy.assertOneIsRefused();
+
+      busy.go.countDown();
+      busy.assertAreAnswered(1 + MOST_WAITING);
+    }
+  }
+
+  @Test
+  void embed_whoWaitedIsInterrupted_hasLeftHisPlace() throws Exception {
+    try (var busy = new Busy()) {
+      busy.ask(1);
+      busy.loading.await();
+      var some = busy.ask(MOST_WAITING);
+      some.forEach(Thread::interrupt);
+      for (int i = 0; i < MOST_WAITING; i++) {
+        var next = busy.ended.take();
+        assertThatThrownBy(next::get).hasCauseInstanceOf(InterruptedException.class);
+      }
+      busy.ask(MOST_WAITING + 1);
+
+      busy.assertOneIsRefused();
+
+      busy.go.countDown();
+      busy.assertAreAnswered(1 + MOST_WAITING);
     }
   }
 
