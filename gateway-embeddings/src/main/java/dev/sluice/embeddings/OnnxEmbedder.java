@@ -58,6 +58,9 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
    */
   private static final int MOST_WAITING = 256;
 
+  /** A property of the tokenizer's library. */
+  private static final String OFFLINE = "ai.djl.offline";
+
   /** Of a text, before it is made tokens: no word of a language is longer than this. */
   private static final int MOST_CHARACTERS = LONGEST * 64;
 
@@ -133,6 +136,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     try {
       var session = session(onnx.get());
       try {
+        stayOffline();
         var tokenizer =
             HuggingFaceTokenizer.newInstance(
                 new ByteArrayInputStream(vocabulary.get()),
@@ -152,6 +156,17 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
       }
     } catch (OrtException | IOException | RuntimeException | LinkageError e) {
       throw new Unavailable("the model %s cannot be loaded: %s".formatted(model.name(), e), e);
+    }
+  }
+
+  /**
+   * The tokenizer's library would load its native part from the internet on a machine with CUDA,
+   * though the jar has all that is needed, and on one of AWS tell its makers of it. It looks at
+   * this when it is first used, and at {@code DJL_OFFLINE} in the environment before.
+   */
+  private static void stayOffline() {
+    if (System.getProperty(OFFLINE) == null) {
+      System.setProperty(OFFLINE, "true");
     }
   }
 

@@ -6,12 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.within;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import ai.djl.huggingface.tokenizers.jni.LibUtils;
+import ai.djl.util.Platform;
+import ai.djl.util.Utils;
 import dev.sluice.core.port.Embedder.Embedding;
 import dev.sluice.core.port.Embedder.Model;
 import dev.sluice.core.port.Embedder.Token;
 import dev.sluice.core.port.Embedder.Unavailable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
@@ -28,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -35,6 +40,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(60)
 class OnnxEmbedderTest {
   private static final int MOST_WAITING = 256;
+  private static final String OFFLINE = "ai.djl.offline";
   private static final OnnxEmbedder EMBEDDER = OnnxEmbedder.bundled(2);
 
   @AfterAll
@@ -256,6 +262,52 @@ class OnnxEmbedderTest {
       busy.go.countDown();
       busy.assertAreAnswered(1 + MOST_WAITING);
     }
+  }
+
+  /** It is told of a machine with CUDA, for which it would load the library from the internet. */
+  @Test
+  void embed_onAMachineWithCuda_takesTheLibraryInTheJar(@TempDir Path cache) throws Exception {
+    System.clearProperty(OFFLINE);
+    assertThat(embedByAnother()).hasSize(1);
+    assertThat(Utils.isOfflineMode()).isTrue();
+    var cuda = Platform.detectPlatform("tokenizers");
+    set(cuda, "flavor", "cu124");
+    set(cuda, "cudaArch", "80");
+    var copy = LibUtils.class.getDeclaredMethod("copyJniLibrary", String[].class, Platform.class);
+    copy.setAccessible(true);
+
+    System.setProperty("ENGINE_CACHE_DIR", cache.toString());
+    try {
+      var names = new String[] {System.mapLibraryName("tokenizers")};
+      assertThat(copy.invoke(null, names, cuda).toString())
+          .startsWith(cache.toString())
+          .contains("-cpu-");
+    } finally {
+      System.clearProperty("ENGINE_CACHE_DIR");
+    }
+  }
+
+  @Test
+  void embed_whoSaysWhetherTheTokenizerIsOffline_isNotOverruled() throws Exception {
+    System.setProperty(OFFLINE, "TRUE");
+    try {
+      assertThat(embedByAnother()).hasSize(1);
+      assertThat(System.getProperty(OFFLINE)).isEqualTo("TRUE");
+    } finally {
+      System.clearProperty(OFFLINE);
+    }
+  }
+
+  private static List<Embedding> embedByAnother() throws InterruptedException {
+    try (var embedder = OnnxEmbedder.bundled(1)) {
+      return embedder.embed(List.of("text"));
+    }
+  }
+
+  private static void set(Platform platform, String field, String value) throws Exception {
+    var it = Platform.class.getDeclaredField(field);
+    it.setAccessible(true);
+    it.set(platform, value);
   }
 
   private static byte[] onnx() {
