@@ -2,15 +2,22 @@ package dev.sluice.core.search;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.search.Recipe.Asked;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 class RecipeTest {
+  private static final float[] X = {1, 0, 0};
+  private static final float[] Y = {0, 1, 0};
+
   /** Vectors of before would be taken for those of today. */
   @Test
   void name_whatGoesIntoVectors_isOfTheVersion() throws Exception {
@@ -31,6 +38,57 @@ class RecipeTest {
     assertThat(HexFormat.of().formatHex(digest.digest(), 0, 8))
         .as("what goes into vectors has changed: Recipe.VERSION has to, and then this")
         .isEqualTo("243d563522a33842");
+  }
+
+  @Test
+  void scores_tokensOfTheQuestionInATemplate_outweighAWholeThatIsALittleCloser() {
+    var recipe = new Recipe(new NoEmbedder(), Glossary.bundled());
+    var one = TokenVectors.pack(List.of(new float[] {0, 0, 1}, X));
+    var none = TokenVectors.pack(List.of(Y, Y));
+    var closer = new Vectors(new UUID(1, 1), new float[] {0.8f, 0.6f, 0}, none);
+    var meant = new Vectors(new UUID(1, 2), new float[] {0.6f, 0.8f, 0}, one);
+
+    var byWhole = recipe.scores(new Asked(X, new byte[0]), List.of(closer, meant));
+    var byAll = recipe.scores(new Asked(X, TokenVectors.pack(List.of(X))), List.of(closer, meant));
+
+    assertThat(byWhole[0]).isGreaterThan(byWhole[1]);
+    assertThat(byAll[0]).isLessThan(byAll[1]);
+  }
+
+  /** As it is until all templates are embedded by a model that tells tokens. */
+  @Test
+  void scores_aTemplateWithoutTokens_isByItsWhole() {
+    var recipe = new Recipe(new NoEmbedder(), Glossary.bundled());
+    var template = new Vectors(new UUID(1, 1), new float[] {0.6f, 0.8f, 0}, new byte[0]);
+
+    assertThat(recipe.scores(new Asked(X, TokenVectors.pack(List.of(X, Y))), List.of(template)))
+        .containsExactly(new double[] {0.6}, within(1e-6));
+  }
+
+  @Test
+  void scores_aModelThatTellsNoTokens_areByTheWhole() throws Exception {
+    var recipe = new Recipe(new WholeEmbedder(), Glossary.bundled());
+
+    var asked = recipe.asked("disk");
+    var template = recipe.of(new UUID(1, 1), new Passage("web", "", "enospc", ""));
+
+    assertThat(asked.tokens()).isEmpty();
+    assertThat(template.tokens()).isEmpty();
+    assertThat(recipe.scores(asked, List.of(template)))
+        .containsExactly(new double[] {1}, within(1e-6));
+  }
+
+  /** As an endpoint is; all texts mean the same to it. */
+  private static final class WholeEmbedder implements Embedder {
+    @Override
+    public Model model() {
+      return new Model("whole", 3);
+    }
+
+    @Override
+    public List<Embedding> embed(List<String> texts) {
+      return texts.stream().map(_ -> new Embedding(X.clone(), List.of())).toList();
+    }
   }
 
   private static final class NoEmbedder implements Embedder {
