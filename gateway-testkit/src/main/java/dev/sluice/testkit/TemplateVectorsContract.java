@@ -314,6 +314,73 @@ public abstract class TemplateVectorsContract {
     assertThat(vectors().saying("another", all(), List.of("peer"), 10)).isEmpty();
   }
 
+  /**
+   * What of another tenant would be found by every question: a template that is only his, though
+   * logs of both have its id, and one of both of which he has other words.
+   */
+  private List<Question> besideAnotherTenant() throws InterruptedException {
+    vectors()
+        .write(
+            RECIPE,
+            List.of(
+                row("acme", A, "connection refused", 1, 0, 0),
+                row("other", A, "connection secret", 0, 1, 0),
+                row("other", B, "connection secret", 0, 1, 0)));
+    store(
+        List.of(
+            log(A, Minutes.nanos(100), 9, "web"),
+            log(B, Minutes.nanos(100), 9, "web"),
+            new Log("other", A, Minutes.nanos(100), 9, "web", "", "body"),
+            new Log("other", B, Minutes.nanos(100), 9, "web", "", "body")));
+    return List.of(
+        all(),
+        all().of(Set.of(A, B)),
+        scope("web", Set.of(), 0, Minutes.ALL),
+        scope(null, Set.of(9), 0, Minutes.ALL),
+        scope(null, Set.of(), 0, new Minutes(100, 101)),
+        scope("web", Set.of(), 0, since(100)).of(Set.of(A, B)));
+  }
+
+  @Test
+  void find_idsThatAnotherTenantHasToo_areOfOwnRowsAlone() throws Exception {
+    besideAnotherTenant();
+
+    assertThat(vectors().find(RECIPE, "acme", List.of(A, B)))
+        .satisfiesExactly(
+            each -> {
+              assertThat(each.id()).isEqualTo(A);
+              assertThat(each.whole()).containsExactly(1, 0, 0);
+            });
+  }
+
+  @Test
+  void nearest_rowsOfAnotherTenant_areNotAmongThem() throws Exception {
+    var vector = new float[] {0, 1, 0};
+
+    for (var scope : besideAnotherTenant()) {
+      for (var words : List.of(List.<String>of(), List.of("secret"))) {
+        assertThat(vectors().nearest(RECIPE, scope, vector, words, 10))
+            .as("%s %s", scope, words)
+            .satisfiesExactly(
+                each -> {
+                  assertThat(each.id()).isEqualTo(A);
+                  assertThat(each.measure()).isCloseTo(0, within(1e-5));
+                  assertThat(each.allWords()).isFalse();
+                });
+      }
+    }
+  }
+
+  @Test
+  void saying_rowsOfAnotherTenant_areNotAmongThem() throws Exception {
+    for (var scope : besideAnotherTenant()) {
+      assertThat(vectors().saying(RECIPE, scope, List.of("connection"), 10))
+          .as("%s", scope)
+          .containsExactly(new Candidate(A, 1, true));
+      assertThat(vectors().saying(RECIPE, scope, List.of("secret"), 10)).as("%s", scope).isEmpty();
+    }
+  }
+
   @Test
   void waiting_someWords_areTemplatesWithoutARowThatHaveTheMostOfThem() throws Exception {
     var texts =
