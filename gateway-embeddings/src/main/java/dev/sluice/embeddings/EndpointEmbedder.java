@@ -91,7 +91,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
     var embeddings = new Embedding[texts.size()];
     for (int from = 0; from < texts.size(); from += AT_ONCE) {
       var some = texts.subList(from, Math.min(texts.size(), from + AT_ONCE));
-      read(ask(some), embeddings, from, some.size());
+      ask(some, embeddings, from);
     }
     return Arrays.asList(embeddings);
   }
@@ -111,12 +111,11 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
     }
   }
 
-  private JsonNode ask(List<String> texts) throws InterruptedException {
+  private void ask(List<String> texts, Embedding[] into, int from) throws InterruptedException {
     requireAwake();
     try {
-      var answer = tried(request(texts));
+      read(tried(request(texts)), into, from, texts.size());
       succeeded();
-      return answer;
     } catch (Refused e) {
       succeeded(); // it is there to refuse
       throw e;

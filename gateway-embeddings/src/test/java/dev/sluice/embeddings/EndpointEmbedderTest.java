@@ -241,6 +241,21 @@ class EndpointEmbedderTest {
     }
   }
 
+  /** Such as those of another model. */
+  @Test
+  void embed_answersThatAreNoneAgainAndAgain_areAReasonToRest() {
+    Stream.generate(() -> new Answer(200, vectors(vector(0, "1,0,0"))))
+        .limit(3)
+        .forEach(script::add);
+
+    try (var embedder = embedder(null, 1)) {
+      for (int i = 0; i < 3; i++) {
+        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+      }
+      assertRests(embedder);
+    }
+  }
+
   private void rest(EndpointEmbedder embedder) {
     Stream.generate(() -> new Answer(500, "")).limit(3).forEach(script::add);
     for (int i = 0; i < 3; i++) {

@@ -17,17 +17,20 @@ final class KnownVectors {
   /** Of what is kept with the numbers. */
   private static final int ENTRY_BYTES = 250;
 
-  private final TemplateVectors vectors;
-  private final String recipe;
+  private final Store store;
   private final long mostBytes;
   private final Map<Key, Vectors> kept = new LinkedHashMap<>(16, 0.75f, true);
   private long bytes;
 
   private record Key(String tenant, UUID id) {}
 
-  KnownVectors(TemplateVectors vectors, String recipe, long mostBytes) {
-    this.vectors = vectors;
-    this.recipe = recipe;
+  /** Who has those that are not kept. */
+  interface Store {
+    List<Vectors> find(String tenant, Collection<UUID> ids) throws InterruptedException;
+  }
+
+  KnownVectors(Store store, long mostBytes) {
+    this.store = store;
     this.mostBytes = mostBytes;
   }
 
@@ -50,7 +53,7 @@ final class KnownVectors {
       }
     }
     if (!missing.isEmpty()) {
-      for (var each : vectors.find(recipe, tenant, missing)) {
+      for (var each : store.find(tenant, missing)) {
         found.add(each);
         keep(new Key(tenant, each.id()), each);
       }

@@ -39,9 +39,6 @@ final class Recipe {
   /** Tokens of a question that are compared: each costs as much as all of a short template. */
   private static final int MOST_ASKED = 64;
 
-  /** Templates in one request to an endpoint: some 200 texts, of which it takes 64 at a time. */
-  private static final int MOST_AT_ONCE = 64;
-
   private final Embedder embedder;
   private final Glossary glossary;
   private final int dimension;
@@ -70,13 +67,7 @@ final class Recipe {
         embedding.whole(), Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)));
   }
 
-  /** How many templates are best made vectors of together, from 1. */
-  int atOnce() {
-    // here each takes its milliseconds, and a question that comes meanwhile is not to wait for all
-    return embedder.isElsewhere() ? MOST_AT_ONCE : 1;
-  }
-
-  /** Whether it takes cores of this machine. */
+  /** Whether the model computes elsewhere. */
   boolean isElsewhere() {
     return embedder.isElsewhere();
   }

@@ -81,7 +81,9 @@ public final class SearchLogs {
     this.queue = queue;
     this.effort = effort;
     recipe = new Recipe(embedder, Glossary.bundled());
-    known = new KnownVectors(vectors, recipe.name(), effort.keptBytes());
+    known =
+        new KnownVectors(
+            (tenant, ids) -> vectors.find(recipe.name(), tenant, ids), effort.keptBytes());
     backlogs = new Recently<>(BACKLOG_AGE, nanos, tenant -> vectors.backlog(recipe.name(), tenant));
   }
 

@@ -35,7 +35,7 @@ public final class TemplateEmbeddings {
   /** Templates that are looked at together. */
   private static final int PAGE = TemplateVectors.MOST_IDS;
 
-  /** Rows in one write. */
+  /** Rows in one write, and templates that a model elsewhere is asked for together. */
   private static final int ROWS = 64;
 
   /**
@@ -148,16 +148,17 @@ public final class TemplateEmbeddings {
     var samples = samples(some.stream().map(Wanting::id).toList());
     var rows = new ArrayList<Row>();
     var ready = some.stream().filter(one -> isReady(one, samples.get(one.id()))).toList();
+    // one by one where each takes a core, and a question that comes meanwhile is to wait for one
+    int atOnce = recipe.isElsewhere() ? ROWS : 1;
     try {
       var before = Duration.ofNanos(System.nanoTime() - asked);
-      for (int from = 0; from < ready.size(); from += recipe.atOnce()) {
+      for (int from = 0; from < ready.size(); from += atOnce) {
         if (!going.on(before)) {
           throw new InterruptedException("no more");
         }
         long begun = System.nanoTime();
-        rows.addAll(
-            rows(ready.subList(from, Math.min(ready.size(), from + recipe.atOnce())), samples));
-        before = recipe.isElsewhere() ? Duration.ZERO : Duration.ofNanos(System.nanoTime() - begun);
+        rows.addAll(rows(ready.subList(from, Math.min(ready.size(), from + atOnce)), samples));
+        before = Duration.ofNanos(System.nanoTime() - begun);
       }
     } finally {
       if (!rows.isEmpty() && !Thread.currentThread().isInterrupted()) {

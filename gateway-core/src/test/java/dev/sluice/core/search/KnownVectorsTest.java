@@ -2,23 +2,17 @@ package dev.sluice.core.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.port.TemplateVectors.Vectors;
-import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 class KnownVectorsTest {
-  private static final String RECIPE = "model/2/1";
   private static final UUID A = new UUID(1, 1);
   private static final UUID B = new UUID(1, 2);
   private static final UUID C = new UUID(1, 3);
@@ -30,7 +24,7 @@ class KnownVectorsTest {
   private final Store store = new Store();
 
   private KnownVectors known(long mostBytes) {
-    return new KnownVectors(store, RECIPE, mostBytes);
+    return new KnownVectors(store, mostBytes);
   }
 
   private static Vectors vectors(UUID id, float... whole) {
@@ -109,8 +103,8 @@ class KnownVectorsTest {
     assertThat(store.asked).containsExactly(List.of(A), List.of(A));
   }
 
-  /** Knows which ids it was asked for; nothing else is asked of it here. */
-  private static final class Store implements TemplateVectors {
+  /** Knows which ids it was asked for. */
+  private static final class Store implements KnownVectors.Store {
     private record Key(String tenant, UUID id) {}
 
     private final Map<Key, Vectors> rows = new HashMap<>();
@@ -121,54 +115,12 @@ class KnownVectorsTest {
     }
 
     @Override
-    public List<Vectors> find(String recipe, String tenant, Collection<UUID> ids) {
-      assertThat(recipe).isEqualTo(RECIPE);
+    public List<Vectors> find(String tenant, Collection<UUID> ids) {
       asked.add(List.copyOf(ids));
       return ids.stream()
           .map(id -> rows.get(new Key(tenant, id)))
           .filter(Objects::nonNull)
           .toList();
-    }
-
-    @Override
-    public void write(String recipe, List<Row> rows) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public List<Wanting> wanting(String recipe, String tenant, Collection<UUID> but, int limit) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void settle(String recipe) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public long backlog(String recipe, String tenant) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public Set<UUID> having(LogFilter filter) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public List<Candidate> nearest(
-        String recipe, Question scope, float[] vector, List<String> words, int limit) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public List<Candidate> saying(String recipe, Question scope, List<String> words, int limit) {
-      throw new UnsupportedOperationException();
     }
   }
 }

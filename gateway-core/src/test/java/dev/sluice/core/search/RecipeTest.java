@@ -10,6 +10,7 @@ import dev.sluice.core.search.Recipe.Asked;
 import java.security.MessageDigest;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -70,7 +71,8 @@ class RecipeTest {
     var recipe = new Recipe(new WholeEmbedder(), Glossary.bundled());
 
     var asked = recipe.asked("disk");
-    var template = recipe.of(new UUID(1, 1), new Passage("web", "", "enospc", ""));
+    var passages = Map.of(new UUID(1, 1), new Passage("web", "", "enospc", ""));
+    var template = recipe.of(passages).getFirst();
 
     assertThat(asked.tokens()).isEmpty();
     assertThat(template.tokens()).isEmpty();
