@@ -1,5 +1,6 @@
 package dev.sluice.api;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -11,11 +12,13 @@ import dev.sluice.proto.v1.SearchRequest;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.io.ByteArrayOutputStream;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
@@ -155,34 +158,6 @@ class SearchIT {
     assertThat(templates(answer).subList(0, 3))
         .contains("EXT4-fs error: no space left on device sdc1");
     assertThat(answer.has("without_meaning")).isFalse();
-  }
-
-  @Test
-  void searchOfApps_question_isAnsweredInTheirWords() {
-    var asked = JSON.createObjectNode().put("query", "storage exhausted").put("app_id", service);
-    asked.putArray("level").add("info").add("error");
-    asked.putObject("time_range").put("start", "2020-01-01T00:00:00Z");
-    var answer = postApp(asked.put("limit", 3).toString());
-
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    var data = Gateway.json(answer).path("data");
-    assertThat(Gateway.json(answer).path("success").asBoolean()).isTrue();
-    assertThat(data.path("metadata").path("count").asInt()).isEqualTo(3);
-    assertThat(data.path("logs")).map(log -> log.path("message").asString()).contains(PLANTED);
-    assertThat(data.path("logs").path(0).path("app_id").asString()).isEqualTo(service);
-    for (var bad : List.of("", "{}", "{\"query\":\"\"}", "{\"query\":\"a\",\"limit\":101}")) {
-      assertThat(postApp(bad).statusCode()).as(bad).isEqualTo(400);
-      assertThat(Gateway.json(postApp(bad)).path("success").asBoolean(true)).isFalse();
-    }
-  }
-
-  private HttpResponse<String> postApp(String body) {
-    return Gateway.send(
-        HttpRequest.newBuilder(gateway.http("/api/logs/search"))
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofString(body))
-            .build(),
-        BodyHandlers.ofString());
   }
 
   @Test
@@ -374,6 +349,26 @@ class SearchIT {
   void search_tooLong_isRefused() {
     assertThat(post("{\"query\":\"" + "a".repeat(1001) + "\"}").statusCode()).isEqualTo(400);
     assertThat(post("{\"query\":\"" + "a".repeat(100_000) + "\"}").statusCode()).isEqualTo(413);
+  }
+
+  /** One that no text has, one that does not go on, and one that ends too soon. */
+  @ParameterizedTest
+  @ValueSource(strings = {"ff", "c328", "e282"})
+  void search_bytesThatAreNoUtf8_areMalformed(String bytes) {
+    var body = Stream.of(utf8("{\"query\":\""), HexFormat.of().parseHex(bytes), utf8("\"}"));
+    var whole = new ByteArrayOutputStream();
+    body.forEach(whole::writeBytes);
+
+    for (var door : List.of("/api/v1/logs/search", "/api/logs/search")) {
+      var response = gateway.post(gateway.http(door), "application/json", whole.toByteArray());
+
+      assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
+      assertThat(response.body()).contains("body is no JSON object in UTF-8");
+    }
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(UTF_8);
   }
 
   @ParameterizedTest

@@ -2,6 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.ingest.IngestLogs;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Query;
@@ -47,6 +48,11 @@ final class AppSearchHandler {
    */
   private record Found(StoredLog log, @Nullable Double score) {}
 
+  /**
+   * @param withoutMeaning why meaning had no part in it; null when it had
+   */
+  private record Outcome(List<Found> found, @Nullable String withoutMeaning) {}
+
   Mono<ServerResponse> post(ServerRequest request) {
     return Mono.defer(
             () -> {
@@ -57,7 +63,8 @@ final class AppSearchHandler {
                       asked ->
                           reads
                               .ask(() -> find(asked))
-                              .flatMap(found -> answer(asked, found, System.nanoTime() - started)));
+                              .flatMap(
+                                  outcome -> answer(asked, outcome, System.nanoTime() - started)));
             })
         .onErrorResume(failure -> AppLogsHandler.refused(Reads.refusal(failure)));
   }
@@ -69,36 +76,77 @@ final class AppSearchHandler {
       throw RequestRefused.malformed(
           "query must have 1 to %d characters".formatted(Request.MOST_CHARACTERS));
     }
+    return new Request(query, Mode.HYBRID, filter(asked), 0, limit(asked.path("limit")), 1);
+  }
+
+  private static int limit(JsonNode limit) {
     var parameters = new LinkedMultiValueMap<String, String>();
-    put("limit", asked.path("limit"), parameters);
-    put("service", asked.path("app_id"), parameters);
-    for (var level : asked.path("level")) {
-      put("severity", level, parameters);
+    var number = text("limit", limit);
+    if (number != null) {
+      parameters.add("limit", number);
     }
-    put("from", asked.path("time_range").path("start"), parameters);
-    put("to", asked.path("time_range").path("end"), parameters);
-    var values = new QueryParameters(parameters, "limit");
-    return new Request(
-        query,
-        Mode.HYBRID,
-        values.filter(),
-        0,
-        values.number("limit", DEFAULT_LIMIT, Request.MOST),
-        1);
+    return QueryParameters.only(parameters, "limit").number("limit", DEFAULT_LIMIT, Request.MOST);
   }
 
-  private static void put(
-      String name, JsonNode value, LinkedMultiValueMap<String, String> parameters) {
-    if (value.isMissingNode() || value.isNull()) {
-      return;
+  private static LogFilter filter(JsonNode asked) {
+    var times = asked.path("time_range");
+    if (!times.isObject() && !absent(times)) {
+      throw RequestRefused.malformed("time_range is no object of start and end");
     }
-    if (!value.isValueNode()) {
-      throw RequestRefused.malformed(name + " is not a text or a number");
+    var filter =
+        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+            .service(text("app_id", asked.path("app_id")))
+            .severities(levels(asked.path("level")))
+            .from(time("time_range.start", times.path("start")))
+            .to(time("time_range.end", times.path("end")));
+    try {
+      return filter.build();
+    } catch (IllegalArgumentException e) {
+      throw RequestRefused.malformed("app_id: " + e.getMessage());
     }
-    parameters.add(name, value.asString());
   }
 
-  private List<Found> find(Request asked) throws InterruptedException {
+  private static boolean absent(JsonNode value) {
+    return value.isMissingNode() || value.isNull();
+  }
+
+  /** Null when there is none or it is empty. */
+  private static @Nullable String text(String field, JsonNode value) {
+    if (!value.isValueNode() && !absent(value)) {
+      throw RequestRefused.malformed(field + " is not a text or a number");
+    }
+    var text = value.asString("");
+    return text.isEmpty() ? null : text;
+  }
+
+  private static List<Integer> levels(JsonNode level) {
+    if (absent(level)) {
+      return List.of();
+    }
+    var numbers = new ArrayList<Integer>();
+    for (var name : level.isArray() ? level.values() : List.of(level)) {
+      if (!name.isString()) {
+        throw RequestRefused.malformed("level is neither a text nor an array of texts");
+      }
+      numbers.addAll(QueryParameters.severities("level", name.asString()));
+    }
+    return numbers;
+  }
+
+  private static @Nullable Long time(String field, JsonNode value) {
+    if (absent(value)) {
+      return null;
+    }
+    try {
+      return value.isNumber()
+          ? Timestamps.ofNumber(value.asString())
+          : Timestamps.ofText(value.asString(""));
+    } catch (Timestamps.Unusable e) {
+      throw RequestRefused.malformed(field + " " + e.reason());
+    }
+  }
+
+  private Outcome find(Request asked) throws InterruptedException {
     var answer = search.search(asked);
     var found = new LinkedHashMap<Object, Found>();
     answer.logs().forEach(log -> found.put(log.id(), new Found(log, null)));
@@ -112,7 +160,8 @@ final class AppSearchHandler {
         }
       }
     }
-    return new ArrayList<>(found.values()).subList(0, Math.min(found.size(), asked.limit()));
+    return new Outcome(
+        found.values().stream().limit(asked.limit()).toList(), answer.withoutMeaning());
   }
 
   private @Nullable StoredLog whole(Recent recent) throws InterruptedException {
@@ -128,7 +177,7 @@ final class AppSearchHandler {
         .orElse(null);
   }
 
-  private Mono<ServerResponse> answer(Request asked, List<Found> found, long tookNanos) {
+  private Mono<ServerResponse> answer(Request asked, Outcome outcome, long tookNanos) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
@@ -137,16 +186,16 @@ final class AppSearchHandler {
               json.writeBooleanProperty("success", true);
               json.writeStringProperty("message", "Logs found");
               json.writeObjectPropertyStart("data");
-              data(asked, found, tookNanos, json);
+              data(asked, outcome, tookNanos, json);
               json.writeEndObject();
               json.writeEndObject();
             }));
   }
 
-  private static void data(Request asked, List<Found> found, long tookNanos, JsonGenerator json) {
+  private static void data(Request asked, Outcome outcome, long tookNanos, JsonGenerator json) {
     json.writeStringProperty("query", asked.text());
     json.writeArrayPropertyStart("logs");
-    for (var each : found) {
+    for (var each : outcome.found) {
       json.writeStartObject();
       AppQueryHandler.fields(AppLog.of(each.log), json);
       if (each.score != null) {
@@ -156,10 +205,13 @@ final class AppSearchHandler {
     }
     json.writeEndArray();
     json.writeObjectPropertyStart("metadata");
-    json.writeNumberProperty("count", found.size());
+    json.writeNumberProperty("count", outcome.found.size());
     json.writeNumberProperty("limit", asked.limit());
     json.writeNumberProperty("latencyMs", tookNanos / 1_000_000);
     json.writeStringProperty("provider", "sluice");
+    if (outcome.withoutMeaning != null) {
+      json.writeStringProperty("without_meaning", outcome.withoutMeaning);
+    }
     json.writeEndObject();
   }
 }

@@ -18,6 +18,7 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.util.MultiValueMap;
@@ -165,24 +166,24 @@ final class QueryParameters {
     return name == null ? 0 : severity("min_severity", name);
   }
 
-  /**
-   * The severity numbers that are asked for; none for all. A level stands for its four numbers,
-   * {@code INFO2} and the like for one.
-   */
+  /** The severity numbers that are asked for; none for all. */
   List<Integer> severities() {
     var numbers = new ArrayList<Integer>();
     for (var value : all("severity")) {
       for (var name : value.split(",", -1)) {
-        int lowest = severity("severity", name);
-        boolean level =
-            Arrays.stream(Severity.values())
-                .anyMatch(l -> l.name().equals(name.strip().toUpperCase(Locale.ROOT)));
-        for (int i = 0; i < (level ? 4 : 1); i++) {
-          numbers.add(lowest + i);
-        }
+        numbers.addAll(severities("severity", name));
       }
     }
     return numbers;
+  }
+
+  /** A level stands for its four numbers, {@code INFO2} and the like for one. */
+  static List<Integer> severities(String parameter, String name) {
+    int lowest = severity(parameter, name);
+    boolean level =
+        Arrays.stream(Severity.values())
+            .anyMatch(l -> l.name().equals(name.strip().toUpperCase(Locale.ROOT)));
+    return IntStream.range(lowest, lowest + (level ? 4 : 1)).boxed().toList();
   }
 
   /** Nanoseconds since 1970; null when it is not given. */
