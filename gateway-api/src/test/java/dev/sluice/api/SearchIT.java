@@ -9,6 +9,7 @@ import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.Matched;
 import dev.sluice.proto.v1.SearchRequest;
+import dev.sluice.proto.v1.SearchResponse;
 import io.grpc.ManagedChannelBuilder;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -18,8 +19,10 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.BeforeAll;
@@ -29,12 +32,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
 
 /** Logs are found by what they mean, through real engines and the model in the jar. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SearchIT {
   private static final JsonMapper JSON = new JsonMapper();
   private static final String PLANTED = "EXT4-fs error: no space left on device sdb7";
+  private static final String STUCK = "valve of the northern pump is stuck";
+  private static final String WARM = "southern pump gets warm";
+  private static final String OLD = "pump of the old mill was scrapped by its owner";
   private static final List<String> WHO =
       List.of(
           "scheduler",
@@ -80,8 +87,22 @@ class SearchIT {
   /** With the planted log among those of a hundred other templates. */
   private final String crowd = Gateway.service("search");
 
+  /** With logs of several levels and times. */
+  private final String pumps = Gateway.service("search");
+
+  private final Instant now = Instant.now();
+
   @BeforeAll
   void store() {
+    var old = now.minus(Duration.ofDays(14));
+    gateway.postLogs(
+        JSON.createArrayNode()
+            .add(pump("ERROR", now.minus(Duration.ofHours(1)), STUCK))
+            .add(pump("ERROR", now.minus(Duration.ofDays(2)), STUCK))
+            .add(pump("ERROR", now, STUCK))
+            .add(pump("WARN", now, WARM))
+            .add(pump("INFO", old, OLD))
+            .toString());
     var many =
         Stream.concat(
                 Stream.of("EXT4-fs error: no space left on device sdc1"),
@@ -111,7 +132,13 @@ class SearchIT {
               // what it became is known
               assertThat(Gateway.json(post(all.put("query", "fztu").toString())).path("logs"))
                   .hasSize(1);
+              assertThat(pumps("{}")).hasSize(3);
             });
+  }
+
+  private ObjectNode pump(String severity, Instant at, String body) {
+    var log = JSON.createObjectNode().put("service", pumps).put("severity", severity);
+    return log.put("timestamp", at.toString()).put("body", body);
   }
 
   /** Each with its length as an attribute. */
@@ -305,6 +332,98 @@ class SearchIT {
     var past = JSON.createObjectNode().put("query", "storage").put("service", service);
     past.put("to", "2020-01-01T00:00:00Z");
     assertThat(Gateway.json(post(past.toString())).path("templates")).isEmpty();
+  }
+
+  private ObjectNode ofPumps(String fields) {
+    var question = JSON.createObjectNode().put("query", "how are the pumps").put("service", pumps);
+    return question.setAll((ObjectNode) Gateway.json(fields));
+  }
+
+  private List<String> pumps(String fields) {
+    var response = post(ofPumps(fields).toString());
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return templates(Gateway.json(response));
+  }
+
+  @Test
+  void search_levels_leaveOutAllOthers() {
+    assertThat(pumps("{\"severity\":\"ERROR\"}")).containsExactly(STUCK);
+    assertThat(pumps("{\"severity\":[\"ERROR\",\"WARN\"]}")).containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumps("{\"min_severity\":\"WARN\"}")).containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumps("{\"min_severity\":\"FATAL\"}")).isEmpty();
+  }
+
+  @Test
+  void search_noTime_isAllOfItAndFromLeavesOutWhatWasBefore() {
+    assertThat(pumps("{}")).containsExactlyInAnyOrder(STUCK, WARM, OLD);
+    assertThat(pumps("{\"from\":\"%s\"}".formatted(now.minus(Duration.ofDays(13)))))
+        .containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumps("{\"to\":\"%s\"}".formatted(now.minus(Duration.ofDays(13)))))
+        .containsExactly(OLD);
+    assertThat(pumps("{\"from\":\"%s\"}".formatted(now.plus(Duration.ofDays(1))))).isEmpty();
+  }
+
+  /** The stuck one came now, an hour ago and two days ago. */
+  @Test
+  void search_sparkline_addsUpToTheCount() {
+    var answer = Gateway.json(post(ofPumps("{\"severity\":\"ERROR\"}").toString()));
+    assertThat(answer.path("templates").path(0).path("count").asLong()).isEqualTo(3);
+    assertThat(inSparkline(answer)).isEqualTo(3);
+
+    var day = "{\"severity\":\"ERROR\",\"from\":\"%s\"}".formatted(now.minus(Duration.ofDays(1)));
+    answer = Gateway.json(post(ofPumps(day).toString()));
+    assertThat(answer.path("templates").path(0).path("count").asLong()).isEqualTo(2);
+    assertThat(inSparkline(answer)).isEqualTo(2);
+  }
+
+  private static long inSparkline(JsonNode answer) {
+    var counts = answer.path("templates").path(0).path("sparkline").path("counts");
+    return StreamSupport.stream(counts.spliterator(), false).mapToLong(JsonNode::asLong).sum();
+  }
+
+  @Test
+  void searchOverGrpc_levelsAndTimes_narrowAsOverHttp() {
+    long week = TimeUnit.SECONDS.toNanos(now.minus(Duration.ofDays(7)).getEpochSecond());
+
+    assertThat(pumpsByGrpc(Filter.newBuilder())).containsExactlyInAnyOrder(STUCK, WARM, OLD);
+    assertThat(pumpsByGrpc(Filter.newBuilder().addSeverityNumbers(17))).containsExactly(STUCK);
+    assertThat(pumpsByGrpc(Filter.newBuilder().setMinSeverityNumber(13)))
+        .containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumpsByGrpc(Filter.newBuilder().setFromUnixNano(week)))
+        .containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumpsByGrpc(Filter.newBuilder().setToUnixNano(week))).containsExactly(OLD);
+  }
+
+  private List<String> pumpsByGrpc(Filter.Builder filter) {
+    var asked = SearchRequest.newBuilder().setQuery("how are the pumps");
+    return overGrpc(asked.setFilter(filter.setService(pumps)).build()).getTemplatesList().stream()
+        .map(template -> template.getSamples(0).getBody())
+        .toList();
+  }
+
+  private SearchResponse overGrpc(SearchRequest asked) {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      return LogServiceGrpc.newBlockingStub(channel).search(asked);
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void searchOverGrpc_tooLong_isRefused() {
+    for (int length : new int[] {1001, 100_000}) {
+      assertRefused(length, Status.Code.INVALID_ARGUMENT);
+    }
+    assertRefused(300_000, Status.Code.RESOURCE_EXHAUSTED);
+  }
+
+  private void assertRefused(int length, Status.Code code) {
+    var asked = SearchRequest.newBuilder().setQuery("a".repeat(length)).build();
+    assertThatThrownBy(() -> overGrpc(asked))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class, e -> assertThat(e.getStatus().getCode()).isEqualTo(code));
   }
 
   @Test
