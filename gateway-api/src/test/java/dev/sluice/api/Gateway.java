@@ -104,7 +104,10 @@ public final class Gateway {
     return Wal.GATEWAY;
   }
 
-  /** Another one on the engines of that one, for those who want to see that it does not start. */
+  /**
+   * Another one on the engines of that one, with a log of its own: for those who want to see that
+   * it does not start, or who give it nothing to deliver.
+   */
   static Gateway beside(Gateway other, String... settings) {
     return new Gateway("wal", other.redis, other.clickHouse, settings);
   }
@@ -124,6 +127,11 @@ public final class Gateway {
 
   <T> T bean(Class<T> type) {
     return application.getBean(type);
+  }
+
+  /** For those that other packages do not see. */
+  boolean hasBean(String name) {
+    return application.containsBean(name);
   }
 
   /** Bytes that unanswered requests hold. */

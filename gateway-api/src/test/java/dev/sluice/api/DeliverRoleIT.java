@@ -1,0 +1,100 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Locale;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+
+/** A gateway that takes no logs has templates embedded, and answers questions. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class DeliverRoleIT {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final String LEAK = "gasket of the northern pump is leaking";
+
+  private final Gateway wayIn = Gateway.wal();
+  private final String service = Gateway.service("deliver-role");
+  private Gateway gateway;
+
+  /**
+   * With a model of its own, so that nobody else's vectors answer; it stays, since the gateway that
+   * asks it does.
+   */
+  @BeforeAll
+  void start() throws IOException {
+    var endpoint = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    endpoint.createContext(
+        "/v1/embeddings",
+        exchange -> {
+          var answer = vectors(JSON.readTree(exchange.getRequestBody().readAllBytes()));
+          exchange.sendResponseHeaders(200, answer.length);
+          try (var out = exchange.getResponseBody()) {
+            out.write(answer);
+          }
+        });
+    endpoint.start();
+    gateway =
+        Gateway.beside(
+            wayIn,
+            "--sluice.roles=deliver",
+            "--sluice.embeddings.url=http://127.0.0.1:%d/v1"
+                .formatted(endpoint.getAddress().getPort()),
+            "--sluice.embeddings.model=of-water",
+            "--sluice.embeddings.dimension=3");
+  }
+
+  /** What is about water, and what is not. */
+  private static byte[] vectors(JsonNode asked) {
+    var answer = JSON.createObjectNode();
+    var data = answer.putArray("data");
+    for (var text : asked.path("input")) {
+      var vector = data.addObject().put("index", data.size() - 1).putArray("embedding");
+      boolean water = text.asString().toLowerCase(Locale.ROOT).matches("(?s).*(leak|wet).*");
+      vector.add(water ? 1 : 0).add(water ? 0 : 1).add(0);
+    }
+    return answer.toString().getBytes(UTF_8);
+  }
+
+  @Test
+  void search_logsThatAnotherTook_areEmbeddedAndFoundByMeaning() {
+    assertThat(gateway.postLogs("{\"body\":\"x\"}").statusCode()).isEqualTo(405);
+    var logs = JSON.createArrayNode();
+    for (var body : new String[] {"valve was oiled", LEAK, "shift ends at noon"}) {
+      logs.addObject().put("service", service).put("body", body);
+    }
+    assertThat(wayIn.postLogs(logs.toString()).statusCode()).isEqualTo(202);
+
+    await()
+        .atMost(Duration.ofMinutes(2))
+        .untilAsserted(
+            () -> {
+              var answer = ask();
+              assertThat(answer.path("templates")).hasSize(3);
+              var first = answer.path("templates").path(0);
+              assertThat(first.path("samples").path(0).path("body").asString("")).isEqualTo(LEAK);
+              assertThat(first.path("matched")).map(JsonNode::asString).containsExactly("meaning");
+              assertThat(answer.has("without_meaning")).isFalse();
+            });
+  }
+
+  private JsonNode ask() {
+    var question = JSON.createObjectNode().put("query", "why is it wet").put("service", service);
+    var response =
+        gateway.post(
+            gateway.http("/api/v1/logs/search"),
+            "application/json",
+            question.toString().getBytes(UTF_8));
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Gateway.json(response);
+  }
+}
