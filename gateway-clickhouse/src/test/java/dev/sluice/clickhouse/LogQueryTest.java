@@ -36,7 +36,10 @@ final class LogQueryTest {
         """
         INSERT INTO otel_logs (Timestamp, ServiceName, Body, TraceId)
         SELECT fromUnixTimestamp64Nano(toInt64(%d + number * 500000000)), 'service ' || number %% 5,
-          'request ' || number || ' done', lower(hex(MD5(toString(number))))
+          'request ' || number || ' done for 10.' || 250 - intDiv(number, 62500) || '.'
+            || intDiv(number, 250) %% 250 || '.' || number %% 250 || ' with 0x'
+            || hex(toUInt32(2147942400 + number)),
+          lower(hex(MD5(toString(number))))
         FROM numbers(3 * 86400 * 2)"""
             .formatted(START));
     // five minutes of a thousand logs a second
@@ -83,6 +86,22 @@ final class LogQueryTest {
 
     assertThat(plan).contains("idx_lower_body", "4711");
     assertThat(granules(plan, "Name: idx_lower_body")).isEqualTo(1);
+  }
+
+  /**
+   * What a search asks for by a value of the question: of one word, and of several that are common.
+   */
+  @Test
+  void early_phrase_usesTheTextIndex() {
+    assertThat(granulesOfPhrase("0x80070001")).isEqualTo(1);
+    assertThat(granulesOfPhrase("10.250.19.102")).isLessThanOrEqualTo(2);
+  }
+
+  private static int granulesOfPhrase(String phrase) {
+    var filter = LogFilter.of("default").text(new TextQuery.Phrase(phrase));
+    var plan = explain("indexes = 1", new Query(filter.build(), 100, null));
+    assertThat(plan).contains("idx_lower_body");
+    return granules(plan, "Name: idx_lower_body");
   }
 
   @Test
