@@ -68,9 +68,15 @@ class EvalIT {
   }
 
   private int run(Object... gateway) throws InterruptedException {
+    return run(List.of(), gateway);
+  }
+
+  private int run(List<Object> options, Object... gateway) throws InterruptedException {
     var stream = new PrintStream(said, true, UTF_8);
-    var arguments = Stream.concat(Stream.of(logs, results), Stream.of(gateway));
-    return Eval.run(arguments.map(Object::toString).toList(), stream, stream);
+    var arguments = new ArrayList<>(options);
+    arguments.addAll(List.of(logs, results));
+    arguments.addAll(List.of(gateway));
+    return Eval.run(arguments.stream().map(Object::toString).toList(), stream, stream);
   }
 
   private List<JsonNode> results(String name) throws IOException {
@@ -128,6 +134,52 @@ class EvalIT {
   private double unknownFields() {
     double count = gateway.meter("sluice_ingest_unknown_fields_total{entrance=\"http-ndjson\"}");
     return Double.isNaN(count) ? 0 : count; // it exists from the first log on
+  }
+
+  private String question(String id, String query) {
+    return "{\"id\":\"%s\",\"query\":\"%s\",\"service\":\"%s\",\"relevant\":[]}"
+        .formatted(id, query, service);
+  }
+
+  @Test
+  void run_questions_areAnsweredWithTrueTemplatesTheBestFirst() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    var questions = folder.resolve("questions");
+    Files.write(
+        questions,
+        List.of(question("one", "storage exhausted"), question("two", "bounced e-mail message")));
+
+    assertThat(run(List.of("--questions", questions), gateway.http("/")))
+        .as(said.toString(UTF_8))
+        .isZero();
+
+    assertThat(said.toString(UTF_8)).contains("2 questions asked");
+    var answers = results("search.ndjson");
+    assertThat(answers)
+        .extracting(answer -> answer.get("id").asString())
+        .containsExactly("one", "two");
+    assertThat(answers)
+        .extracting(answer -> answer.get("templates").get(0).asString())
+        .containsExactly("truth-of-disks", "truth-of-mails");
+    assertThat(answers)
+        .allSatisfy(
+            answer ->
+                assertThat(answer.get("templates"))
+                    .map(JsonNode::asString)
+                    .containsExactlyInAnyOrder(
+                        "truth-of-disks", "truth-of-mails", "truth-of-boots"));
+  }
+
+  @Test
+  void run_questionThatAsksNothing_sendsNothing() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    var questions = folder.resolve("questions");
+    Files.write(questions, List.of(question("one", "storage exhausted"), question("two", "")));
+
+    assertThat(run(List.of("--questions", questions), gateway.http("/"))).isEqualTo(2);
+
+    assertThat(said.toString(UTF_8)).contains("questions:2: has no id or no query");
+    assertThat(gateway.count(service)).isZero();
   }
 
   @Test
