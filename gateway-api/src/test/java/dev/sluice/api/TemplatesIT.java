@@ -2,6 +2,7 @@ package dev.sluice.api;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.core.dictionary.TextId;
@@ -308,6 +309,39 @@ class TemplatesIT {
 
     assertThat(response.statusCode()).isEqualTo(405);
     assertThat(response.headers().firstValue("Allow")).hasValue("GET");
+  }
+
+  // ---- by search
+
+  /** Of all it says, {@code bob} is in one that is no more. */
+  @Test
+  void search_templatesThatBecameOne_findsThatOneOnceWithTheLogsOfAll() {
+    await()
+        .atMost(Duration.ofMinutes(2))
+        .untilAsserted(
+            () -> {
+              var found = search("user bob");
+              assertThat(found)
+                  .extracting(hit -> hit.get("template_id").asString())
+                  .containsExactly(users.toString(), started.toString());
+              var hit = found.getFirst();
+              assertThat(list(hit.get("matched"))).extracting(JsonNode::asString).contains("words");
+              assertThat(hit.get("template").asString()).isEqualTo(text("user <*>"));
+              assertThat(hit.get("count").asInt()).isEqualTo(3);
+              assertThat(hit.get("severities")).hasToString("{\"INFO\":2,\"ERROR\":1}");
+              assertThat(list(hit.get("samples")))
+                  .extracting(log -> log.get("body").asString())
+                  .containsExactly("user ann", "user bob", "user ann");
+            });
+  }
+
+  private List<JsonNode> search(String query) {
+    var question = "{\"query\":\"%s\",\"service\":\"%s\",\"samples\":10}".formatted(query, service);
+    var response =
+        gateway.post(
+            gateway.http("/api/v1/logs/search"), "application/json", question.getBytes(UTF_8));
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return list(Gateway.json(response).get("templates"));
   }
 
   // ---- of logs
