@@ -159,7 +159,7 @@ class EvalIT {
         .extracting(answer -> answer.get("id").asString())
         .containsExactly("one", "two");
     assertThat(answers)
-        .extracting(answer -> answer.get("templates").get(0).asString())
+        .extracting(answer -> answer.path("templates").path(0).asString(""))
         .containsExactly("truth-of-disks", "truth-of-mails");
     assertThat(answers)
         .allSatisfy(
