@@ -1,5 +1,6 @@
 package dev.sluice.api;
 
+import static java.nio.charset.StandardCharsets.UTF_16BE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -358,6 +359,8 @@ class SearchIT {
     assertThat(pumps("{}")).containsExactlyInAnyOrder(STUCK, WARM, OLD);
     assertThat(pumps("{\"from\":\"%s\"}".formatted(now.minus(Duration.ofDays(13)))))
         .containsExactlyInAnyOrder(STUCK, WARM);
+    assertThat(pumps("{\"from\":%d.5}".formatted(now.minus(Duration.ofDays(13)).getEpochSecond())))
+        .containsExactlyInAnyOrder(STUCK, WARM);
     assertThat(pumps("{\"to\":\"%s\"}".formatted(now.minus(Duration.ofDays(13)))))
         .containsExactly(OLD);
     assertThat(pumps("{\"from\":\"%s\"}".formatted(now.plus(Duration.ofDays(1))))).isEmpty();
@@ -451,6 +454,7 @@ class SearchIT {
         "{\"query\":\"a\",\"cursor\":\"x\"}",
         "{\"query\":\"a\",\"severity\":\"loud\"}",
         "{\"query\":\"a\",\"from\":\"yesterday\"}",
+        "{\"query\":\"a\",\"from\":1e999}",
         "{\"query\":\"a\",\"attributes\":[]}",
         "{\"query\":\"a\",\"attributes\":{\"a\":{}}}",
         "{\"query\":\"a\",\"text\":\"b\"}",
@@ -472,7 +476,7 @@ class SearchIT {
 
   /** One that no text has, one that does not go on, and one that ends too soon. */
   @ParameterizedTest
-  @ValueSource(strings = {"ff", "c328", "e282"})
+  @ValueSource(strings = {"ff", "c328", "e282", "c0af", "eda080"})
   void search_bytesThatAreNoUtf8_areMalformed(String bytes) {
     var body = Stream.of(utf8("{\"query\":\""), HexFormat.of().parseHex(bytes), utf8("\"}"));
     var whole = new ByteArrayOutputStream();
@@ -484,6 +488,15 @@ class SearchIT {
       assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
       assertThat(response.body()).contains("body is no JSON object in UTF-8");
     }
+  }
+
+  @Test
+  void search_utf16_isMalformed() {
+    var body = "{\"query\":\"a\"}".getBytes(UTF_16BE);
+
+    var response = gateway.post(gateway.http("/api/v1/logs/search"), "application/json", body);
+
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
   }
 
   private static byte[] utf8(String text) {

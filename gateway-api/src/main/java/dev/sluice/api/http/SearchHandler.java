@@ -1,5 +1,7 @@
 package dev.sluice.api.http;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.port.TemplateReader.Minutes;
@@ -11,6 +13,8 @@ import dev.sluice.core.search.SearchLogs.Answer;
 import dev.sluice.core.search.SearchLogs.Hit;
 import dev.sluice.core.search.SearchLogs.Mode;
 import dev.sluice.core.search.SearchLogs.Request;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -136,10 +140,12 @@ final class SearchHandler {
 
   static ObjectNode object(byte[] body) {
     try {
-      if (JSON.readTree(body) instanceof ObjectNode object) {
+      // by itself Jackson would take other encodings, and overlong forms of this one
+      var text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
+      if (JSON.readTree(text) instanceof ObjectNode object) {
         return object;
       }
-    } catch (JacksonException _) {
+    } catch (CharacterCodingException | JacksonException _) {
       // falls through to the answer
     }
     throw RequestRefused.malformed("body is no JSON object in UTF-8");
@@ -157,10 +163,17 @@ final class SearchHandler {
         if (!each.isValueNode() || each.isNull()) {
           throw RequestRefused.malformed(field.getKey() + " is not a text or a number");
         }
-        values.add(field.getKey(), each.asString());
+        values.add(field.getKey(), written(each));
       }
     }
     return values;
+  }
+
+  /** Without an exponent, which no query string has. */
+  private static String written(JsonNode value) {
+    return value.isFloatingPointNumber() && Double.isFinite(value.doubleValue())
+        ? value.decimalValue().toPlainString()
+        : value.asString();
   }
 
   private static LogFilter filter(LogFilter filter, JsonNode attributes) {
