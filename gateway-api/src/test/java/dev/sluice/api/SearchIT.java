@@ -283,26 +283,37 @@ class SearchIT {
         "the shell of xyzzy"
       })
   void search_valueOfOneLogAmongAHundredTemplates_findsThatLogFirst(String query) {
+    for (var mode : List.of("hybrid", "keyword")) {
+      assertFindsOneLog(query, mode);
+    }
+  }
+
+  /** The model tells that it is no word. */
+  @ParameterizedTest
+  @ValueSource(strings = {"and what else did deadbeef", "tell me everything about qwop"})
+  void search_nameInASentence_findsItsLogFirst(String query) {
+    assertFindsOneLog(query, "hybrid");
+  }
+
+  private void assertFindsOneLog(String query, String mode) {
     var words = List.of(query.replaceAll("[\"?]", "").split(" ", -1));
     var planted =
         IDENTIFIED.stream()
             .filter(body -> body.contains(words.getLast()))
             .findFirst()
             .orElseThrow();
-    for (var mode : List.of("hybrid", "keyword")) {
-      var asked = JSON.createObjectNode().put("query", query).put("service", crowd);
+    var asked = JSON.createObjectNode().put("query", query).put("service", crowd);
 
-      var answer = Gateway.json(post(asked.put("mode", mode).toString()));
+    var answer = Gateway.json(post(asked.put("mode", mode).toString()));
 
-      assertThat(answer.path("logs"))
-          .as(mode)
-          .map(log -> log.path("body").asString())
-          .containsExactly(planted);
-      var first = answer.path("templates").path(0);
-      assertThat(first.path("matched")).map(JsonNode::asString).contains("value");
-      assertThat(answer.path("logs").path(0).path("template_id").asString())
-          .isEqualTo(first.path("template_id").asString());
-    }
+    assertThat(answer.path("logs"))
+        .as(mode)
+        .map(log -> log.path("body").asString())
+        .containsExactly(planted);
+    var first = answer.path("templates").path(0);
+    assertThat(first.path("matched")).map(JsonNode::asString).contains("value");
+    assertThat(answer.path("logs").path(0).path("template_id").asString())
+        .isEqualTo(first.path("template_id").asString());
   }
 
   @Test

@@ -17,11 +17,12 @@ import java.util.regex.Pattern;
  *
  * <p>Run by {@code make bench-search}; in the environment {@code LOGS}, 10,000,000 by default,
  * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code
- * WARM_UP}, 60 by sixteen clients before the first, {@code OUT}, a folder for the report, and
- * {@code JAVA_OPTS}. Each client asks the next question as soon as it has an answer; many of them
- * also as people do, one question a second each, whatever is answered. Questions come again after
- * some thousand others; of an answer nothing is remembered but the vectors and texts of templates.
- * Ends with status 1 when a question is not answered.
+ * WARM_UP}, 60 by sixteen clients before the first, {@code SHARE} of a core that embeds the
+ * templates, 1, {@code OUT}, a folder for the report, and {@code JAVA_OPTS}. Each client asks the
+ * next question as soon as it has an answer; many of them also as people do, one question a second
+ * each, whatever is answered. Questions come again after some thousand others; of an answer nothing
+ * is remembered but the vectors and texts of templates. Ends with status 1 when a question is not
+ * answered.
  */
 public final class SearchReport {
   private static final int WARM_UP_CLIENTS = 16;
@@ -32,6 +33,7 @@ public final class SearchReport {
 
   private final int seconds = Environment.number("SECONDS_EACH", 15);
   private final int warmUp = Environment.number("WARM_UP", 60);
+  private final String share = Environment.text("SHARE", "1");
   private final ManyTemplates many =
       new ManyTemplates(
           Environment.number("TEMPLATES", 5_000), Environment.number("LOGS", 10_000_000));
@@ -107,10 +109,9 @@ public final class SearchReport {
     }
   }
 
-  private static Gateway gateway(Engines engines, Path folder)
-      throws IOException, InterruptedException {
+  private Gateway gateway(Engines engines, Path folder) throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
-    settings.add("--sluice.embeddings.share=1");
+    settings.add("--sluice.embeddings.share=" + share);
     return new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
   }
 
@@ -223,7 +224,7 @@ public final class SearchReport {
         %s; gateway %s, %s; %s.
 
         %s
-        All templates were embedded in %.0f s by a process whose share was one core, at %.1f ms of CPU each, the gateway's start and
+        All templates were embedded in %.0f s by a process whose share of a core was %s, at %.1f ms of CPU each, the gateway's start and
         ClickHouse's part among it; their vectors are %,d bytes each. The gateway's resident memory is %d MiB, %d MiB at most.
         """
         .formatted(
@@ -237,6 +238,7 @@ public final class SearchReport {
             place.engines.versions(),
             table,
             embedded.seconds,
+            share,
             embedded.millis,
             embedded.bytes,
             watched.residentMebibytes(),

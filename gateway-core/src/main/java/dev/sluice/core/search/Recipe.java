@@ -7,6 +7,7 @@ import dev.sluice.core.port.TemplateVectors.Vectors;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -39,6 +40,11 @@ final class Recipe {
   /** Tokens of a question that are compared: each costs as much as all of a short template. */
   private static final int MOST_ASKED = 64;
 
+  /** Before a token that goes on with the word before. */
+  private static final String PART = "##";
+
+  private static final int MOST_NAMES = 8;
+
   private final Embedder embedder;
   private final Glossary glossary;
   private final int dimension;
@@ -57,14 +63,38 @@ final class Recipe {
     return "%s/%d/%s".formatted(embedder.model().name(), dimension, VERSION);
   }
 
-  /** What a question is, as templates are asked. */
-  record Asked(float[] whole, byte[] tokens) {}
+  /**
+   * What a question is, as templates are asked.
+   *
+   * @param names words of it that the model knows by their parts alone, such as {@code deadbeef}
+   *     and whom a log is about: they may be values; in lower case, none for a model without tokens
+   */
+  record Asked(float[] whole, byte[] tokens, List<String> names) {}
 
   Asked asked(String question) throws InterruptedException {
     var embedding = embedder.embed(List.of(question)).getFirst();
     var tokens = packed(embedding);
     return new Asked(
-        embedding.whole(), Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)));
+        embedding.whole(),
+        Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)),
+        names(question, embedding.tokens()));
+  }
+
+  private static List<String> names(String question, List<Token> tokens) {
+    if (tokens.isEmpty()) {
+      return List.of();
+    }
+    var known = new HashSet<String>();
+    for (int i = 0; i < tokens.size(); i++) {
+      if (i + 1 == tokens.size() || !tokens.get(i + 1).text().startsWith(PART)) {
+        known.add(tokens.get(i).text());
+      }
+    }
+    return Wording.words(question).stream()
+        .filter(word -> word.chars().allMatch(Character::isLetter))
+        .filter(word -> !known.contains(word))
+        .limit(MOST_NAMES)
+        .toList();
   }
 
   /** Whether the model computes elsewhere. */

@@ -55,6 +55,12 @@ public final class SearchLogs {
   /** Of the logs with a value, the newest: by their templates these are ranked. */
   private static final int TELLING = 20;
 
+  /**
+   * Words of a question at most that may be looked for in logs though nothing says that one is a
+   * value: a longer one is a sentence, of which no log has every word.
+   */
+  private static final int FEW_WORDS = 2;
+
   private static final Duration BACKLOG_AGE = Duration.ofSeconds(2);
 
   private final TemplateVectors vectors;
@@ -278,10 +284,11 @@ public final class SearchLogs {
     var asked = meaning.asked;
     boolean byWords = request.mode() != Mode.SEMANTIC || asked == null;
     var words = byWords ? Wording.telling(request.text()) : List.<String>of();
-    var values = byWords ? Wording.values(request.text()) : List.<String>of();
+    var values = byWords ? values(request.text(), asked) : List.<String>of();
     List<StoredLog> logs;
     // beside each other: neither needs to know of the other
-    try (var found = Aside.start(() -> withValues(values, words, request, reader))) {
+    try (var found =
+        Aside.start(() -> withValues(values, asked == null ? words : List.of(), request, reader))) {
       if (asked == null) {
         byWords(scope, words, merits);
       } else {
@@ -292,7 +299,9 @@ public final class SearchLogs {
       }
       logs = found.get();
     }
-    if (values.isEmpty() && !isTemplates(scope.tenant(), words, merits)) {
+    if (logs.isEmpty()
+        && (asked == null || words.size() <= FEW_WORDS)
+        && !isTemplates(scope.tenant(), words, merits)) {
       logs = withWords(words, request, reader);
     }
     byLogs(scope.tenant(), logs, values, merits);
@@ -381,8 +390,9 @@ public final class SearchLogs {
   }
 
   /**
-   * The newest logs that have all words of a question with values in it, or, where none has, all of
-   * the values, or else some.
+   * The newest logs that have all of these.
+   *
+   * @param words of the question, of which rather all are to be found; none when they do not matter
    */
   private static List<StoredLog> withValues(
       List<String> values, List<String> words, Request request, LogReader reader)
@@ -399,6 +409,15 @@ public final class SearchLogs {
       logs = saying(new TextQuery.Or(phrases), request, reader);
     }
     return logs;
+  }
+
+  /** Those that look like it, or else, where it is known, words that the model does not know. */
+  private static List<String> values(String question, Recipe.@Nullable Asked asked) {
+    var values = Wording.values(question);
+    if (!values.isEmpty() || asked == null) {
+      return values;
+    }
+    return asked.names();
   }
 
   private static List<StoredLog> saying(TextQuery text, Request request, LogReader reader)

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class RecipeTest {
@@ -49,8 +50,10 @@ class RecipeTest {
     var closer = new Vectors(new UUID(1, 1), new float[] {0.8f, 0.6f, 0}, none);
     var meant = new Vectors(new UUID(1, 2), new float[] {0.6f, 0.8f, 0}, one);
 
-    var byWhole = recipe.scores(new Asked(X, new byte[0]), List.of(closer, meant));
-    var byAll = recipe.scores(new Asked(X, TokenVectors.pack(List.of(X))), List.of(closer, meant));
+    var byWhole = recipe.scores(new Asked(X, new byte[0], List.of()), List.of(closer, meant));
+    var byAll =
+        recipe.scores(
+            new Asked(X, TokenVectors.pack(List.of(X)), List.of()), List.of(closer, meant));
 
     assertThat(byWhole[0]).isGreaterThan(byWhole[1]);
     assertThat(byAll[0]).isLessThan(byAll[1]);
@@ -62,7 +65,9 @@ class RecipeTest {
     var recipe = new Recipe(new NoEmbedder(), Glossary.bundled());
     var template = new Vectors(new UUID(1, 1), new float[] {0.6f, 0.8f, 0}, new byte[0]);
 
-    assertThat(recipe.scores(new Asked(X, TokenVectors.pack(List.of(X, Y))), List.of(template)))
+    assertThat(
+            recipe.scores(
+                new Asked(X, TokenVectors.pack(List.of(X, Y)), List.of()), List.of(template)))
         .containsExactly(new double[] {0.6}, within(1e-6));
   }
 
@@ -78,6 +83,36 @@ class RecipeTest {
     assertThat(template.tokens()).isEmpty();
     assertThat(recipe.scores(asked, List.of(template)))
         .containsExactly(new double[] {1}, within(1e-6));
+  }
+
+  @Test
+  void asked_wordsThatTheModelKnowsByTheirPartsAlone_areNames() throws Exception {
+    var recipe =
+        new Recipe(
+            new PartsEmbedder("who", "is", "dead", "##bee", "##f", "?", "7", "##f", "muller"),
+            Glossary.bundled());
+
+    assertThat(recipe.asked("who is Deadbeef? 7f Müller").names())
+        .containsExactly("deadbeef", "müller");
+    assertThat(new Recipe(new WholeEmbedder(), Glossary.bundled()).asked("deadbeef").names())
+        .isEmpty();
+    assertThat(recipe.asked("a b c d e f g h i j".replace(" ", "x ")).names()).hasSize(8);
+  }
+
+  /**
+   * @param parts of each text
+   */
+  private record PartsEmbedder(String... parts) implements Embedder {
+    @Override
+    public Model model() {
+      return new Model("parts", 3);
+    }
+
+    @Override
+    public List<Embedding> embed(List<String> texts) {
+      var tokens = Stream.of(parts).map(part -> new Token(part, X)).toList();
+      return texts.stream().map(_ -> new Embedding(X.clone(), tokens)).toList();
+    }
   }
 
   /** As an endpoint is; all texts mean the same to it. */
