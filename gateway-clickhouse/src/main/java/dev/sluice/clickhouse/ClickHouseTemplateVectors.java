@@ -51,6 +51,9 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   /** How much of a template's first log is kept. */
   private static final int SAMPLE_CHARACTERS = 2_000;
 
+  /** Letters and digits, for RE2 in a string of SQL. */
+  private static final String WORD = "[\\\\p{L}\\\\p{N}]+";
+
   /** Where the name of what wrote a log may be, the most telling first. */
   private static final List<String> COMPONENTS =
       List.of(
@@ -294,7 +297,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         .formatted(nearest, saying);
   }
 
-  private static List<String> list(List<String> words) {
+  private static List<String> list(Collection<String> words) {
     return words.stream().map(word -> "'" + word + "'").toList();
   }
 
@@ -338,7 +341,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         """
         SELECT TemplateId,
           toFloat64(length(arrayIntersect(
-            extractAll(lowerUTF8(any(Text)), '[\\\\p{L}\\\\p{N}]+'), %1$s))) AS found,
+            extractAll(lowerUTF8(any(Text)), '%4$s'), %1$s))) AS found,
           toUInt8(found = length(%1$s))
         FROM log_templates
         WHERE %2$s
@@ -347,9 +350,27 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         ORDER BY found DESC, TemplateId
         LIMIT %3$s
         FORMAT RowBinary"""
-            .formatted(asked, where.sql(), where.parameter("UInt32", limit)),
+            .formatted(asked, where.sql(), where.parameter("UInt32", limit), WORD),
         where.parameters(),
         RowBinary::readCandidates);
+  }
+
+  @Override
+  public Set<String> known(String tenant, Collection<String> words) throws InterruptedException {
+    store.migrate();
+    return Set.copyOf(
+        ask(
+            """
+            SELECT DISTINCT arrayJoin(arrayIntersect(
+              extractAll(lowerUTF8(Text), '%s'), {words:Array(String)}))
+            FROM log_templates
+            WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
+              SELECT TemplateId FROM log_templates
+              WHERE Tenant = {tenant:String} AND notEmpty(MergedInto))
+            FORMAT RowBinary"""
+                .formatted(WORD),
+            Map.of("words", list(words).toString(), "tenant", tenant),
+            RowBinary::readStrings));
   }
 
   @Override

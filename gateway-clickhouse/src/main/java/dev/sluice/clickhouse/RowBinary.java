@@ -269,6 +269,15 @@ final class RowBinary {
     return ids;
   }
 
+  static List<String> readStrings(InputStream in) throws IOException {
+    var rows = new RowBinary(in);
+    var strings = new ArrayList<String>();
+    while (!rows.atEnd()) {
+      strings.add(rows.string());
+    }
+    return strings;
+  }
+
   /** So many numbers. */
   static long[] readInt64s(InputStream in, int many) throws IOException {
     var row = new RowBinary(in);

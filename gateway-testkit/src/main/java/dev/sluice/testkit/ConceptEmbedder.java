@@ -20,6 +20,7 @@ public final class ConceptEmbedder implements Embedder {
   private final AtomicInteger embedded = new AtomicInteger();
   private final AtomicInteger asked = new AtomicInteger();
   private volatile boolean elsewhere;
+  private volatile @Nullable String forgotten;
   private volatile @Nullable String trouble;
   private volatile @Nullable String refused;
 
@@ -39,6 +40,11 @@ public final class ConceptEmbedder implements Embedder {
   /** From now on it computes elsewhere. */
   public void goElsewhere() {
     elsewhere = true;
+  }
+
+  /** From now on it knows this word by its first letter and the rest alone. */
+  public void forget(String word) {
+    forgotten = word;
   }
 
   /** From now on it never takes a text with this in it. */
@@ -89,7 +95,12 @@ public final class ConceptEmbedder implements Embedder {
         var vector = new float[model.dimension()];
         vector[concepts.getOrDefault(word, UNKNOWN)] = 1;
         whole[concepts.getOrDefault(word, UNKNOWN)]++;
-        tokens.add(new Token(word, vector));
+        if (word.equals(forgotten)) {
+          tokens.add(new Token(word.substring(0, 1), vector));
+          tokens.add(new Token("##" + word.substring(1), vector));
+        } else {
+          tokens.add(new Token(word, vector));
+        }
       }
     }
     return new Embedding(unit(whole), tokens);

@@ -168,6 +168,15 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         limit);
   }
 
+  @Override
+  public synchronized Set<String> known(String tenant, Collection<String> words) {
+    return dictionary.entries().stream()
+        .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
+        .filter(entry -> entry.mergedInto() == null)
+        .flatMap(entry -> words.stream().filter(word -> found(entry, List.of(word)) > 0))
+        .collect(Collectors.toSet());
+  }
+
   private static List<Candidate> saying(
       Stream<Candidate> candidates, List<String> words, int limit) {
     return candidates

@@ -414,6 +414,26 @@ public abstract class TemplateVectorsContract {
   }
 
   @Test
+  void known_words_areThoseThatTemplatesOfTodayHave() throws Exception {
+    assertThat(vectors().known("acme", List.of("peer"))).isEmpty();
+    write("Connection refused by <*>", AT);
+    write("Größer", AT);
+    write("user fztu", AT);
+    var link =
+        new Entry(
+            "acme", Kind.TEMPLATE, TextId.of("user fztu"), "user fztu", AT, AT, TextId.of("user"));
+    var foreign = new Entry("other", Kind.TEMPLATE, TextId.of("x"), "peer", AT, AT, null);
+    assertThat(dictionary().write(List.of(link, foreign))).isEqualTo(new Written());
+
+    assertThat(
+            vectors()
+                .known(
+                    "acme",
+                    List.of("connection", "refused", "größer", "fuse", "fztu", "peer", "user")))
+        .containsExactlyInAnyOrder("connection", "refused", "größer");
+  }
+
+  @Test
   void having_aFilter_areTheTemplatesOfItsLogs() throws Exception {
     store(
         List.of(

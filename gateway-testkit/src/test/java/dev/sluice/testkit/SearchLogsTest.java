@@ -290,6 +290,32 @@ class SearchLogsTest {
   }
 
   @Test
+  void search_wordThatNeitherModelNorTemplatesKnow_findsItsLogs() throws Exception {
+    stored(LOGIN, "login of alice refused");
+    stored(MEMORY, "out of memory in a long sentence");
+
+    embedder.forget("alice");
+    var answer = ask("what else do we know about alice", Mode.HYBRID);
+    assertThat(answer.logs()).extracting(StoredLog::body).containsExactly("login of alice refused");
+    assertThat(texts(answer)).first().isEqualTo(LOGIN);
+    assertThat(ask("what else do we know about alice", Mode.SEMANTIC).logs()).isEmpty();
+
+    embedder.forget("memory");
+    assertThat(ask("what else do we know about memory", Mode.HYBRID).logs())
+        .as("a template has it")
+        .isEmpty();
+  }
+
+  @Test
+  void search_sentenceOfKnownWords_isNotLookedForInLogs() throws Exception {
+    stored(LOGIN, "login of alice refused today");
+
+    assertThat(ask("alice refused today", Mode.HYBRID).logs()).isEmpty();
+    assertThat(ask("alice refused today", Mode.KEYWORD).logs()).hasSize(1);
+    assertThat(ask("alice today", Mode.HYBRID).logs()).hasSize(1);
+  }
+
+  @Test
   void search_valueWithWords_findsLogsWithItAndByKeywordThoseWithBoth() throws Exception {
     stored(LOGIN, "login of user7 refused");
     stored(DISK, "disk of user7 full");

@@ -97,6 +97,14 @@ public interface TemplateVectors {
       throws InterruptedException;
 
   /**
+   * Which of these words any template of the dictionary has itself that did not become another; the
+   * others can be in logs only where values are.
+   *
+   * @param words letters and digits in lower case, at least one
+   */
+  Set<String> known(String tenant, Collection<String> words) throws InterruptedException;
+
+  /**
    * What is stored of these.
    *
    * @param ids at most {@link #MOST_IDS}

@@ -8,7 +8,6 @@ import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
 import dev.sluice.core.port.TemplateVectors.Candidate;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.query.TextQuery;
 import dev.sluice.core.read.Aside;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.Recently;
@@ -20,17 +19,13 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
 import java.util.function.LongSupplier;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -51,9 +46,6 @@ public final class SearchLogs {
 
   /** Into which the time of an answer is divided. */
   private static final int SPANS = 30;
-
-  /** Of the logs with a value, the newest: by their templates these are ranked. */
-  private static final int TELLING = 20;
 
   /**
    * Words of a question at most that may be looked for in logs though nothing says that one is a
@@ -284,11 +276,16 @@ public final class SearchLogs {
     var asked = meaning.asked;
     boolean byWords = request.mode() != Mode.SEMANTIC || asked == null;
     var words = byWords ? Wording.telling(request.text()) : List.<String>of();
-    var values = byWords ? values(request.text(), asked) : List.<String>of();
+    var values = byWords ? Wording.values(request.text()) : List.<String>of();
+    var mentions = new Mentions(filter, request.limit(), reader);
     List<StoredLog> logs;
     // beside each other: neither needs to know of the other
     try (var found =
-        Aside.start(() -> withValues(values, asked == null ? words : List.of(), request, reader))) {
+        Aside.start(
+            () ->
+                values.isEmpty() && byWords && asked != null
+                    ? mentions.ofValues(unknown(scope.tenant(), asked.names()), List.of())
+                    : mentions.ofValues(values, asked == null ? words : List.of()))) {
       if (asked == null) {
         byWords(scope, words, merits);
       } else {
@@ -302,9 +299,9 @@ public final class SearchLogs {
     if (logs.isEmpty()
         && (asked == null || words.size() <= FEW_WORDS)
         && !isTemplates(scope.tenant(), words, merits)) {
-      logs = withWords(words, request, reader);
+      logs = mentions.ofAll(words);
     }
-    byLogs(scope.tenant(), logs, values, merits);
+    byLogs(scope, logs, values, merits);
     return told(request, scope, merits, logs, backlog, meaning.without);
   }
 
@@ -365,6 +362,12 @@ public final class SearchLogs {
     }
   }
 
+  /** Those of these words that no template has itself. */
+  private List<String> unknown(String tenant, List<String> words) throws InterruptedException {
+    var known = words.isEmpty() ? Set.<String>of() : vectors.known(tenant, words);
+    return words.stream().filter(word -> !known.contains(word)).toList();
+  }
+
   /**
    * Whether a template has these words itself. If none has, and be it that all are known of one of
    * its logs, some of them are in the places of values.
@@ -381,86 +384,12 @@ public final class SearchLogs {
             .anyMatch(text -> Wording.words(text).containsAll(words));
   }
 
-  /** The newest logs that have all of these. */
-  private static List<StoredLog> withWords(List<String> words, Request request, LogReader reader)
-      throws InterruptedException {
-    return words.isEmpty()
-        ? List.of()
-        : saying(new TextQuery.Words(String.join(" ", words)), request, reader);
-  }
-
-  /**
-   * The newest logs that have all of these.
-   *
-   * @param words of the question, of which rather all are to be found; none when they do not matter
-   */
-  private static List<StoredLog> withValues(
-      List<String> values, List<String> words, Request request, LogReader reader)
-      throws InterruptedException {
-    if (values.isEmpty()) {
-      return List.of();
-    }
-    var logs = withWords(words, request, reader);
-    var phrases = values.stream().<TextQuery>map(TextQuery.Phrase::new).toList();
-    if (logs.isEmpty()) {
-      logs = saying(new TextQuery.And(phrases), request, reader);
-    }
-    if (logs.isEmpty() && values.size() > 1) {
-      logs = saying(new TextQuery.Or(phrases), request, reader);
-    }
-    return logs;
-  }
-
-  /** Those that look like it, or else, where it is known, words that the model does not know. */
-  private static List<String> values(String question, Recipe.@Nullable Asked asked) {
-    var values = Wording.values(question);
-    if (!values.isEmpty() || asked == null) {
-      return values;
-    }
-    return asked.names();
-  }
-
-  private static List<StoredLog> saying(TextQuery text, Request request, LogReader reader)
-      throws InterruptedException {
-    int limit = Math.max(TELLING, request.limit());
-    return reader.read(new LogReader.Query(request.filter().saying(text), limit, null)).logs();
-  }
-
-  /**
-   * What many logs have may be a word that looks like a value, such as {@code k8s}; where a
-   * template has it itself, it is one.
-   *
-   * @param values that were asked for; none when logs were found by words that no template has
-   */
   private void byLogs(
-      String tenant, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)
+      Question scope, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)
       throws InterruptedException {
-    var ids =
-        logs.stream()
-            .limit(TELLING)
-            .map(StoredLog::templateId)
-            .filter(Objects::nonNull)
-            .collect(Collectors.toCollection(LinkedHashSet::new));
-    if (ids.isEmpty()) {
-      return;
+    for (var id : Mentions.templates(logs, values, ids -> portraits.texts(scope.tenant(), ids))) {
+      merits.computeIfAbsent(id, _ -> new Merit()).add(Why.VALUE, VALUE);
     }
-    boolean rare = values.isEmpty() || logs.size() < TELLING;
-    var texts = rare ? Map.<UUID, String>of() : portraits.texts(tenant, ids);
-    for (var log : logs.subList(0, Math.min(logs.size(), TELLING))) {
-      var id = log.templateId();
-      if (id != null && (rare || hasValue(log.body(), texts.getOrDefault(id, ""), values))) {
-        merits.computeIfAbsent(id, _ -> new Merit()).add(Why.VALUE, VALUE);
-      }
-    }
-  }
-
-  /** One that its template has not. */
-  private static boolean hasValue(String body, String template, List<String> values) {
-    var said = body.toLowerCase(Locale.ROOT);
-    var always = template.toLowerCase(Locale.ROOT);
-    return values.stream()
-        .map(value -> value.toLowerCase(Locale.ROOT))
-        .anyMatch(value -> said.contains(value) && !always.contains(value));
   }
 
   private Answer told(
