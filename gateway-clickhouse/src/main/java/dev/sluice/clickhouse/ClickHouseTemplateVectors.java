@@ -297,7 +297,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         .formatted(nearest, saying);
   }
 
-  private static List<String> list(Collection<String> words) {
+  private static List<String> list(List<String> words) {
     return words.stream().map(word -> "'" + word + "'").toList();
   }
 
@@ -356,20 +356,20 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Set<String> known(String tenant, Collection<String> words) throws InterruptedException {
+  public Set<String> words(String tenant, int most) throws InterruptedException {
     store.migrate();
     return Set.copyOf(
         ask(
             """
-            SELECT DISTINCT arrayJoin(arrayIntersect(
-              extractAll(lowerUTF8(Text), '%s'), {words:Array(String)}))
+            SELECT DISTINCT arrayJoin(extractAll(lowerUTF8(Text), '%s'))
             FROM log_templates
             WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
               SELECT TemplateId FROM log_templates
               WHERE Tenant = {tenant:String} AND notEmpty(MergedInto))
+            LIMIT {most:UInt32}
             FORMAT RowBinary"""
                 .formatted(WORD),
-            Map.of("words", list(words).toString(), "tenant", tenant),
+            Map.of("most", String.valueOf(most), "tenant", tenant),
             RowBinary::readStrings));
   }
 

@@ -169,12 +169,19 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized Set<String> known(String tenant, Collection<String> words) {
+  public synchronized Set<String> words(String tenant, int most) {
     return dictionary.entries().stream()
         .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
         .filter(entry -> entry.mergedInto() == null)
-        .flatMap(entry -> words.stream().filter(word -> found(entry, List.of(word)) > 0))
+        .flatMap(entry -> Stream.of(words(entry)))
+        .filter(word -> !word.isEmpty())
+        .distinct()
+        .limit(most)
         .collect(Collectors.toSet());
+  }
+
+  private static String[] words(Entry entry) {
+    return entry.text().toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+", -1);
   }
 
   private static List<Candidate> saying(
@@ -193,7 +200,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   private static long found(Entry entry, List<String> words) {
-    return found(entry.text().toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+", -1), words);
+    return found(words(entry), words);
   }
 
   private static long found(String[] there, List<String> words) {

@@ -414,9 +414,9 @@ public abstract class TemplateVectorsContract {
   }
 
   @Test
-  void known_words_areThoseThatTemplatesOfTodayHave() throws Exception {
-    assertThat(vectors().known("acme", List.of("peer"))).isEmpty();
-    write("Connection refused by <*>", AT);
+  void words_someTemplates_areThoseOfTemplatesOfToday() throws Exception {
+    assertThat(vectors().words("acme", 10)).isEmpty();
+    write("Connection 7 refused by <*>", AT);
     write("Größer", AT);
     write("user fztu", AT);
     var link =
@@ -425,12 +425,9 @@ public abstract class TemplateVectorsContract {
     var foreign = new Entry("other", Kind.TEMPLATE, TextId.of("x"), "peer", AT, AT, null);
     assertThat(dictionary().write(List.of(link, foreign))).isEqualTo(new Written());
 
-    assertThat(
-            vectors()
-                .known(
-                    "acme",
-                    List.of("connection", "refused", "größer", "fuse", "fztu", "peer", "user")))
-        .containsExactlyInAnyOrder("connection", "refused", "größer");
+    assertThat(vectors().words("acme", 10))
+        .containsExactlyInAnyOrder("connection", "7", "refused", "by", "größer");
+    assertThat(vectors().words("acme", 2)).hasSize(2);
   }
 
   @Test

@@ -97,12 +97,13 @@ public interface TemplateVectors {
       throws InterruptedException;
 
   /**
-   * Which of these words any template of the dictionary has itself that did not become another; the
-   * others can be in logs only where values are.
+   * The words of all templates of the dictionary that did not become others: what is in none of
+   * them can be in logs only where values are.
    *
-   * @param words letters and digits in lower case, at least one
+   * @param most from 1; where there are more, so many of them
+   * @return letters and digits in lower case
    */
-  Set<String> known(String tenant, Collection<String> words) throws InterruptedException;
+  Set<String> words(String tenant, int most) throws InterruptedException;
 
   /**
    * What is stored of these.

@@ -55,6 +55,12 @@ public final class SearchLogs {
 
   private static final Duration BACKLOG_AGE = Duration.ofSeconds(2);
 
+  /** To go through some thousand templates takes 25 ms of the store. */
+  private static final Duration WORDS_AGE = Duration.ofSeconds(10);
+
+  /** Of all templates, some megabytes; a system has some thousand. */
+  private static final int MOST_WORDS = 50_000;
+
   private final TemplateVectors vectors;
   private final TemplatePortraits portraits;
   private final BoundedReader queue;
@@ -62,6 +68,7 @@ public final class SearchLogs {
   private final Recipe recipe;
   private final KnownVectors known;
   private final Recently<String, Long> backlogs;
+  private final Recently<String, Set<String>> templateWords;
 
   /**
    * @param queue whose turn to wait for, and who reads logs
@@ -83,6 +90,7 @@ public final class SearchLogs {
         new KnownVectors(
             (tenant, ids) -> vectors.find(recipe.name(), tenant, ids), effort.keptBytes());
     backlogs = new Recently<>(BACKLOG_AGE, nanos, tenant -> vectors.backlog(recipe.name(), tenant));
+    templateWords = new Recently<>(WORDS_AGE, nanos, tenant -> vectors.words(tenant, MOST_WORDS));
   }
 
   /**
@@ -364,7 +372,7 @@ public final class SearchLogs {
 
   /** Those of these words that no template has itself. */
   private List<String> unknown(String tenant, List<String> words) throws InterruptedException {
-    var known = words.isEmpty() ? Set.<String>of() : vectors.known(tenant, words);
+    var known = words.isEmpty() ? Set.<String>of() : templateWords.get(tenant);
     return words.stream().filter(word -> !known.contains(word)).toList();
   }
 
