@@ -150,6 +150,8 @@ class AppSearchIT {
         "{'query':'a','limit':101} | limit is not a number",
         "{'query':'a','limit':[]} | limit is not",
         "{'query':'a','app_id':{}} | app_id is not",
+        "{'query':'a','app_id':''} | app_id is empty",
+        "{'query':'a','limit':''} | limit is empty",
         "{'query':'a','app_id':['b']} | app_id is not",
         "{'query':'a','level':{}} | level is neither",
         "{'query':'a','level':{'a':'INFO'}} | level is neither",

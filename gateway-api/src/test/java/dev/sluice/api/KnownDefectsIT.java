@@ -297,7 +297,7 @@ class KnownDefectsIT {
   }
 
   private static List<String> search(Gateway gateway, String app, String filters) {
-    var question = "{\"query\":\"disk trouble\",\"app_id\":\"%s\"%s}".formatted(app, filters);
+    var question = "{\"query\":\"disk\",\"app_id\":\"%s\"%s}".formatted(app, filters);
     var response = gateway.post(gateway.http("/api/logs/search"), JSON, question.getBytes(UTF_8));
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return StreamSupport.stream(

@@ -337,6 +337,8 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
       where.addTemplatesOf(scope);
     }
     var asked = where.parameter("Array(String)", list(words));
+    where.add(
+        "multiSearchAny(lowerUTF8(Text), %s)".formatted(asked)); // before the rest, which is slow
     return ask(
         """
         SELECT TemplateId,

@@ -20,6 +20,7 @@ public final class ConceptEmbedder implements Embedder {
   private final AtomicInteger embedded = new AtomicInteger();
   private final AtomicInteger asked = new AtomicInteger();
   private volatile boolean elsewhere;
+  private volatile int most = Integer.MAX_VALUE;
   private volatile @Nullable String forgotten;
   private volatile @Nullable String trouble;
   private volatile @Nullable String refused;
@@ -35,6 +36,11 @@ public final class ConceptEmbedder implements Embedder {
   /** From now on it cannot be asked, for this reason; null for it can again. */
   public void trouble(@Nullable String reason) {
     trouble = reason;
+  }
+
+  /** It can be asked so often, counted from its making, and then no more. */
+  public void goAwayAfter(int times) {
+    most = times;
   }
 
   /** From now on it computes elsewhere. */
@@ -74,8 +80,7 @@ public final class ConceptEmbedder implements Embedder {
 
   @Override
   public List<Embedding> embed(List<String> texts) {
-    asked.incrementAndGet();
-    var reason = trouble;
+    var reason = asked.incrementAndGet() > most ? "away" : trouble;
     if (reason != null) {
       throw new Unavailable(reason);
     }

@@ -315,6 +315,36 @@ class SearchLogsTest {
     assertThat(ask("alice today", Mode.HYBRID).logs()).hasSize(1);
   }
 
+  /** Its parts are in all of these logs, and the newest of them are not it. */
+  @Test
+  void search_valueOfSeveralParts_isNotTakenForItsParts() throws Exception {
+    stored(LOGIN, "login of 10.0.0.1 refused");
+    for (int i = 0; i < 30; i++) {
+      stored(DISK, "disk 10 of 1 in 0." + i + " full");
+    }
+
+    for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
+      for (var asked : List.of("10.0.0.1", "login 10.0.0.1", "\"of 10.0.0.1\"")) {
+        assertThat(ask(asked, mode).logs())
+            .extracting(StoredLog::body)
+            .containsExactly("login of 10.0.0.1 refused");
+      }
+      assertThat(ask("10.1.0.10", mode).logs()).isEmpty();
+      assertThat(ask("\"login refused\"", mode).logs()).isEmpty();
+    }
+  }
+
+  /** They are in no index, so that each would take the time of reading all logs. */
+  @Test
+  void search_wordsBeyondAscii_areNotLookedForUnlessInQuotationMarks() throws Exception {
+    stored(DISK, "disk für größe full");
+
+    assertThat(ask("größe", Mode.HYBRID).logs()).isEmpty();
+    assertThat(ask("was ist mit der größe da", Mode.HYBRID).logs()).isEmpty();
+    assertThat(ask("\"größe\"", Mode.HYBRID).logs()).hasSize(1);
+    assertThat(ask("größe", Mode.KEYWORD).logs()).hasSize(1);
+  }
+
   @Test
   void search_valueWithWords_findsLogsWithItAndByKeywordThoseWithBoth() throws Exception {
     stored(LOGIN, "login of user7 refused");

@@ -298,6 +298,23 @@ class TemplateEmbeddingsTest {
     assertThat(embedder.asked()).isEqualTo(4);
   }
 
+  /** They were paid for, and without them it would come to the refused one never. */
+  @Test
+  void next_modelGoesAwayWhileOneOfManyIsLookedFor_keepsWhatWasEmbedded() throws Exception {
+    for (var text : List.of("disk a", "disk b", "poison")) {
+      template(text, null);
+      stored(text, "web", text);
+    }
+    embedder.refuse("poison");
+    embedder.goElsewhere();
+    embedder.goAwayAfter(2); // of all three, and of one
+
+    assertThatThrownBy(() -> embeddings(embedder).next(ON))
+        .isInstanceOf(Embedder.Unavailable.class);
+
+    assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(2);
+  }
+
   @Test
   void next_isToEnd_keepsWhatWasEmbedded() {
     for (var text : List.of("disk a", "disk b")) {

@@ -13,8 +13,8 @@ import org.springframework.util.unit.DataSize;
  * @param enabled whether templates are embedded, and questions answered by meaning, in this
  *     process; where they are not, words and values are all that is searched by
  * @param keepUp how often to look for templates that have no vectors
- * @param share of one core that embedding templates takes at most, above 0 to 1, so that it does
- *     not keep logs waiting
+ * @param share of one core that embedding templates by the model in the jar takes at most, above 0
+ *     to 1, so that it does not keep logs waiting
  * @param atOnce texts that are embedded, and questions that are held against templates, at the same
  *     time, each on one core
  * @param kept of the vectors that questions were held against last, in memory; those of a template

@@ -110,13 +110,19 @@ final class AppSearchHandler {
     return value.isMissingNode() || value.isNull();
   }
 
-  /** Null when there is none or it is empty. */
+  /** Null when there is none. */
   private static @Nullable String text(String field, JsonNode value) {
     if (!value.isValueNode() && !absent(value)) {
       throw RequestRefused.malformed(field + " is not a text or a number");
     }
+    if (absent(value)) {
+      return null;
+    }
     var text = value.asString("");
-    return text.isEmpty() ? null : text;
+    if (text.isEmpty()) { // rather than to take it for all of them
+      throw RequestRefused.malformed(field + " is empty");
+    }
+    return text;
   }
 
   private static List<Integer> levels(JsonNode level) {

@@ -13,6 +13,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The newest logs that mention what a question names.
@@ -24,22 +25,34 @@ record Mentions(LogFilter filter, int limit, LogReader reader) {
   /** By so many of them their templates are told. */
   private static final int TELLING = 20;
 
+  private static final int MOST_NAMES = 8;
+  private static final int FEW = 2;
+
   /** Those with all of these; none where there are none. */
   List<StoredLog> ofAll(List<String> words) throws InterruptedException {
-    return words.isEmpty() ? List.of() : saying(new TextQuery.Words(String.join(" ", words)));
+    return words.isEmpty() ? List.of() : saying(all(words));
+  }
+
+  private static TextQuery all(List<String> words) {
+    return new TextQuery.Words(String.join(" ", words));
   }
 
   /**
    * Those with all values, or, where none has, with some.
    *
-   * @param words of which rather all are to be in one; none when they do not matter
+   * @param words which those are to have, too, if there are such; none when they do not matter
    */
   List<StoredLog> ofValues(List<String> values, List<String> words) throws InterruptedException {
     if (values.isEmpty()) {
       return List.of();
     }
     var phrases = values.stream().<TextQuery>map(TextQuery.Phrase::new).toList();
-    var logs = ofAll(words);
+    var logs = List.<StoredLog>of();
+    if (!words.isEmpty()) {
+      logs =
+          saying(
+              new TextQuery.And(Stream.concat(Stream.of(all(words)), phrases.stream()).toList()));
+    }
     if (logs.isEmpty()) {
       logs = saying(new TextQuery.And(phrases));
     }
@@ -47,6 +60,36 @@ record Mentions(LogFilter filter, int limit, LogReader reader) {
       logs = saying(new TextQuery.Or(phrases));
     }
     return logs;
+  }
+
+  /**
+   * Those with all names, or with some, which may be values, though nothing says so. Nobody has
+   * asked for it, so it is not to cost much: what is beyond ASCII is in no index and not looked
+   * for, and what takes too long has found nothing.
+   */
+  List<StoredLog> ofNames(List<String> names) throws InterruptedException {
+    var some = names.stream().filter(Mentions::isAscii).limit(MOST_NAMES).toList();
+    try {
+      return ofValues(some, List.of());
+    } catch (LogReader.TooCostly _) {
+      return List.of();
+    }
+  }
+
+  /** The same of words, all of them; more than a few are a sentence, of which no log has each. */
+  List<StoredLog> ofFew(List<String> words) throws InterruptedException {
+    if (words.size() > FEW || !words.stream().allMatch(Mentions::isAscii)) {
+      return List.of();
+    }
+    try {
+      return ofAll(words);
+    } catch (LogReader.TooCostly _) {
+      return List.of();
+    }
+  }
+
+  private static boolean isAscii(String word) {
+    return word.chars().allMatch(character -> character < 0x80);
   }
 
   private List<StoredLog> saying(TextQuery text) throws InterruptedException {

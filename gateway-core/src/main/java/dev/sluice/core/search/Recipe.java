@@ -43,8 +43,6 @@ final class Recipe {
   /** Before a token that goes on with the word before. */
   private static final String PART = "##";
 
-  private static final int MOST_NAMES = 8;
-
   private final Embedder embedder;
   private final Glossary glossary;
   private final int dimension;
@@ -81,7 +79,8 @@ final class Recipe {
   }
 
   private static List<String> names(String question, List<Token> tokens) {
-    if (tokens.isEmpty()) {
+    // of a long text the model may not have seen the end
+    if (tokens.isEmpty() || tokens.size() > MOST_ASKED) {
       return List.of();
     }
     var known = new HashSet<String>();
@@ -93,7 +92,6 @@ final class Recipe {
     return Wording.words(question).stream()
         .filter(word -> word.chars().allMatch(Character::isLetter))
         .filter(word -> !known.contains(word))
-        .limit(MOST_NAMES)
         .toList();
   }
 

@@ -47,12 +47,6 @@ public final class SearchLogs {
   /** Into which the time of an answer is divided. */
   private static final int SPANS = 30;
 
-  /**
-   * Words of a question at most that may be looked for in logs though nothing says that one is a
-   * value: a longer one is a sentence, of which no log has every word.
-   */
-  private static final int FEW_WORDS = 2;
-
   private static final Duration BACKLOG_AGE = Duration.ofSeconds(2);
 
   /** To go through some thousand templates takes 25 ms of the store. */
@@ -175,7 +169,8 @@ public final class SearchLogs {
    * @param hits templates, the best first
    * @param begins the first minute of the first span of each
    * @param width minutes in a span
-   * @param logs in which the values that were asked for occur, the newest first
+   * @param logs in which what was asked for occurs, the newest first: values, or words that no
+   *     template has
    * @param more whether there are more templates
    * @param backlog templates that have no vectors yet, and are not found by meaning
    * @param withoutMeaning why meaning had no part in it; null when it had, or was not to
@@ -282,35 +277,59 @@ public final class SearchLogs {
             having);
     var merits = new HashMap<UUID, Merit>();
     var asked = meaning.asked;
-    boolean byWords = request.mode() != Mode.SEMANTIC || asked == null;
-    var words = byWords ? Wording.telling(request.text()) : List.<String>of();
-    var values = byWords ? Wording.values(request.text()) : List.<String>of();
+    var sought = sought(request, asked);
     var mentions = new Mentions(filter, request.limit(), reader);
     List<StoredLog> logs;
     // beside each other: neither needs to know of the other
-    try (var found =
-        Aside.start(
-            () ->
-                values.isEmpty() && byWords && asked != null
-                    ? mentions.ofValues(unknown(scope.tenant(), asked.names()), List.of())
-                    : mentions.ofValues(values, asked == null ? words : List.of()))) {
+    try (var found = Aside.start(() -> mentioned(sought, asked == null, mentions))) {
       if (asked == null) {
-        byWords(scope, words, merits);
+        byWords(scope, sought.words, merits);
       } else {
-        byMeaning(scope, asked, words, merits);
+        byMeaning(scope, asked, sought.words, merits);
       }
-      if (backlog > 0 && !words.isEmpty()) {
-        byWordsOfThoseThatWait(scope, words, asked == null, merits);
+      if (backlog > 0 && !sought.words.isEmpty()) {
+        byWordsOfThoseThatWait(scope, sought.words, asked == null, merits);
       }
       logs = found.get();
     }
-    if (logs.isEmpty()
-        && (asked == null || words.size() <= FEW_WORDS)
-        && !isTemplates(scope.tenant(), words, merits)) {
-      logs = mentions.ofAll(words);
+    if (sought.isWordsAlone() && !isTemplates(scope.tenant(), sought.words, merits)) {
+      logs = asked == null ? mentions.ofAll(sought.words) : mentions.ofFew(sought.words);
     }
-    byLogs(scope, logs, values, merits);
+    byLogs(scope, logs, sought.values, merits);
     return told(request, scope, merits, logs, backlog, meaning.without);
+  }
+
+  /**
+   * What of a question is looked for as text.
+   *
+   * @param words that tell something; none when nothing is looked for
+   * @param values that it names
+   * @param names where it names none, words that neither the model nor any template has
+   */
+  private record Sought(List<String> words, List<String> values, List<String> names) {
+    boolean isWordsAlone() {
+      return !words.isEmpty() && values.isEmpty() && names.isEmpty();
+    }
+  }
+
+  private Sought sought(Request request, Recipe.@Nullable Asked asked) throws InterruptedException {
+    if (request.mode() == Mode.SEMANTIC && asked != null) {
+      return new Sought(List.of(), List.of(), List.of());
+    }
+    var values = Wording.values(request.text());
+    var names =
+        asked == null || !values.isEmpty()
+            ? List.<String>of()
+            : unknown(request.filter().tenant(), asked.names());
+    return new Sought(Wording.telling(request.text()), values, names);
+  }
+
+  private static List<StoredLog> mentioned(Sought sought, boolean keywords, Mentions mentions)
+      throws InterruptedException {
+    if (sought.values.isEmpty()) {
+      return mentions.ofNames(sought.names);
+    }
+    return mentions.ofValues(sought.values, keywords ? sought.words : List.of());
   }
 
   private void byMeaning(

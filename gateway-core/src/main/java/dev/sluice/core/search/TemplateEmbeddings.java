@@ -148,7 +148,8 @@ public final class TemplateEmbeddings {
     var samples = samples(some.stream().map(Wanting::id).toList());
     var rows = new ArrayList<Row>();
     var ready = some.stream().filter(one -> isReady(one, samples.get(one.id()))).toList();
-    // one by one where each takes a core, and a question that comes meanwhile is to wait for one
+    // one by one where each takes a core, and a question that comes meanwhile is to wait for one;
+    // elsewhere all of them, after which there is nothing to rest from
     int atOnce = recipe.isElsewhere() ? ROWS : 1;
     try {
       var before = Duration.ofNanos(System.nanoTime() - asked);
@@ -157,7 +158,7 @@ public final class TemplateEmbeddings {
           throw new InterruptedException("no more");
         }
         long begun = System.nanoTime();
-        rows.addAll(rows(ready.subList(from, Math.min(ready.size(), from + atOnce)), samples));
+        add(ready.subList(from, Math.min(ready.size(), from + atOnce)), samples, rows);
         before = Duration.ofNanos(System.nanoTime() - begun);
       }
     } finally {
@@ -169,13 +170,12 @@ public final class TemplateEmbeddings {
     return rows.size();
   }
 
-  /** Of those that the model takes; where it refuses one of several, each by itself. */
-  private List<Row> rows(List<Wanting> some, Map<UUID, Sample> samples)
+  /** Those that the model takes; where it refuses one of several, each by itself. */
+  private void add(List<Wanting> some, Map<UUID, Sample> samples, List<Row> rows)
       throws InterruptedException {
     var passages = new LinkedHashMap<UUID, Passage>();
     some.forEach(one -> passages.put(one.id(), passage(one, samples.get(one.id()))));
     long begun = System.nanoTime();
-    var rows = new ArrayList<Row>();
     try {
       for (var made : recipe.of(passages)) {
         var passage = Objects.requireNonNull(passages.get(made.id()));
@@ -185,15 +185,15 @@ public final class TemplateEmbeddings {
       if (some.size() == 1) {
         refuse(some.getFirst().id());
         meter.failed();
+        return;
       }
-      for (int i = 0; some.size() > 1 && i < some.size(); i++) {
-        rows.addAll(rows(some.subList(i, i + 1), samples));
+      for (var one : some) {
+        add(List.of(one), samples, rows);
       }
-      return rows;
+      return;
     }
     var each = Duration.ofNanos((System.nanoTime() - begun) / some.size());
     some.forEach(_ -> meter.embedded(each));
-    return rows;
   }
 
   /** Of the last minute of each; none where that would be too much. */

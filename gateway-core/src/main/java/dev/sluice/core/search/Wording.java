@@ -26,7 +26,11 @@ final class Wording {
   /** Marks of the sentence around a term. */
   private static final Pattern EDGES = Pattern.compile("^[^\\p{L}\\p{N}/]+|[^\\p{L}\\p{N}]+$");
 
-  private static final Pattern VALUE = Pattern.compile("\\p{N}|[_@/:\\\\]|\\p{L}\\.\\p{L}");
+  private static final Pattern VALUE = Pattern.compile("\\p{N}|[_@/:=\\\\]|\\p{L}\\.\\p{L}");
+
+  /** Its name may be written otherwise in a log; that of a short one is needed to tell it. */
+  private static final Pattern NAMED =
+      Pattern.compile("[\\p{L}\\p{N}_.-]+=[^\\p{L}\\p{N}/]*([\\p{L}\\p{N}/][^=]{2,})");
 
   /** What is to be found just so. */
   private static final Pattern QUOTED = Pattern.compile("\"([^\"]*)\"");
@@ -97,9 +101,11 @@ final class Wording {
                   return " ";
                 });
     for (var term : SPACE.split(rest, -1)) {
-      int named = term.lastIndexOf('=') + 1;
-      var bare = EDGES.matcher(term.substring(named)).replaceAll("");
-      if (bare.length() >= SHORTEST_VALUE && (named > 0 || VALUE.matcher(bare).find())) {
+      var bare = EDGES.matcher(term).replaceAll("");
+      var named = NAMED.matcher(bare);
+      if (named.matches()) {
+        values.add(named.group(1));
+      } else if (bare.length() >= SHORTEST_VALUE && VALUE.matcher(bare).find()) {
         values.add(bare);
       }
     }

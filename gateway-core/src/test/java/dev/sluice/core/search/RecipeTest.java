@@ -96,7 +96,6 @@ class RecipeTest {
         .containsExactly("deadbeef", "müller");
     assertThat(new Recipe(new WholeEmbedder(), Glossary.bundled()).asked("deadbeef").names())
         .isEmpty();
-    assertThat(recipe.asked("a b c d e f g h i j".replace(" ", "x ")).names()).hasSize(8);
   }
 
   /**

@@ -53,7 +53,10 @@ class WordingTest {
     assertThat(Wording.values("v2 of it")).isEmpty();
     assertThat(Wording.values("who is user=root, request_id=7f3a?"))
         .containsExactly("root", "7f3a");
-    assertThat(Wording.values("a= b=c")).isEmpty();
+    assertThat(Wording.values("a= b! =c=")).isEmpty();
+    assertThat(Wording.values("/api/orders?id=42 pid=7 MTIzNDU2== https://h/p?a=1&token=abc"))
+        .containsExactly("/api/orders?id=42", "pid=7", "MTIzNDU2", "https://h/p?a=1&token=abc");
+    assertThat(Wording.values("path=/var/log, user='root'")).containsExactly("/var/log", "root");
     assertThat(Wording.values("who is \"deadbeef\" and why \"no route\" to user=\"fztu\"?"))
         .containsExactly("deadbeef", "no route", "fztu");
     assertThat(Wording.values("\"\" \"!\" five\"")).isEmpty();
