@@ -211,7 +211,10 @@ record ManyTemplates(int templates, long logs) {
     MEANING("by meaning"),
     /** The same of one service and the last half hour. */
     SCOPED("of a service, in half an hour"),
-    /** The same of all services and the time before; every template has come since. */
+    /**
+     * The same of all services and the time before, which ends in any second of a minute; every
+     * template has come since.
+     */
     PAST("of all but the last half an hour"),
     /** With a value that one log has. */
     VALUE("with a value"),
@@ -234,7 +237,7 @@ record ManyTemplates(int templates, long logs) {
    */
   static List<byte[]> questions(List<Asking> askings, int turn, List<String> values, Instant end) {
     var random = new Random(turn);
-    var half = end.minusSeconds(1_800).toString();
+    var half = end.minusSeconds(1_800);
     var bodies = new LinkedHashSet<String>();
     for (int i = 0; i < QUESTIONS; i++) {
       var subject = any(SUBJECTS, random);
@@ -244,8 +247,12 @@ record ManyTemplates(int templates, long logs) {
       switch (any(askings, random)) {
         case MEANING -> asked.put("query", words);
         case SCOPED ->
-            asked.put("query", words).put("service", any(SERVICES, random)).put("from", half);
-        case PAST -> asked.put("query", words).put("to", half);
+            asked
+                .put("query", words)
+                .put("service", any(SERVICES, random))
+                .put("from", half.toString());
+        case PAST ->
+            asked.put("query", words).put("to", half.minusSeconds(random.nextInt(60)).toString());
         case VALUE -> asked.put("query", words + " " + any(values, random));
         case KEYWORD ->
             asked

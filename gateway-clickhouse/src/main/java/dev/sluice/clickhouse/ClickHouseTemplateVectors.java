@@ -200,7 +200,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         LogQuery.ofTemplates(
             LogFilter.of(tenant).build(),
             minutes.entrySet().stream()
-                .map(each -> new Place(each.getKey(), null, each.getValue()))
+                .map(each -> Place.of(each.getKey(), null, each.getValue()))
                 .toList(),
             """
             SELECT TemplateId, toString(ServiceName), arrayFirst(name -> name != '', [%s]),

@@ -44,8 +44,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
 
     var latest = templates.latest(asked(id));
     var newest =
-        templates.newest(
-            LogFilter.of("acme").build(), List.of(new Place(id, null, Minutes.ALL)), 1);
+        templates.newest(LogFilter.of("acme").build(), List.of(Place.of(id, null, Minutes.ALL)), 1);
 
     assertThat(latest).isEqualTo(newest);
     assertThat(latest.getFirst().body()).isEqualTo("ä".repeat(4_000));

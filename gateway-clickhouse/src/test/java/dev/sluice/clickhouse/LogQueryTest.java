@@ -10,6 +10,7 @@ import dev.sluice.core.port.TemplateReader.Place;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -24,6 +25,7 @@ final class LogQueryTest {
   private static final long SECOND = 1_000_000_000L;
   private static final long START = 1_768_435_200L * SECOND; // 2026-01-15T00:00:00Z
   private static final long BUSY = START - 86_400 * SECOND;
+  private static final UUID ID = new UUID(1, 1);
 
   @BeforeAll
   static void fill() throws Exception {
@@ -125,15 +127,12 @@ final class LogQueryTest {
   @Test
   void ofTemplates_minutesFarApart_readsTheirGranulesOnly() {
     var places =
-        List.of(
-            new Place(new UUID(1, 1), "busy", minute(BUSY + 100 * SECOND)),
-            new Place(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND)));
+        new Place[] {
+          Place.of(ID, "busy", minute(BUSY + 100 * SECOND)),
+          Place.of(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND))
+        };
 
-    var query =
-        requireNonNull(
-            LogQuery.ofTemplates(
-                LogFilter.of("default").build(), places, "SELECT Body\n", "FORMAT RowBinary"));
-    var plan = ask("EXPLAIN indexes = 1 ", query);
+    var plan = ask("EXPLAIN indexes = 1 ", ofTemplates(places));
 
     assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
     assertThat(granules(plan, "PrimaryKey")).isLessThan(granules(plan, "Min-Max"));
@@ -141,8 +140,41 @@ final class LogQueryTest {
   }
 
   @Test
+  void ofTemplates_aSecondOfABusyMinute_readsItsGranulesOnly() {
+    long second = BUSY + 100 * SECOND;
+
+    var plan =
+        ask("EXPLAIN indexes = 1 ", ofTemplates(new Place(ID, "busy", second, second + SECOND)));
+
+    assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
+  }
+
+  /** Each time is held against every row. */
+  @Test
+  void ofTemplates_timesThatTouch_areOne() {
+    var places = new ArrayList<Place>();
+    for (long from : new long[] {20, 40, 30, 10, 25, 60}) {
+      places.add(new Place(ID, "busy", from, from + 10));
+      places.add(new Place(ID, "web", from, from + 10));
+    }
+    places.add(new Place(ID, "web", 45, Long.MAX_VALUE));
+
+    assertThat(ofTemplates(places.toArray(Place[]::new)).sql())
+        .containsOnlyOnce("Nano(10) AND fromUnixTimestamp64Nano(49) AND ServiceName IN ({")
+        .containsOnlyOnce("Nano(60) AND fromUnixTimestamp64Nano(69) AND ServiceName IN ({")
+        .containsOnlyOnce("BETWEEN 10 AND %d AND ServiceName IN ({".formatted(Long.MAX_VALUE))
+        .satisfies(sql -> assertThat(sql.split("BETWEEN", -1)).hasSize(4));
+  }
+
+  private static LogQuery ofTemplates(Place... places) {
+    return requireNonNull(
+        LogQuery.ofTemplates(
+            LogFilter.of("default").build(), List.of(places), "SELECT Body\n", "FORMAT RowBinary"));
+  }
+
+  @Test
   void ofTemplates_minutesOutsideTheTimeAskedFor_isNothing() {
-    var places = List.of(new Place(new UUID(1, 1), null, minute(START)));
+    var places = List.of(Place.of(ID, null, minute(START)));
     var filter = LogFilter.of("default").from(START + 60 * SECOND).build();
 
     assertThat(LogQuery.ofTemplates(filter, places, "SELECT Body\n", "")).isNull();

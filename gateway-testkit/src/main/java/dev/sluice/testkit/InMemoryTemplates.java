@@ -40,6 +40,7 @@ public final class InMemoryTemplates implements TemplateReader {
   private boolean latestTooCostly;
   private int latestOfMost;
   private int newestAsked;
+  private long lookedThrough;
 
   public InMemoryTemplates(InMemoryDictionary dictionary) {
     this.dictionary = dictionary;
@@ -199,6 +200,11 @@ public final class InMemoryTemplates implements TemplateReader {
     return newestAsked;
   }
 
+  /** How many logs were where {@link #newest} was asked to look, of whichever template. */
+  public synchronized long lookedThrough() {
+    return lookedThrough;
+  }
+
   @Override
   public synchronized List<Recent> latest(Question question) {
     requireIds(question);
@@ -239,15 +245,19 @@ public final class InMemoryTemplates implements TemplateReader {
   /** {@inheritDoc} Neither messages nor attributes are known here. */
   @Override
   public synchronized List<Recent> newest(LogFilter filter, List<Place> places, int each) {
-    newestAsked++;
     var left = new HashMap<UUID, Integer>();
     var ids = places.stream().map(Place::template).collect(Collectors.toSet());
-    return logs.stream()
-        .filter(log -> log.tenant().equals(filter.tenant()))
-        .map(Log::told)
-        .filter(log -> isAskedFor(log, filter))
+    var there =
+        logs.stream()
+            .filter(log -> log.tenant().equals(filter.tenant()))
+            .map(Log::told)
+            .filter(log -> isAskedFor(log, filter))
+            .filter(log -> places.stream().anyMatch(place -> isIn(place, log)))
+            .toList();
+    newestAsked++;
+    lookedThrough += there.size();
+    return there.stream()
         .filter(log -> ids.contains(log.template()))
-        .filter(log -> places.stream().anyMatch(place -> isIn(place, log)))
         .sorted(BY_TIME.reversed())
         .filter(log -> left.merge(log.template(), 1, Integer::sum) <= each)
         .toList();
@@ -265,9 +275,8 @@ public final class InMemoryTemplates implements TemplateReader {
 
   /** What is in the place of another is found too, as it may be. */
   private static boolean isIn(Place place, Recent log) {
-    long minute = Minutes.of(log.timeNanos());
     return (place.service() == null || place.service().equals(log.service()))
-        && place.minutes().from() <= minute
-        && minute < place.minutes().to();
+        && place.fromNanos() <= log.timeNanos()
+        && log.timeNanos() <= place.lastNanos();
   }
 }

@@ -387,7 +387,7 @@ public abstract class TemplateReaderContract {
     var all = LogFilter.of("acme").build();
     var places =
         List.of(
-            new Place(A, null, new Minutes(100, 101)), new Place(B, "cart", new Minutes(100, 300)));
+            Place.of(A, null, new Minutes(100, 101)), Place.of(B, "cart", new Minutes(100, 300)));
 
     assertThat(templates().newest(all, places, 2))
         .extracting(Recent::template, Recent::timeNanos, Recent::severityNumber, Recent::service)
@@ -395,11 +395,17 @@ public abstract class TemplateReaderContract {
             tuple(B, nanos(200), 9, "cart"),
             tuple(A, nanos(101) - 1, 9, "db"),
             tuple(A, nanos(100) + 7, 17, "web"));
-    assertThat(templates().newest(all, List.of(new Place(A, "web", new Minutes(100, 101))), 1))
+    assertThat(templates().newest(all, List.of(Place.of(A, "web", new Minutes(100, 101))), 1))
         .extracting(Recent::timeNanos)
         .containsExactly(nanos(100) + 7);
     assertThat(templates().newest(all, List.of(), 1)).isEmpty();
-    assertThat(templates().newest(all, List.of(new Place(A, null, Minutes.ALL)), 9)).hasSize(4);
+    assertThat(templates().newest(all, List.of(Place.of(A, null, Minutes.ALL)), 9)).hasSize(4);
+    for (long from = nanos(100); from < nanos(100) + 9; from++) {
+      assertThat(templates().newest(all, List.of(new Place(A, "web", from, nanos(100) + 7)), 9))
+          .hasSize(from == nanos(100) ? 1 : 0);
+      assertThat(templates().newest(all, List.of(new Place(A, "web", from, nanos(100) + 8)), 9))
+          .hasSize(from == nanos(100) ? 2 : from <= nanos(100) + 7 ? 1 : 0);
+    }
   }
 
   @Test
@@ -410,7 +416,7 @@ public abstract class TemplateReaderContract {
             new Log("acme", "web", A, 17, nanos(100) + 7),
             new Log("acme", "db", A, 9, nanos(100) + 8),
             new Log("acme", "web' OR 1=1 --", B, 9, nanos(100))));
-    var places = List.of(new Place(A, null, Minutes.ALL));
+    var places = List.of(Place.of(A, null, Minutes.ALL));
 
     assertThat(templates().newest(LogFilter.of("acme").severities(List.of(17)).build(), places, 9))
         .extracting(Recent::timeNanos)
@@ -432,7 +438,7 @@ public abstract class TemplateReaderContract {
             templates()
                 .newest(
                     LogFilter.of("acme").build(),
-                    List.of(new Place(B, "web' OR 1=1 --", Minutes.ALL)),
+                    List.of(Place.of(B, "web' OR 1=1 --", Minutes.ALL)),
                     9))
         .hasSize(1);
   }

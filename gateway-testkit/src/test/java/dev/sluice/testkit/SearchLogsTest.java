@@ -41,6 +41,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(60)
 class SearchLogsTest {
@@ -645,6 +647,57 @@ class SearchLogsTest {
           .containsExactlyElementsOf(
               List.of(minute - MINUTE + 19, minute - MINUTE + 18).subList(0, most));
     }
+  }
+
+  /**
+   * It came a hundred times a minute, so that the newest is to be expected in the last three
+   * seconds, in whichever minutes they are; those of a second template, which comes ten times as
+   * often, need not be looked through for longer.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {MINUTE / 2, MINUTE / 60, 1, 0, MINUTE - 1})
+  void search_toAnInstantAmongManyLogs_looksThroughTheLastSecondsAlone(long after)
+      throws Exception {
+    long to = now() + 103 * MINUTE + after;
+    for (int i = -2_000; i < 2_000; i++) {
+      templates.count(TENANT, "db", TextId.of(LOGIN), 17, to + i * (MINUTE / 1_000), false);
+      if (i % 10 == 0) {
+        templates.count(TENANT, "db", TextId.of(DISK), 17, to - 1 + i * (MINUTE / 1_000), false);
+      }
+    }
+    var filter = LogFilter.of(TENANT).from(now()).to(to).build();
+
+    var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, 1));
+
+    assertThat(answer.hits().getFirst().portrait().newest())
+        .extracting(Recent::timeNanos)
+        .containsExactly(to - 1);
+    assertThat(templates.newestAsked()).isOne();
+    assertThat(templates.lookedThrough()).isBetween(5L, 100L);
+  }
+
+  /**
+   * It came often, but only after the time asked for and some seconds before: one of these is found
+   * where a template that comes seldom is looked for, and in another service is a later one.
+   */
+  @Test
+  void search_toAnInstantAfterAPause_showsTheNewestAndNotOneFoundWhereAnotherIs() throws Exception {
+    long to = now() + 103 * MINUTE + MINUTE / 2;
+    for (int i = 1; i < 100; i++) {
+      templates.count(TENANT, "db", TextId.of(DISK), 17, to + i);
+      templates.count(TENANT, "web", TextId.of(DISK), 17, to + i);
+    }
+    templates.count(TENANT, "db", TextId.of(DISK), 17, to - MINUTE / 3);
+    templates.count(TENANT, "web", TextId.of(DISK), 17, to - MINUTE / 4);
+    templates.count(TENANT, "db", TextId.of(LOGIN), 17, to - MINUTE / 2, false);
+    templates.count(TENANT, "db", TextId.of(LOGIN), 17, to, false);
+    var filter = LogFilter.of(TENANT).from(now()).to(to).build();
+
+    var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
+
+    assertThat(answer.hits().getFirst().portrait().newest())
+        .extracting(Recent::timeNanos)
+        .containsExactly(to - MINUTE / 4);
   }
 
   /** The one that comes seldom came last, but not ten times. */

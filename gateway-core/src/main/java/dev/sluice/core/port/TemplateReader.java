@@ -281,12 +281,23 @@ public interface TemplateReader {
   }
 
   /**
-   * Where logs of a template are.
+   * Where logs of a template are, by their own time in nanoseconds since 1970.
    *
    * @param service null where it may be any
-   * @param minutes of the logs' own time
+   * @param toNanos the instant after the last; {@link Long#MAX_VALUE} where it is the last there is
    */
-  record Place(UUID template, @Nullable String service, Minutes minutes) {}
+  record Place(UUID template, @Nullable String service, long fromNanos, long toNanos) {
+
+    /** In whole minutes. */
+    public static Place of(UUID template, @Nullable String service, Minutes minutes) {
+      return new Place(template, service, Minutes.nanos(minutes.from), Minutes.nanos(minutes.to));
+    }
+
+    /** The last instant of them all. */
+    public long lastNanos() {
+      return toNanos == Long.MAX_VALUE ? toNanos : toNanos - 1;
+    }
+  }
 
   /**
    * A log, as much of it as one wants to see of a template.

@@ -11,6 +11,7 @@ import dev.sluice.core.port.TemplateReader.Stretch;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -38,7 +39,7 @@ final class NewestLogs {
   private static final int MOST_RANGES = 400;
 
   /**
-   * Logs to be expected before an end within a minute: where so many are, there is none once in a
+   * Logs to be expected in the while before an end: where so many are, there is none once in a
    * hundred and fifty times ({@code exp(-5)}).
    */
   private static final double SURE = 5;
@@ -61,17 +62,10 @@ final class NewestLogs {
    * @param most logs of each of these at most, from 1
    */
   record Asked(Question question, LogFilter filter, Map<UUID, UUID> groups, int most) {
-    /**
-     * Of the minute, how much comes before the end of the time.
-     *
-     * @return 1 where the time does not end within it
-     */
-    private double share(long minute) {
+    /** Whether the time asked for ends in this minute, and not after all of it. */
+    private boolean endsWithin(long minute) {
       var to = filter.toNanos();
-      long begins = Minutes.nanos(minute);
-      return to == null || to < begins || Minutes.of(to) > minute
-          ? 1
-          : (double) (to - begins) / (Minutes.nanos(minute + 1) - begins);
+      return to != null && Minutes.of(to) == minute && to > Minutes.nanos(minute);
     }
 
     private UUID end(UUID template) {
@@ -162,39 +156,64 @@ final class NewestLogs {
   }
 
   /**
-   * In the minute of the last of all. Where the time ends within it, a template that came in it may
-   * have come after the end: counts do not tell. Of one that came so seldom that none before the
-   * end is to be expected, the last minute before is read with it, which costs less than to ask
-   * twice; of the others it is read if none was before the end after all.
+   * Where the newest log of a template is looked for.
+   *
+   * @param minutes in which it came
+   * @param fromNanos not before this instant
+   */
+  private record Tail(Set<Long> minutes, long fromNanos) {
+    /** What is in the place of another may not be the newest, unless none was counted since. */
+    private boolean isNewest(Recent log) {
+      long minute = Minutes.of(log.timeNanos());
+      return minutes.contains(minute)
+          ? log.timeNanos() >= fromNanos
+          : minutes.stream().allMatch(each -> each < minute);
+    }
+
+    private Place of(Stretch stretch) {
+      return new Place(
+          stretch.id(),
+          stretch.service(),
+          Math.max(fromNanos, Minutes.nanos(stretch.last())),
+          Minutes.nanos(stretch.last() + 1));
+    }
+  }
+
+  /**
+   * First of all in so short a while before the end that surely some are in it, if they come as
+   * evenly as they were counted: at full rate each second has thousands of others, which are read
+   * too. If none is in it after all, in all the minutes in which it came last.
    */
   private void lookForOne(
       Asked asked, Map<UUID, List<Stretch>> others, Map<UUID, List<Recent>> newest)
       throws InterruptedException {
-    var minutes = new HashMap<UUID, Set<Long>>();
-    var again = new HashMap<UUID, Set<Long>>();
+    var likely = new HashMap<UUID, Tail>();
+    var certain = new HashMap<UUID, Tail>();
     others.forEach(
         (end, each) -> {
-          long last = last(each);
-          var first = new HashSet<>(Set.of(last));
-          minutes.put(end, first);
-          double share = asked.share(last);
-          if (share < 1) {
-            boolean sure = share * count(last, each) >= SURE;
-            lastBefore(last, each)
-                .ifPresent(
-                    before ->
-                        (sure ? again.computeIfAbsent(end, _ -> new HashSet<>()) : first)
-                            .add(before));
+          var tail = tail(asked, each);
+          long from = expectedFrom(asked, tail.minutes, each);
+          if (from > tail.fromNanos) {
+            certain.put(end, tail);
           }
+          likely.put(end, new Tail(tail.minutes, Math.max(from, tail.fromNanos)));
         });
-    newest.putAll(inMinutes(asked, others, minutes));
-    again.keySet().removeAll(newest.keySet());
-    newest.putAll(inMinutes(asked, others, again));
+    newest.putAll(in(asked, others, likely));
+    certain.keySet().removeAll(newest.keySet());
+    newest.putAll(in(asked, others, certain));
   }
 
-  /** Of a minute that is in stretches of its own. */
-  private static long count(long minute, List<Stretch> stretches) {
-    return stretches.stream().filter(each -> each.last() == minute).mapToLong(Stretch::count).sum();
+  /**
+   * The minute of the last of all. Where the time ends within it, a template that came in it may
+   * have come after the end, which counts do not tell: then the last minute before too.
+   */
+  private static Tail tail(Asked asked, List<Stretch> stretches) {
+    long last = last(stretches);
+    var minutes = new HashSet<>(Set.of(last));
+    if (asked.endsWithin(last)) {
+      lastBefore(last, stretches).ifPresent(minutes::add);
+    }
+    return new Tail(minutes, Minutes.nanos(Collections.min(minutes)));
   }
 
   private static OptionalLong lastBefore(long minute, List<Stretch> stretches) {
@@ -202,27 +221,48 @@ final class NewestLogs {
   }
 
   /**
-   * What is in the minute of another may not be the newest, unless it is later than what was
-   * counted.
-   *
-   * @param minutes in which to look for the newest of each; the others are not looked for
+   * From when on as many logs as are {@link #SURE} are to be expected until the end of the time; 0
+   * where that says nothing, since it did not come until then.
    */
-  private Map<UUID, List<Recent>> inMinutes(
-      Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Set<Long>> minutes)
+  private static long expectedFrom(Asked asked, Set<Long> minutes, List<Stretch> stretches) {
+    var to = asked.filter.toNanos();
+    if (to == null || Minutes.of(to - 1) != Collections.max(minutes)) {
+      return 0;
+    }
+    double logs = 0;
+    long counted = 0;
+    for (long minute : minutes) {
+      long width = 1;
+      for (var each : stretches) {
+        if (each.last() == minute) {
+          logs += each.count();
+          width = Math.max(width, each.last() - each.first() + 1);
+        }
+      }
+      counted += width;
+    }
+    long from = to - (long) (SURE * counted / logs * Minutes.nanos(1));
+    // between two minutes that are apart it did not come
+    boolean apart = minutes.stream().noneMatch(each -> each == Minutes.of(from));
+    return apart ? 0 : from;
+  }
+
+  /**
+   * @param tails in which to look for the newest of each; the others are not looked for
+   */
+  private Map<UUID, List<Recent>> in(
+      Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Tail> tails)
       throws InterruptedException {
-    int most = MOST_RANGES / Math.clamp(minutes.size(), 1, MOST_RANGES);
+    int most = MOST_RANGES / Math.clamp(tails.size(), 1, MOST_RANGES);
     var places = new ArrayList<Place>();
-    minutes.forEach(
-        (end, wanted) ->
-            places.addAll(places(stretches.getOrDefault(end, List.of()), wanted, most)));
+    tails.forEach(
+        (end, tail) -> places.addAll(places(stretches.getOrDefault(end, List.of()), tail, most)));
     var newest = new HashMap<UUID, List<Recent>>();
     lookedUp(asked, places)
         .forEach(
             (end, logs) -> {
-              long minute = Minutes.of(logs.getFirst().timeNanos());
-              var wanted = minutes.getOrDefault(end, Set.of());
-              if (wanted.stream().anyMatch(each -> each == minute)
-                  || wanted.stream().allMatch(each -> each < minute)) {
+              var tail = tails.get(end);
+              if (tail != null && tail.isNewest(logs.getFirst())) {
                 newest.put(end, logs);
               }
             });
@@ -230,26 +270,22 @@ final class NewestLogs {
   }
 
   /** The latest first; in all services at once where they are too many. */
-  private static List<Place> places(List<Stretch> stretches, Set<Long> minutes, int most) {
+  private static List<Place> places(List<Stretch> stretches, Tail tail, int most) {
     var places =
         stretches.stream()
-            .filter(each -> minutes.contains(each.last()))
+            .filter(each -> tail.minutes.contains(each.last()))
             .sorted(Comparator.comparingLong(Stretch::last).reversed())
-            .map(NewestLogs::lastMinute)
+            .map(tail::of)
+            .filter(each -> each.fromNanos() < each.toNanos())
             .distinct()
             .toList();
     return places.size() <= most
         ? places
         : places.stream()
-            .map(each -> new Place(each.template(), null, each.minutes()))
+            .map(each -> new Place(each.template(), null, each.fromNanos(), each.toNanos()))
             .distinct()
             .limit(most)
             .toList();
-  }
-
-  private static Place lastMinute(Stretch stretch) {
-    return new Place(
-        stretch.id(), stretch.service(), new Minutes(stretch.last(), stretch.last() + 1));
   }
 
   private static List<Place> lastPlaces(Asked asked, Collection<List<Stretch>> stretches) {
@@ -292,7 +328,7 @@ final class NewestLogs {
       long least = whole ? 1 : 2;
       long minutes = Math.min(all, Math.max(least, AMPLE * wanted * all / each.count()));
       long first = each.last() - minutes + 1;
-      places.add(new Place(each.id(), each.service(), new Minutes(first, each.last() + 1)));
+      places.add(Place.of(each.id(), each.service(), new Minutes(first, each.last() + 1)));
       // of a part of its minutes no more is known than that there is one in the last
       found += !whole ? 0 : minutes == all ? each.count() : 1;
       earliest = Math.min(earliest, first);
@@ -313,7 +349,7 @@ final class NewestLogs {
         .map(Stretch::id)
         .distinct()
         .limit(TemplateReader.MOST_NEWEST)
-        .map(id -> new Place(id, null, minutes))
+        .map(id -> Place.of(id, null, minutes))
         .toList();
   }
 
