@@ -2,6 +2,7 @@ package dev.sluice.testkit;
 
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
@@ -31,6 +32,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   private final List<StoredSample> stored = new ArrayList<>();
   private final Map<Key, Row> rows = new LinkedHashMap<>();
   private int settled;
+  private boolean wordsTooCostly;
 
   /**
    * A log that has been stored.
@@ -168,8 +170,16 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         limit);
   }
 
+  /** From now on {@link #words} would cost too much. */
+  public synchronized void makeWordsTooCostly() {
+    wordsTooCostly = true;
+  }
+
   @Override
   public synchronized Set<String> words(String tenant, int most) {
+    if (wordsTooCostly) {
+      throw new TooCostly("more words than may be gone through");
+    }
     return dictionary.entries().stream()
         .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
         .filter(entry -> entry.mergedInto() == null)

@@ -308,6 +308,19 @@ class SearchLogsTest {
         .isEmpty();
   }
 
+  /** It is a guess that is worth little. */
+  @Test
+  void search_wordsOfTemplatesCostTooMuch_takesNoneForAName() throws Exception {
+    stored(LOGIN, "login of alice refused");
+    embedder.forget("alice");
+    vectors.makeWordsTooCostly();
+
+    var answer = ask("what else do we know about alice and the memory", Mode.HYBRID);
+
+    assertThat(answer.logs()).isEmpty();
+    assertThat(texts(answer)).contains(MEMORY);
+  }
+
   @Test
   void search_sentenceOfKnownWords_isNotLookedForInLogs() throws Exception {
     stored(LOGIN, "login of alice refused today");

@@ -21,6 +21,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ExecutorService;
@@ -62,7 +63,7 @@ public final class SearchLogs {
   private final Recipe recipe;
   private final KnownVectors known;
   private final Recently<String, Long> backlogs;
-  private final Recently<String, Set<String>> templateWords;
+  private final Recently<String, Optional<Set<String>>> templateWords;
 
   /**
    * @param queue whose turn to wait for, and who reads logs
@@ -84,7 +85,7 @@ public final class SearchLogs {
         new KnownVectors(
             (tenant, ids) -> vectors.find(recipe.name(), tenant, ids), effort.keptBytes());
     backlogs = new Recently<>(BACKLOG_AGE, nanos, tenant -> vectors.backlog(recipe.name(), tenant));
-    templateWords = new Recently<>(WORDS_AGE, nanos, tenant -> vectors.words(tenant, MOST_WORDS));
+    templateWords = new Recently<>(WORDS_AGE, nanos, this::templateWords);
   }
 
   /**
@@ -389,10 +390,24 @@ public final class SearchLogs {
     }
   }
 
-  /** Those of these words that no template has itself. */
+  /** Those of these words that no template has itself; none where that costs too much to know. */
   private List<String> unknown(String tenant, List<String> words) throws InterruptedException {
-    var known = words.isEmpty() ? Set.<String>of() : templateWords.get(tenant);
-    return words.stream().filter(word -> !known.contains(word)).toList();
+    if (words.isEmpty()) {
+      return List.of();
+    }
+    return templateWords
+        .get(tenant)
+        .map(known -> words.stream().filter(word -> !known.contains(word)).toList())
+        .orElse(List.of());
+  }
+
+  /** Empty where there are too many to go through: what is not known is a guess not made. */
+  private Optional<Set<String>> templateWords(String tenant) throws InterruptedException {
+    try {
+      return Optional.of(vectors.words(tenant, MOST_WORDS));
+    } catch (LogReader.TooCostly _) {
+      return Optional.empty();
+    }
   }
 
   /**
