@@ -359,20 +359,24 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
 
   @Override
   public Set<String> words(String tenant, int most) throws InterruptedException {
-    store.migrate();
-    return Set.copyOf(
-        ask(
-            """
-            SELECT DISTINCT arrayJoin(extractAll(lowerUTF8(Text), '%s'))
-            FROM log_templates
-            WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
-              SELECT TemplateId FROM log_templates
-              WHERE Tenant = {tenant:String} AND notEmpty(MergedInto))
-            LIMIT {most:UInt32}
-            FORMAT RowBinary"""
-                .formatted(WORD),
-            Map.of("most", String.valueOf(most), "tenant", tenant),
-            RowBinary::readStrings));
+    var words =
+        Set.copyOf(
+            store.askSoon(
+                """
+                SELECT DISTINCT arrayJoin(extractAll(lowerUTF8(Text), '%s'))
+                FROM log_templates
+                WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
+                  SELECT TemplateId FROM log_templates
+                  WHERE Tenant = {tenant:String} AND notEmpty(MergedInto))
+                LIMIT {limit:UInt32}
+                FORMAT RowBinary"""
+                    .formatted(WORD),
+                Map.of("limit", String.valueOf(most + 1L), "tenant", tenant),
+                RowBinary::readStrings));
+    if (words.size() > most) {
+      throw new TooCostly("templates of more than %d words".formatted(most));
+    }
+    return words;
   }
 
   @Override

@@ -18,20 +18,26 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The SQL of a {@link Query} and of what else is asked of logs. No value that somebody sent is ever
- * part of the text: all are parameters. Identities and minutes are, which are numbers.
+ * part of the text: all are parameters. Identities and instants are, which are numbers.
  *
  * <p><em>Time.</em> {@code DateTime64(9)} reaches to 2262, but the table is partitioned by {@code
  * toDate}, which starts again at 1970 after 2149, and sorted by {@code toStartOfFiveMinutes}, which
- * does so after 2106. ClickHouse takes both for monotonic, and a comparison of {@code Timestamp}
- * with a later instant would prune parts that hold what is looked for. So instants before and after
- * {@link #SORTED_END} are asked for apart. Within the first, which is all but everything, {@code
- * Timestamp} itself is compared: ClickHouse derives days and sort key from it, and the newest rows
- * are read in the table's own order, without sorting it. What reaches further is compared as {@code
+ * does so after 2106; where the server's clock is west of Greenwich, the first hours of 1970 are of
+ * the last day there is. ClickHouse takes both for monotonic, and a comparison of {@code Timestamp}
+ * with an instant of then would prune parts that hold what is looked for. So instants before and
+ * after {@link #SORTED_END} are asked for apart: within the first, which is all but everything, the
+ * sort key has the order of time, and the newest rows are read in the table's own order, without
+ * sorting it. And {@code Timestamp} itself is compared only from {@link #FIRST_DAY} on, so that
+ * ClickHouse derives days and sort key from it. Else it is {@code
  * toUnixTimestamp64Nano(Timestamp)}, which prunes parts by their first and last instant alone, and
- * takes 13 us more of CPU for each granule that the index on time is asked about.
+ * takes 13 us more of CPU for each granule that the index on time is asked about; there the sort
+ * key is compared by itself.
  */
 final class LogQuery {
   private static final long SECOND = 1_000_000_000L;
+
+  /** From here on it is no day before 1970, wherever the server is. */
+  private static final long FIRST_DAY = 86_400 * SECOND;
 
   /** 2106-02-07T06:28:16Z: from here on the sort key is not in the order of time. */
   private static final long SORTED_END = (1L << 32) * SECOND;
@@ -219,7 +225,7 @@ final class LogQuery {
                 (first, last) ->
                     services
                         .computeIfAbsent(
-                            between(String.valueOf(first), String.valueOf(last), last),
+                            between(first, last, String.valueOf(first), String.valueOf(last)),
                             _ -> new LinkedHashSet<>())
                         .add(service)));
     where.add(
@@ -273,20 +279,27 @@ final class LogQuery {
       return null;
     }
     var where = Conditions.of(filter);
-    where.add(between(where.parameter("Int64", first), where.parameter("Int64", last), last));
+    where.add(
+        between(first, last, where.parameter("Int64", first), where.parameter("Int64", last)));
     return where;
   }
 
   /**
    * @param from what stands for the first instant in the SQL
    * @param to what does for the last one
-   * @param last instant
    */
-  private static String between(String from, String to, long last) {
-    return last < SORTED_END
-        ? "Timestamp BETWEEN fromUnixTimestamp64Nano(%s) AND fromUnixTimestamp64Nano(%s)"
-            .formatted(from, to)
-        : "toUnixTimestamp64Nano(Timestamp) BETWEEN %s AND %s".formatted(from, to);
+  private static String between(long first, long last, String from, String to) {
+    if (first >= FIRST_DAY && last < SORTED_END) {
+      return "Timestamp BETWEEN fromUnixTimestamp64Nano(%s) AND fromUnixTimestamp64Nano(%s)"
+          .formatted(from, to);
+    }
+    var instants = "toUnixTimestamp64Nano(Timestamp) BETWEEN %s AND %s".formatted(from, to);
+    // a little later than the last one, for any time zone's idea of when five minutes begin
+    return last < SORTED_END - 300 * SECOND
+        ? instants
+            + " AND toStartOfFiveMinutes(Timestamp) <= toDateTime(%d)"
+                .formatted(last / SECOND + 300)
+        : instants;
   }
 
   /** The first instant of these that the filter does not exclude. */

@@ -75,6 +75,39 @@ final class LogQueryTest {
     assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
   }
 
+  /**
+   * West of Greenwich they are of a day before 1970, which to the table is one of 2149. A table has
+   * the time zone in which it was made.
+   */
+  @Test
+  void early_firstHoursOf1970InNewYork_areRead() {
+    inNewYork(Database.ask("SHOW CREATE TABLE otel_logs").replace("otel_logs", "west"));
+    inNewYork("INSERT INTO west (Timestamp) SELECT fromUnixTimestamp64Nano(toInt64(1))");
+    try {
+      for (var from : new Long[] {null, 0L, 1L}) {
+        for (var to : new Long[] {null, 2L, START}) {
+          var query = early(query(null, from, to, null, null));
+          var sql =
+              "SELECT count() FROM (%s) FORMAT TSV"
+                  .formatted(query.sql().replace("otel_logs", "west"));
+          assertThat(inNewYork(sql.replace("FORMAT RowBinary", ""), query.parameters()))
+              .as("from %d to %d", from, to)
+              .isEqualTo("1");
+        }
+      }
+    } finally {
+      Database.execute("DROP TABLE west SYNC");
+    }
+  }
+
+  private static void inNewYork(String sql) {
+    inNewYork(sql, Map.of());
+  }
+
+  private static String inNewYork(String sql, Map<String, String> parameters) {
+    return ask(sql, parameters, Map.of("session_timezone", "America/New_York")).strip();
+  }
+
   @Test
   void early_newestOfAService_readsInTheTablesOrder() {
     assertThat(explain("", query("service 3", null, null, null, null)))
@@ -154,16 +187,29 @@ final class LogQueryTest {
   void ofTemplates_timesThatTouch_areOne() {
     var places = new ArrayList<Place>();
     for (long from : new long[] {20, 40, 30, 10, 25, 60}) {
-      places.add(new Place(ID, "busy", from, from + 10));
-      places.add(new Place(ID, "web", from, from + 10));
+      places.add(new Place(ID, "busy", START + from, START + from + 10));
+      places.add(new Place(ID, "web", START + from, START + from + 10));
     }
-    places.add(new Place(ID, "web", 45, Long.MAX_VALUE));
+    places.add(new Place(ID, "web", START + 45, Long.MAX_VALUE));
 
-    assertThat(ofTemplates(places.toArray(Place[]::new)).sql())
-        .containsOnlyOnce("Nano(10) AND fromUnixTimestamp64Nano(49) AND ServiceName IN ({")
-        .containsOnlyOnce("Nano(60) AND fromUnixTimestamp64Nano(69) AND ServiceName IN ({")
-        .containsOnlyOnce("BETWEEN 10 AND %d AND ServiceName IN ({".formatted(Long.MAX_VALUE))
-        .satisfies(sql -> assertThat(sql.split("BETWEEN", -1)).hasSize(4));
+    var query = ofTemplates(places.toArray(Place[]::new));
+    var sql = query.sql();
+    for (var parameter : query.parameters().entrySet()) {
+      sql = sql.replace("{" + parameter.getKey() + ":String}", parameter.getValue());
+    }
+
+    assertThat(sql)
+        .containsOnlyOnce(between(10, 49) + " AND ServiceName IN (busy) OR ")
+        .containsOnlyOnce(between(60, 69) + " AND ServiceName IN (busy) OR ")
+        .containsOnlyOnce(
+            "toUnixTimestamp64Nano(Timestamp) BETWEEN %d AND %d AND ServiceName IN (web))"
+                .formatted(START + 10, Long.MAX_VALUE));
+    assertThat(sql.split("BETWEEN", -1)).hasSize(4);
+  }
+
+  private static String between(long first, long last) {
+    return "Timestamp BETWEEN fromUnixTimestamp64Nano(%d) AND fromUnixTimestamp64Nano(%d)"
+        .formatted(START + first, START + last);
   }
 
   private static LogQuery ofTemplates(Place... places) {
@@ -201,20 +247,29 @@ final class LogQueryTest {
   }
 
   private static String explain(String options, Query query) {
-    return ask("EXPLAIN " + options + " ", requireNonNull(LogQuery.early(query, 100)));
+    return ask("EXPLAIN " + options + " ", early(query));
   }
 
   private static String pipeline(Query query) {
-    return ask("EXPLAIN PIPELINE ", requireNonNull(LogQuery.early(query, 100)));
+    return ask("EXPLAIN PIPELINE ", early(query));
+  }
+
+  private static LogQuery early(Query query) {
+    return requireNonNull(LogQuery.early(query, 100));
   }
 
   private static String ask(String explain, LogQuery query) {
     var sql = query.sql().replace("FORMAT RowBinary", "FORMAT TSVRaw");
+    return ask(explain + sql, query.parameters(), Map.of());
+  }
+
+  private static String ask(
+      String sql, Map<String, String> parameters, Map<String, String> settings) {
     try (var http = new ClickHouseHttp(Database.settings())) {
       return http.query(
-          explain + sql,
-          query.parameters(),
-          Map.of(),
+          sql,
+          parameters,
+          settings,
           Duration.ofSeconds(30),
           in -> new String(in.readAllBytes(), UTF_8));
     }

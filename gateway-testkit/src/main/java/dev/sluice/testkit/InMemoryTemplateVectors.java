@@ -177,17 +177,17 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
 
   @Override
   public synchronized Set<String> words(String tenant, int most) {
-    if (wordsTooCostly) {
-      throw new TooCostly("more words than may be gone through");
+    var words =
+        dictionary.entries().stream()
+            .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
+            .filter(entry -> entry.mergedInto() == null)
+            .flatMap(entry -> Stream.of(words(entry)))
+            .filter(word -> !word.isEmpty())
+            .collect(Collectors.toSet());
+    if (wordsTooCostly || words.size() > most) {
+      throw new TooCostly("templates of more than %d words".formatted(most));
     }
-    return dictionary.entries().stream()
-        .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
-        .filter(entry -> entry.mergedInto() == null)
-        .flatMap(entry -> Stream.of(words(entry)))
-        .filter(word -> !word.isEmpty())
-        .distinct()
-        .limit(most)
-        .collect(Collectors.toSet());
+    return words;
   }
 
   private static String[] words(Entry entry) {

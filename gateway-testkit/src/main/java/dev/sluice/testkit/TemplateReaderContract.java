@@ -408,6 +408,32 @@ public abstract class TemplateReaderContract {
     }
   }
 
+  /** The table's own functions of time start again at some of them. */
+  @Test
+  void newest_instantsFarAway_areFound() throws Exception {
+    long after2106 = 4_294_967_296_000_000_000L;
+    var times = List.of(1L, after2106 - 1, after2106, 2 * after2106 + 7, Long.MAX_VALUE);
+    store(times.stream().map(time -> new Log("acme", "web", A, 9, time)).toList());
+    var all = LogFilter.of("acme").build();
+
+    for (long time : times) {
+      long end = time == Long.MAX_VALUE ? time : time + 1;
+      assertThat(templates().newest(all, List.of(new Place(A, "web", time, end)), 9))
+          .extracting(Recent::timeNanos)
+          .containsExactly(time);
+    }
+    assertThat(
+            templates()
+                .newest(
+                    all,
+                    List.of(
+                        new Place(A, "web", after2106 - 1, after2106),
+                        new Place(A, "web", after2106, after2106 + 1)),
+                    9))
+        .extracting(Recent::timeNanos)
+        .containsExactly(after2106, after2106 - 1);
+  }
+
   @Test
   void newest_aFilter_holdsForThemToo() throws Exception {
     store(

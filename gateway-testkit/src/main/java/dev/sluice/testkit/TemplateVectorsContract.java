@@ -10,6 +10,7 @@ import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.Entry;
 import dev.sluice.core.port.Dictionary.Kind;
 import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.core.port.LogReader.TooCostly;
 import dev.sluice.core.port.TemplateReader.Minutes;
 import dev.sluice.core.port.TemplateReader.Question;
 import dev.sluice.core.port.TemplateVectors;
@@ -427,7 +428,8 @@ public abstract class TemplateVectorsContract {
 
     assertThat(vectors().words("acme", 10))
         .containsExactlyInAnyOrder("connection", "7", "refused", "by", "größer");
-    assertThat(vectors().words("acme", 2)).hasSize(2);
+    assertThat(vectors().words("acme", 5)).hasSize(5);
+    assertThatThrownBy(() -> vectors().words("acme", 4)).isInstanceOf(TooCostly.class);
   }
 
   @Test

@@ -713,6 +713,45 @@ class SearchLogsTest {
         .containsExactly(to - MINUTE / 4);
   }
 
+  /** Nor for longer than the time asked for. */
+  @Test
+  void search_anInstantOfABusyMinute_isLookedThroughOnce() throws Exception {
+    long from = now() + 103 * MINUTE + MINUTE / 2;
+    for (int i = 1; i < 100; i++) {
+      templates.count(TENANT, "db", TextId.of(DISK), 17, from - i);
+      templates.count(TENANT, "db", TextId.of(DISK), 17, from + MINUTE / 60 + i);
+    }
+    vectors.store(new StoredSample(TENANT, TextId.of(DISK), from, 17, new Sample("db", "", DISK)));
+    var filter = LogFilter.of(TENANT).from(from).to(from + MINUTE / 60).build();
+
+    var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
+
+    assertThat(answer.hits().getFirst().portrait().newest()).isEmpty();
+    assertThat(templates.newestAsked()).isOne();
+  }
+
+  /** In whichever service and under whichever name, but of the level asked for. */
+  @Test
+  void search_toAnInstantAmongManyLogsOfSeveralThatBecameOne_showsTheNewest() throws Exception {
+    template("disk sdz full", DISK);
+    long to = now() + 103 * MINUTE + MINUTE / 2;
+    for (int i = 1; i < 100; i++) {
+      templates.count(TENANT, "db", TextId.of(DISK), 17, to - i * (MINUTE / 100));
+      templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, to - i * (MINUTE / 100) + 9);
+      templates.count(TENANT, "web", TextId.of("disk sdz full"), 9, to - i * (MINUTE / 100) + 99);
+    }
+    templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, to + 1);
+    var filter = LogFilter.of(TENANT).severities(List.of(17)).to(to).build();
+
+    var portrait = ask("storage exhausted", Mode.SEMANTIC, filter).hits().getFirst().portrait();
+
+    assertThat(portrait.newest())
+        .extracting(Recent::timeNanos, Recent::service)
+        .containsExactly(tuple(to - MINUTE / 100 + 9, "web"));
+    assertThat(templates.newestAsked()).isOne();
+    assertThat(templates.lookedThrough()).as("of two hundred").isLessThan(50);
+  }
+
   /** The one that comes seldom came last, but not ten times. */
   @Test
   void search_severalNewestOfTwoServices_areTheNewestOfBoth() throws Exception {

@@ -100,8 +100,10 @@ public interface TemplateVectors {
    * The words of all templates of the dictionary that did not become others: what is in none of
    * them can be in logs only where values are.
    *
-   * @param most from 1; where there are more, so many of them
+   * @param most from 1
    * @return letters and digits in lower case
+   * @throws LogReader.TooCostly when there are more, or it takes longer than what can be done
+   *     without may: a second
    */
   Set<String> words(String tenant, int most) throws InterruptedException;
 

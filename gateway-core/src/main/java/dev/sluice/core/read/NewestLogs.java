@@ -40,7 +40,8 @@ final class NewestLogs {
 
   /**
    * Logs to be expected in the while before an end: where so many are, there is none once in a
-   * hundred and fifty times ({@code exp(-5)}).
+   * hundred and fifty times ({@code exp(-5)}), and so of one of ten templates in one answer of
+   * sixteen. With seven it is one of a hundred, for two fifths more to read in all of them.
    */
   private static final double SURE = 5;
 
@@ -66,6 +67,12 @@ final class NewestLogs {
     private boolean endsWithin(long minute) {
       var to = filter.toNanos();
       return to != null && Minutes.of(to) == minute && to > Minutes.nanos(minute);
+    }
+
+    /** From when on a log comes into question. */
+    private long earliest(Tail tail) {
+      var from = filter.fromNanos();
+      return from == null ? tail.fromNanos : Math.max(from, tail.fromNanos);
     }
 
     private UUID end(UUID template) {
@@ -193,7 +200,7 @@ final class NewestLogs {
         (end, each) -> {
           var tail = tail(asked, each);
           long from = expectedFrom(asked, tail.minutes, each);
-          if (from > tail.fromNanos) {
+          if (from > asked.earliest(tail)) {
             certain.put(end, tail);
           }
           likely.put(end, new Tail(tail.minutes, Math.max(from, tail.fromNanos)));

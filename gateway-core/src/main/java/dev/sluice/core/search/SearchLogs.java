@@ -401,7 +401,7 @@ public final class SearchLogs {
         .orElse(List.of());
   }
 
-  /** Empty where there are too many to go through: what is not known is a guess not made. */
+  /** Empty where there are too many or it takes too long: what is not known is no guess. */
   private Optional<Set<String>> templateWords(String tenant) throws InterruptedException {
     try {
       return Optional.of(vectors.words(tenant, MOST_WORDS));
