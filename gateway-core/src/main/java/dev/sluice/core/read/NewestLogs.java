@@ -39,9 +39,8 @@ final class NewestLogs {
   private static final int MOST_RANGES = 400;
 
   /**
-   * Logs to be expected in the while before an end: where so many are, there is none once in a
-   * hundred and fifty times ({@code exp(-5)}), and so of one of ten templates in one answer of
-   * sixteen. With seven it is one of a hundred, for two fifths more to read in all of them.
+   * How surely a log is in the while before an end: it has none once in a hundred and fifty times
+   * ({@code exp(-5)}), and so for one of ten templates in one answer of sixteen.
    */
   private static final double SURE = 5;
 
@@ -228,7 +227,7 @@ final class NewestLogs {
   }
 
   /**
-   * From when on as many logs as are {@link #SURE} are to be expected until the end of the time; 0
+   * From when on a log is surely to be expected until the end of the time, if they come evenly; 0
    * where that says nothing, since it did not come until then.
    */
   private static long expectedFrom(Asked asked, Set<Long> minutes, List<Stretch> stretches) {
@@ -248,7 +247,9 @@ final class NewestLogs {
       }
       counted += width;
     }
-    long from = to - (long) (SURE * counted / logs * Minutes.nanos(1));
+    // of as many logs anywhere in these minutes none is in a share with (1 - share) ^ logs
+    double share = -Math.expm1(-SURE / logs);
+    long from = to - (long) (share * counted * Minutes.nanos(1));
     // between two minutes that are apart it did not come
     boolean apart = minutes.stream().noneMatch(each -> each == Minutes.of(from));
     return apart ? 0 : from;
