@@ -218,18 +218,18 @@ final class LogQuery {
     if (times.isEmpty()) {
       return null;
     }
-    var services = new LinkedHashMap<String, Set<Optional<String>>>();
+    var servicesByTime = new LinkedHashMap<String, Set<Optional<String>>>();
     times.forEach(
         (service, each) ->
             each.forEach(
                 (first, last) ->
-                    services
+                    servicesByTime
                         .computeIfAbsent(
                             between(first, last, String.valueOf(first), String.valueOf(last)),
                             _ -> new LinkedHashSet<>())
                         .add(service)));
     where.add(
-        services.entrySet().stream()
+        servicesByTime.entrySet().stream()
             .map(
                 each ->
                     each.getValue().contains(Optional.empty())
@@ -248,20 +248,20 @@ final class LogQuery {
   private static void unite(NavigableMap<Long, Long> times, long first, long last) {
     long begins = first;
     long ends = last;
-    var other = lastBefore(times, ends);
+    var other = lastTouching(times, ends);
     while (other != null && other.getValue() >= begins - 1) {
       begins = Math.min(begins, other.getKey());
       ends = Math.max(ends, other.getValue());
       times.remove(other.getKey());
-      other = lastBefore(times, ends);
+      other = lastTouching(times, ends);
     }
     times.put(begins, ends);
   }
 
-  /** The last time that begins before the instant after this one, or with it. */
-  private static Map.@Nullable Entry<Long, Long> lastBefore(
-      NavigableMap<Long, Long> times, long instant) {
-    return times.floorEntry(instant == Long.MAX_VALUE ? instant : instant + 1);
+  /** The last of those that begin until the instant after this end. */
+  private static Map.@Nullable Entry<Long, Long> lastTouching(
+      NavigableMap<Long, Long> times, long end) {
+    return times.floorEntry(end == Long.MAX_VALUE ? end : end + 1);
   }
 
   private static String list(Set<Optional<String>> names, Conditions where) {

@@ -281,7 +281,8 @@ public interface TemplateReader {
   }
 
   /**
-   * Where logs of a template are, by their own time in nanoseconds since 1970.
+   * Where logs of a template are, by their own time in nanoseconds since 1970; nowhere if {@code
+   * toNanos} is not after {@code fromNanos}.
    *
    * @param service null where it may be any
    * @param toNanos the instant after the last; {@link Long#MAX_VALUE} where it is the last there is

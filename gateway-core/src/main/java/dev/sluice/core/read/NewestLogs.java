@@ -40,7 +40,7 @@ final class NewestLogs {
 
   /**
    * How surely a log is in the while before an end: it has none once in a hundred and fifty times
-   * ({@code exp(-5)}), and so for one of ten templates in one answer of sixteen.
+   * ({@code exp(-5)}), and so for one of ten templates in one answer of sixteen at most.
    */
   private static final double SURE = 5;
 
@@ -176,7 +176,7 @@ final class NewestLogs {
           : minutes.stream().allMatch(each -> each < minute);
     }
 
-    private Place of(Stretch stretch) {
+    private Place placeOf(Stretch stretch) {
       return new Place(
           stretch.id(),
           stretch.service(),
@@ -204,9 +204,9 @@ final class NewestLogs {
           }
           likely.put(end, new Tail(tail.minutes, Math.max(from, tail.fromNanos)));
         });
-    newest.putAll(in(asked, others, likely));
+    newest.putAll(newestIn(asked, others, likely));
     certain.keySet().removeAll(newest.keySet());
-    newest.putAll(in(asked, others, certain));
+    newest.putAll(newestIn(asked, others, certain));
   }
 
   /**
@@ -258,7 +258,7 @@ final class NewestLogs {
   /**
    * @param tails in which to look for the newest of each; the others are not looked for
    */
-  private Map<UUID, List<Recent>> in(
+  private Map<UUID, List<Recent>> newestIn(
       Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Tail> tails)
       throws InterruptedException {
     int most = MOST_RANGES / Math.clamp(tails.size(), 1, MOST_RANGES);
@@ -283,7 +283,7 @@ final class NewestLogs {
         stretches.stream()
             .filter(each -> tail.minutes.contains(each.last()))
             .sorted(Comparator.comparingLong(Stretch::last).reversed())
-            .map(tail::of)
+            .map(tail::placeOf)
             .filter(each -> each.fromNanos() < each.toNanos())
             .distinct()
             .toList();
