@@ -5,15 +5,15 @@ import dev.sluice.api.http.LogsRoutes.WayBack;
 import dev.sluice.api.http.LogsRoutes.WayIn;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IngestMetrics;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.TemplatePortraits;
@@ -38,25 +38,25 @@ import java.util.concurrent.TimeUnit;
  * @param budget what all requests together may hold
  * @param admission has no bound of its own
  */
-public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission) {
+public record Doors(IngestService ingest, MemoryBudget budget, AdmissionController admission) {
 
   public static Doors of(
       Spool spool,
       Limits limits,
       MemoryBudget budget,
-      IngestLogs.Coalescing coalescing,
-      IngestMeter meter) {
+      IngestService.BatchLimits batchLimits,
+      IngestMetrics meter) {
     var clock = InstantSource.system();
-    var admission = new Admission(spool, budget, 0, clock, (_, _) -> {}, () -> 0);
+    var admission = new AdmissionController(spool, budget, 0, clock, (_, _) -> {}, () -> 0);
     var _ = admission.start();
     var ingest =
-        new IngestLogs(
+        new IngestService(
             spool,
             new Keyless(),
             admission,
             limits,
-            IngestLogs.Choice.NONE,
-            coalescing,
+            IngestService.RecordPolicy.ACCEPT_ALL,
+            batchLimits,
             Duration.ofSeconds(10),
             clock,
             (_, task) -> task.run(),
@@ -101,15 +101,17 @@ public record Doors(IngestLogs ingest, MemoryBudget budget, Admission admission)
     return () -> due.complete(null);
   }
 
-  private static final class Keyless implements IdempotencyKeys {
+  private static final class Keyless implements IdempotencyStore {
     @Override
-    public CompletionStage<Claimed> claim(Key key) {
-      return CompletableFuture.completedStage(new Claimed.Away(Duration.ofSeconds(1), "keyless"));
+    public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
+      return CompletableFuture.completedStage(
+          new ClaimResult.Unavailable(Duration.ofSeconds(1), "keyless"));
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
-      return CompletableFuture.completedStage(new Appended.Superseded());
+    public CompletionStage<AppendResult> append(
+        LogBatch batch, Claim claim, AppendMode appendMode) {
+      return CompletableFuture.completedStage(new AppendResult.ClaimLost());
     }
 
     @Override

@@ -11,10 +11,10 @@ import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.query.LogFilter;
@@ -71,9 +71,9 @@ class GrpcMemoryTest {
           spool,
           Limits.DEFAULT,
           budget,
-          new IngestLogs.Coalescing(1, 1, Duration.ZERO),
+          new IngestService.BatchLimits(1, 1, Duration.ZERO),
           new MicrometerMeters(new SimpleMeterRegistry()));
-  private final ReaderOf reader = new ReaderOf(new Page(List.of(), null));
+  private final ReaderOf reader = new ReaderOf(new LogPage(List.of(), null));
   private final HandTimer time = new HandTimer();
   private final InboundMemory inbound =
       new InboundMemory(budget, MESSAGE_WITHIN, time::nanoTime, time);
@@ -350,7 +350,7 @@ class GrpcMemoryTest {
 
   @Test
   void query_answersThatNobodyTakes_countUntilTheClientGoes() {
-    reader.page = new Page(List.of(stored("x".repeat(600_000))), null);
+    reader.page = new LogPage(List.of(stored("x".repeat(600_000))), null);
     var untaken = channel.newCall(LogServiceGrpc.getQueryMethod(), CallOptions.DEFAULT);
     untaken.start(new ClientCall.Listener<>() {}, new Metadata());
     untaken.sendMessage(QueryRequest.getDefaultInstance());
@@ -397,24 +397,24 @@ class GrpcMemoryTest {
 
   /** Answers every question with the same page. */
   private static final class ReaderOf implements LogReader {
-    private volatile Page page;
+    private volatile LogPage page;
 
-    private ReaderOf(Page page) {
+    private ReaderOf(LogPage page) {
       this.page = page;
     }
 
     @Override
-    public Page read(Query query) {
+    public LogPage read(Query query) {
       return page;
     }
 
     @Override
-    public Span span(LogFilter filter) {
+    public TimeExtent timeExtent(LogFilter filter) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+    public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
       throw new UnsupportedOperationException();
     }
   }
@@ -476,12 +476,13 @@ class GrpcMemoryTest {
 
   /** Answers each append when the test says so. */
   private static final class HandSpool implements Spool {
-    private final List<CompletableFuture<Appended>> appended = new ArrayList<>();
-    private Appended always;
+    private final List<CompletableFuture<AppendResult>> appended = new ArrayList<>();
+    private AppendResult always;
 
     @Override
-    public synchronized CompletionStage<Appended> append(LogBatch batch, Manner manner) {
-      var answer = new CompletableFuture<Appended>();
+    public synchronized CompletionStage<AppendResult> append(
+        LogBatch batch, AppendMode appendMode) {
+      var answer = new CompletableFuture<AppendResult>();
       appended.add(answer);
       if (always != null) {
         answer.complete(always);
@@ -494,19 +495,19 @@ class GrpcMemoryTest {
     }
 
     void answer(int append) {
-      appended.get(append).complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
+      appended.get(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
 
     void answerAtOnce() {
-      always(new Appended.Accepted(new Spool.Receipt(0, "1")));
+      always(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
 
     void busyAtOnce() {
-      always(new Appended.Busy(Duration.ofSeconds(3), "full"));
+      always(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     }
 
-    private void always(Appended answer) {
-      List<CompletableFuture<Appended>> before;
+    private void always(AppendResult answer) {
+      List<CompletableFuture<AppendResult>> before;
       synchronized (this) {
         always = answer;
         before = List.copyOf(appended);
@@ -515,17 +516,17 @@ class GrpcMemoryTest {
     }
 
     @Override
-    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-      return CompletableFuture.completedFuture(new Fate.Waiting());
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 
     @Override
-    public CompletionStage<Condition> condition() {
-      return CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
+    public CompletionStage<SpoolStatus> spoolStatus() {
+      return CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
     }
 
     @Override
-    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
       return new TreeMap<>();
     }
   }

@@ -1,6 +1,6 @@
 package dev.sluice.api;
 
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -8,7 +8,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Time that stands still until the test moves it, and the timer that goes by it. */
-public final class HandTimer implements Timer {
+public final class HandTimer implements Scheduler {
   private record Task(long due, Runnable run) {}
 
   private final List<Task> tasks = new ArrayList<>();
@@ -19,7 +19,7 @@ public final class HandTimer implements Timer {
   }
 
   @Override
-  public synchronized void after(Duration delay, Runnable task) {
+  public synchronized void schedule(Duration delay, Runnable task) {
     tasks.add(new Task(now + delay.toNanos(), task));
   }
 

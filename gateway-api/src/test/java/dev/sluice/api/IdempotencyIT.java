@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import io.grpc.ManagedChannel;
@@ -43,7 +43,7 @@ class IdempotencyIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
   private final Gateway gateway = Gateway.shared();
-  private final IdempotencyKeys keys = gateway.bean(IdempotencyKeys.class);
+  private final IdempotencyStore keys = gateway.bean(IdempotencyStore.class);
   private final String key = UUID.randomUUID().toString();
   private final ManagedChannel channel =
       ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
@@ -216,10 +216,11 @@ class IdempotencyIT {
 
   /** As a request does that came by this entrance a moment ago and has not landed yet. */
   private Claim claim(String entrance, byte[] body) {
-    var request = Objects.requireNonNull(Asked.of(null, key).at(entrance, body).key());
-    var claimed = keys.claim(request).toCompletableFuture().join();
-    assertThat(claimed).isInstanceOf(Claimed.Mine.class);
-    return ((Claimed.Mine) claimed).claim();
+    var request =
+        Objects.requireNonNull(IngestOptions.parse(null, key).toRequest(entrance, body).key());
+    var claimResult = keys.claim(request).toCompletableFuture().join();
+    assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
+    return ((ClaimResult.Granted) claimResult).claim();
   }
 
   @Test

@@ -117,7 +117,7 @@ class KnownDefectsIT {
 
     assertThat(response.statusCode()).isEqualTo(202);
     gateway.awaitStored(app, 2);
-    await().atMost(SOON).until(() -> gateway.bean(Spool.class).tally().inFlight() == 0);
+    await().atMost(SOON).until(() -> gateway.bean(Spool.class).recordCounts().inFlight() == 0);
   }
 
   /** 3: with Redis full the answer was 202 and the log was gone. */
@@ -130,7 +130,7 @@ class KnownDefectsIT {
     try (var connection = client.connect()) {
       var redis = connection.sync();
       var limit = redis.configGet("maxmemory").get("maxmemory");
-      long before = spool.tally().accepted();
+      long before = spool.recordCounts().accepted();
       redis.configSet("maxmemory", "1");
       try {
         var response = post(gateway, log(app, "lost"));
@@ -138,7 +138,7 @@ class KnownDefectsIT {
         assertThat(response.statusCode()).isEqualTo(503);
         assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
         assertThat(Gateway.json(response).get("success").asBoolean()).isFalse();
-        assertThat(spool.tally().accepted()).isEqualTo(before);
+        assertThat(spool.recordCounts().accepted()).isEqualTo(before);
       } finally {
         redis.configSet("maxmemory", limit);
       }
@@ -351,7 +351,7 @@ class KnownDefectsIT {
     assertThat(post(gateway, log(app, "m")).statusCode()).isEqualTo(202);
 
     gateway.awaitStored(app, 1);
-    await().atMost(SOON).until(() -> gateway.bean(Spool.class).tally().inFlight() == 0);
+    await().atMost(SOON).until(() -> gateway.bean(Spool.class).recordCounts().inFlight() == 0);
   }
 
   /**
@@ -372,7 +372,7 @@ class KnownDefectsIT {
       for (int i = 0; i < 6; i++) {
         assertThat(post(gateway, request).statusCode()).isEqualTo(202);
       }
-      assertThat(gateway.bean(Spool.class).tally().inFlight()).isEqualTo(6 * 175_000);
+      assertThat(gateway.bean(Spool.class).recordCounts().inFlight()).isEqualTo(6 * 175_000);
     } finally {
       gateway.clickHouse().restart();
     }

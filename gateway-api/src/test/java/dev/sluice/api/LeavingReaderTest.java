@@ -229,23 +229,23 @@ class LeavingReaderTest {
     }
 
     @Override
-    public Page read(Query query) throws InterruptedException {
+    public LogPage read(Query query) throws InterruptedException {
       if (silent) {
         waitForInterrupt();
       }
       pages.incrementAndGet();
       var logs = Collections.nCopies(query.limit(), LOG);
-      return new Page(logs, new Position(1, new LogId(1, 1)));
+      return new LogPage(logs, new Position(1, new LogId(1, 1)));
     }
 
     @Override
-    public Span span(LogFilter filter) throws InterruptedException {
+    public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
       waitForInterrupt();
-      return new Span(0, 0, 0);
+      return new TimeExtent(0, 0, 0);
     }
 
     @Override
-    public List<Bucket> histogram(LogFilter filter, long origin, long width) {
+    public List<HistogramBucket> histogram(LogFilter filter, long origin, long width) {
       return List.of();
     }
 

@@ -194,9 +194,9 @@ class NativeQueryTest {
     private volatile boolean outOfMemory;
 
     @Override
-    public Page read(Query query) throws InterruptedException {
+    public LogPage read(Query query) throws InterruptedException {
       if (costly) {
-        throw new TooCostly("too much", new IllegalStateException());
+        throw new QueryTooExpensiveException("too much", new IllegalStateException());
       }
       if (outOfMemory) {
         throw new OutOfMemoryError("as if");
@@ -215,12 +215,12 @@ class NativeQueryTest {
     }
 
     @Override
-    public Span span(LogFilter filter) {
+    public TimeExtent timeExtent(LogFilter filter) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+    public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
       throw new UnsupportedOperationException();
     }
   }

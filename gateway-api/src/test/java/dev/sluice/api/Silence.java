@@ -1,40 +1,40 @@
 package dev.sluice.api;
 
-import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.IngestMetrics;
 import java.time.Duration;
 
 /** A meter for tests that ask none. */
-public final class Silence implements IngestMeter {
+public final class Silence implements IngestMetrics {
   @Override
-  public void received(String entrance, int records, long bytes) {}
+  public void recordReceived(String entrance, int records, long bytes) {}
 
   @Override
-  public void accepted(String entrance, int records, Duration took) {}
+  public void recordAccepted(String entrance, int records, Duration took) {}
 
   @Override
-  public void rejected(String entrance, int records) {}
+  public void recordRejected(String entrance, int records) {}
 
   @Override
-  public void filtered(String entrance, int records) {}
+  public void recordFiltered(String entrance, int records) {}
 
   @Override
-  public void turnedAway(String entrance, int records) {}
+  public void recordUnavailable(String entrance, int records) {}
 
   @Override
-  public void replayed(String entrance, int records) {}
+  public void recordReplayed(String entrance, int records) {}
 
   @Override
-  public void conflicting(String entrance, int records) {}
+  public void recordConflict(String entrance, int records) {}
 
   @Override
-  public void lost(String entrance, int records) {}
+  public void recordLost(String entrance, int records) {}
 
   @Override
-  public void shed(String entrance) {}
+  public void recordShed(String entrance) {}
 
   @Override
-  public void malformed(String entrance) {}
+  public void recordMalformed(String entrance) {}
 
   @Override
-  public void unknownFields(String entrance, long fields) {}
+  public void recordUnknownFields(String entrance, long fields) {}
 }

@@ -12,7 +12,7 @@ import dev.sluice.api.ops.MicrometerMeters;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.InMemoryLogStore;
@@ -61,7 +61,7 @@ class SlowSpoolTest {
           spool,
           Limits.DEFAULT,
           budget,
-          new IngestLogs.Coalescing(100, 1 << 20, Duration.ofMillis(1)),
+          new IngestService.BatchLimits(100, 1 << 20, Duration.ofMillis(1)),
           new MicrometerMeters(meters));
   private DisposableServer http;
   private Server grpc;
@@ -118,7 +118,7 @@ class SlowSpoolTest {
     assertThat(response.headers().firstValue("Retry-After")).hasValue("1");
     assertThat(budget.used()).isPositive();
     assertThat(records("http-json", "accepted")).isZero();
-    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
+    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
   }
@@ -136,7 +136,7 @@ class SlowSpoolTest {
     await()
         .during(Duration.ofMillis(100))
         .until(() -> budget.used() > 0 && records("http-json", "accepted") == 0);
-    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
+    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
 
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
@@ -155,7 +155,7 @@ class SlowSpoolTest {
 
       assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
       assertThat(budget.used()).isPositive();
-      spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
+      spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
       assertThat(budget.used()).isZero();
       assertThat(records("otlp-grpc", "accepted")).isEqualTo(1);
     } finally {
@@ -228,7 +228,7 @@ class SlowSpoolTest {
 
   @Test
   void post_spoolIsKnownToBeAway_isRefusedWithoutReadingItsBody() throws IOException {
-    spool.condition = new Spool.Condition("away", null, 0, 0);
+    spool.spoolStatus = new Spool.SpoolStatus("away", null, 0, 0);
     doors.admission().start();
 
     var answer =
@@ -244,7 +244,7 @@ class SlowSpoolTest {
 
   @Test
   void export_spoolIsKnownToBeAway_isUnavailableWithRetryInfo() throws Exception {
-    spool.condition = new Spool.Condition(null, "no append-only file", 0, 0);
+    spool.spoolStatus = new Spool.SpoolStatus(null, "no append-only file", 0, 0);
     doors.admission().start();
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", grpc.getPort()).usePlaintext().build();
@@ -286,35 +286,35 @@ class SlowSpoolTest {
     assertThat(statuses.subList(0, statuses.indexOf(503))).containsOnly(202);
     assertThat(statuses.subList(statuses.indexOf(503), statuses.size())).contains(503);
     assertThat(budget.used()).isBetween((1L << 20) - 2048, 1L << 20);
-    spool.answer.complete(new Spool.Appended.Accepted(new Spool.Receipt(0, "1")));
+    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
     await().until(() -> budget.used() == 0);
     assertThat(records("http-json", "accepted")).isEqualTo(statuses.indexOf(503));
   }
 
   /** Answers when the test lets it. */
   private static final class Unhurried implements Spool {
-    private final CompletableFuture<Appended> answer = new CompletableFuture<>();
+    private final CompletableFuture<AppendResult> answer = new CompletableFuture<>();
     private volatile boolean asked;
-    private volatile Condition condition = new Condition(null, null, 0, 0);
+    private volatile SpoolStatus spoolStatus = new SpoolStatus(null, null, 0, 0);
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+    public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
       asked = true;
       return answer;
     }
 
     @Override
-    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-      return CompletableFuture.completedFuture(new Fate.Waiting());
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 
     @Override
-    public CompletionStage<Condition> condition() {
-      return CompletableFuture.completedFuture(condition);
+    public CompletionStage<SpoolStatus> spoolStatus() {
+      return CompletableFuture.completedFuture(spoolStatus);
     }
 
     @Override
-    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
       return new TreeMap<>();
     }
   }

@@ -43,27 +43,27 @@ final class Events {
   static byte[] body(long first, int count) {
     var out = new ByteOutput(count * 400);
     var writer = new OtlpWriter(out);
-    int resourceLogs = writer.open(1);
-    int resource = writer.open(1);
-    writer.attribute(1, "service.name", "node");
-    writer.close(resource);
-    int scopeLogs = writer.open(2);
+    int resourceLogs = writer.beginMessage(1);
+    int resource = writer.beginMessage(1);
+    writer.writeAttribute(1, "service.name", "node");
+    writer.endMessage(resource);
+    int scopeLogs = writer.beginMessage(2);
     for (long n = first; n < first + count; n++) {
       var fields = fields(n);
-      int log = writer.open(2);
-      writer.fixed64(1, 1_756_000_000_000_000_000L + n * 50_000);
-      writer.varint(2, isDebug(n) ? 5 : 9);
-      writer.string(3, isDebug(n) ? "DEBUG" : "INFO");
-      int body = writer.open(5);
-      writer.string(1, String.valueOf(fields[0]));
-      writer.close(body);
+      int log = writer.beginMessage(2);
+      writer.writeFixed64(1, 1_756_000_000_000_000_000L + n * 50_000);
+      writer.writeVarint(2, isDebug(n) ? 5 : 9);
+      writer.writeString(3, isDebug(n) ? "DEBUG" : "INFO");
+      int body = writer.beginMessage(5);
+      writer.writeString(1, String.valueOf(fields[0]));
+      writer.endMessage(body);
       for (int i = 0; i < NAMES.length; i++) {
-        writer.attribute(6, NAMES[i], String.valueOf(fields[i + 1]));
+        writer.writeAttribute(6, NAMES[i], String.valueOf(fields[i + 1]));
       }
-      writer.close(log);
+      writer.endMessage(log);
     }
-    writer.close(scopeLogs);
-    writer.close(resourceLogs);
+    writer.endMessage(scopeLogs);
+    writer.endMessage(resourceLogs);
     return out.toByteArray();
   }
 }

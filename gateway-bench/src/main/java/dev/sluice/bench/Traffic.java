@@ -269,32 +269,32 @@ final class Traffic {
   }
 
   private static void write(OtlpWriter writer, List<Log> logs) {
-    int resourceLogs = writer.open(1);
-    int resource = writer.open(1);
-    writer.attribute(1, "service.name", logs.getFirst().service.name);
-    writer.attribute(1, "host.name", logs.getFirst().hostName());
-    writer.close(resource);
-    int scopeLogs = writer.open(2);
+    int resourceLogs = writer.beginMessage(1);
+    int resource = writer.beginMessage(1);
+    writer.writeAttribute(1, "service.name", logs.getFirst().service.name);
+    writer.writeAttribute(1, "host.name", logs.getFirst().hostName());
+    writer.endMessage(resource);
+    int scopeLogs = writer.beginMessage(2);
     for (var log : logs) {
-      int record = writer.open(2);
-      writer.fixed64(1, log.time);
-      writer.fixed64(11, log.time);
-      writer.varint(2, log.number());
-      writer.string(3, log.severity);
-      int body = writer.open(5);
-      writer.string(1, log.body);
-      writer.close(body);
+      int record = writer.beginMessage(2);
+      writer.writeFixed64(1, log.time);
+      writer.writeFixed64(11, log.time);
+      writer.writeVarint(2, log.number());
+      writer.writeString(3, log.severity);
+      int body = writer.beginMessage(5);
+      writer.writeString(1, log.body);
+      writer.endMessage(body);
       for (var attribute : log.attributes) {
-        writer.attribute(6, attribute.key, attribute.value);
+        writer.writeAttribute(6, attribute.key, attribute.value);
       }
       if (log.trace.length > 0) {
-        writer.bytes(9, log.trace, 0, log.trace.length);
-        writer.bytes(10, log.span, 0, log.span.length);
+        writer.writeBytes(9, log.trace, 0, log.trace.length);
+        writer.writeBytes(10, log.span, 0, log.span.length);
       }
-      writer.close(record);
+      writer.endMessage(record);
     }
-    writer.close(scopeLogs);
-    writer.close(resourceLogs);
+    writer.endMessage(scopeLogs);
+    writer.endMessage(resourceLogs);
   }
 
   /** A log as {@code POST /api/v1/logs} takes it: an object, or an array of so many. */

@@ -4,9 +4,9 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.SampleLogs;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.LogStore.Portion;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -55,7 +55,7 @@ public class LogColumnsBenchmark {
 
   private final LogColumns columns = new LogColumns();
   private final ColumnsOfObjects objects = new ColumnsOfObjects();
-  private final Portion[] portions = new Portion[PORTIONS];
+  private final DeliverySlice[] portions = new DeliverySlice[PORTIONS];
   private int next;
 
   @Setup(Level.Trial)
@@ -66,7 +66,7 @@ public class LogColumnsBenchmark {
       for (int j = 0; j < BATCHES; j++) {
         batches.add(SampleLogs.batch(random, LOGS / BATCHES));
       }
-      portions[i] = Portion.of(new Delivery("token", batches, false));
+      portions[i] = DeliverySlice.of(new Delivery("token", batches, false));
       var ours = new ByteArrayOutputStream();
       columns(portions[i], ours);
       var theirs = new ByteArrayOutputStream();
@@ -78,16 +78,17 @@ public class LogColumnsBenchmark {
     }
   }
 
-  private Portion portion() {
+  private DeliverySlice portion() {
     return portions[next++ & PORTIONS - 1];
   }
 
-  private long columns(Portion portion, OutputStream out) throws InterruptedException, IOException {
+  private long columns(DeliverySlice portion, OutputStream out)
+      throws InterruptedException, IOException {
     return columns.fill(
-        portion, Pass.first(Long.MAX_VALUE), Naming.NONE, block -> block.writeTo(out));
+        portion, Pass.first(Long.MAX_VALUE), LogEnricher.NONE, block -> block.writeTo(out));
   }
 
-  private void objects(Portion portion, OutputStream out)
+  private void objects(DeliverySlice portion, OutputStream out)
       throws InvalidProtocolBufferException, IOException {
     objects.fill(portion.batches());
     objects.writeTo(out);

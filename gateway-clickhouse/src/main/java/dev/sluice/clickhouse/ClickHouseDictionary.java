@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
  * more for a while.
  *
  * <p>The order of writing is that of ClickHouse's clock when an insert begins, which is not the
- * order in which rows can be seen. So a place of {@link #since} that has caught up is not the last
- * row but two minutes before the moment of asking, and a write that took longer than that is not
- * taken for written: it is tried again, and its rows get another place. Asking again shows the
- * writes of the last two minutes once more. When ClickHouse's clock is set back by more than this,
- * what is written until it has caught up is not shown; with replicas, nor is what comes to one that
- * is behind by more.
+ * order in which rows can be seen. So a place of {@link #changesSince} that has caught up is not
+ * the last row but two minutes before the moment of asking, and a write that took longer than that
+ * is not taken for written: it is tried again, and its rows get another place. Asking again shows
+ * the writes of the last two minutes once more. When ClickHouse's clock is set back by more than
+ * this, what is written until it has caught up is not shown; with replicas, nor is what comes to
+ * one that is behind by more.
  *
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods but the constructor block.
@@ -65,7 +65,7 @@ public final class ClickHouseDictionary implements Dictionary {
   record Written(long atNanos, UUID id) {}
 
   /**
-   * Where {@link #since} goes on.
+   * Where {@link #changesSince} goes on.
    *
    * @param next where to begin again when there is nothing more, nanoseconds since 1970
    * @param last what was shown last
@@ -94,7 +94,7 @@ public final class ClickHouseDictionary implements Dictionary {
   }
 
   @Override
-  public Outcome write(List<Entry> entries) throws InterruptedException {
+  public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
     try {
       schema.ensure();
       for (var table : DictionaryTable.values()) {
@@ -103,14 +103,14 @@ public final class ClickHouseDictionary implements Dictionary {
           insert(table.title, table.block(rows));
         }
       }
-      return new Outcome.Written();
+      return new WriteResult.Written();
     } catch (ClickHouseFailed e) {
       var failed = known(e);
       var message = failed.getMessage();
       var reason = message == null ? failed.toString() : message;
       return failed.kind() == ClickHouseFailed.Kind.LATER
-          ? new Outcome.TryLater(reason)
-          : new Outcome.Misshapen(reason);
+          ? new WriteResult.Retryable(reason)
+          : new WriteResult.SchemaMismatch(reason);
     }
   }
 
@@ -128,10 +128,10 @@ public final class ClickHouseDictionary implements Dictionary {
 
   /** {@inheritDoc} Fails when their texts are of more than 256 MiB. */
   @Override
-  public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids)
+  public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
       throws InterruptedException {
-    if (ids.size() > MOST_IDS) {
-      throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+    if (ids.size() > MAX_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
     }
     if (ids.isEmpty()) {
       return List.of();
@@ -146,22 +146,22 @@ public final class ClickHouseDictionary implements Dictionary {
   /**
    * {@inheritDoc}
    *
-   * <p>A page has no more than {@link #MOST_IDS} entries, and fails when their texts are of more
+   * <p>A page has no more than {@link #MAX_IDS} entries, and fails when their texts are of more
    * than 256 MiB: who asks for many at once should know that they are short.
    */
   @Override
-  public Page since(String tenant, Kind kind, @Nullable String after, int limit)
+  public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
       throws InterruptedException {
     if (limit < 1) {
       throw new IllegalArgumentException("limit is " + limit + ", at least 1");
     }
     var place = Place.of(after == null ? "0" : after, now() - OVERLAP.toNanos());
-    int most = Math.min(limit, MOST_IDS);
+    int most = Math.min(limit, MAX_IDS);
     // one more than asked for tells whether there is more
     var written = written(tenant, kind, place.last(), most + 1);
     boolean last = written.size() <= most;
     var page = last ? written : written.subList(0, most);
-    return new Page(entries(tenant, kind, page), next(after, place, page, last), last);
+    return new EntryPage(entries(tenant, kind, page), next(after, place, page, last), last);
   }
 
   private static @Nullable String next(
@@ -178,7 +178,7 @@ public final class ClickHouseDictionary implements Dictionary {
         "SELECT toUnixTimestamp64Nano(now64(9)) FORMAT RowBinary", Map.of(), RowBinary::readInt64);
   }
 
-  private List<Written> written(String tenant, Kind kind, Written last, int limit)
+  private List<Written> written(String tenant, EntryKind kind, Written last, int limit)
       throws InterruptedException {
     var table = DictionaryTable.of(kind);
     var parameters = new HashMap<>(table.scope(tenant, kind));
@@ -189,9 +189,9 @@ public final class ClickHouseDictionary implements Dictionary {
   }
 
   /** In the same order. */
-  private List<Entry> entries(String tenant, Kind kind, List<Written> page)
+  private List<DictionaryEntry> entries(String tenant, EntryKind kind, List<Written> page)
       throws InterruptedException {
-    var entries = new HashMap<UUID, Entry>();
+    var entries = new HashMap<UUID, DictionaryEntry>();
     for (var entry : find(tenant, kind, page.stream().map(Written::id).toList())) {
       entries.put(entry.id(), entry);
     }

@@ -3,9 +3,9 @@ package dev.sluice.clickhouse;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Naming;
 import dev.sluice.core.query.LogFilter;
 import java.io.IOException;
 import java.io.InputStream;
@@ -108,22 +108,22 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * #complete}. What the records refer to is written before them.
    */
   @Override
-  public Outcome store(Portion portion, Naming naming) throws InterruptedException {
+  public StoreResult store(DeliverySlice portion, LogEnricher naming) throws InterruptedException {
     var columns = spare.pollFirst();
     if (columns == null) {
       columns = new LogColumns();
     }
     try {
       schema.ensure();
-      if (portion.again()) {
+      if (portion.redelivered()) {
         complete(portion, naming, columns);
       } else {
         insert(portion, naming, null, "", columns);
       }
-      return new Outcome.Stored();
+      return new StoreResult.Stored();
     } catch (LogColumns.Unstorable e) {
       LOG.error("a delivery cannot be stored: {}", e.getMessage());
-      return new Outcome.Corrupt(e.appendId(), e.reason());
+      return new StoreResult.Corrupt(e.appendId(), e.reason());
     } catch (ClickHouseFailed e) {
       return outcome(e);
     } finally {
@@ -148,7 +148,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    *       table would be fed twice once the token is forgotten.
    * </ul>
    */
-  private void complete(Portion portion, Naming naming, LogColumns columns)
+  private void complete(DeliverySlice portion, LogEnricher naming, LogColumns columns)
       throws InterruptedException {
     http.endInserts(attempts(portion));
     var missing = missing(new Identities(portion, Long.MIN_VALUE));
@@ -196,7 +196,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * @param again added to the tokens
    */
   private void insert(
-      Portion portion, Naming naming, @Nullable BitSet only, String again, LogColumns columns)
+      DeliverySlice portion,
+      LogEnricher naming,
+      @Nullable BitSet only,
+      String again,
+      LogColumns columns)
       throws InterruptedException {
     int inserts = 0;
     int parts = 0;
@@ -226,19 +230,19 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /** First: rows must not refer to what nobody can look up. */
-  private static void write(Naming naming) throws InterruptedException {
-    switch (naming.write()) {
-      case Dictionary.Outcome.Written() -> {}
-      case Dictionary.Outcome.TryLater(var reason) ->
+  private static void write(LogEnricher naming) throws InterruptedException {
+    switch (naming.flush()) {
+      case Dictionary.WriteResult.Written() -> {}
+      case Dictionary.WriteResult.Retryable(var reason) ->
           throw ClickHouseFailed.inDoubt("the dictionary is not written: " + reason);
-      case Dictionary.Outcome.Misshapen(var reason) ->
+      case Dictionary.WriteResult.SchemaMismatch(var reason) ->
           throw ClickHouseFailed.misshapen("the dictionary cannot be written: " + reason);
     }
   }
 
   /** For those of the pass that are to be inserted; null when there are none. */
   private static @Nullable Pass restricted(
-      Portion portion, Naming naming, Pass pass, BitSet only, LogColumns columns)
+      DeliverySlice portion, LogEnricher naming, Pass pass, BitSet only, LogColumns columns)
       throws InterruptedException {
     try {
       columns.fill(portion, pass, naming, _ -> {}); // tells what it takes
@@ -254,21 +258,21 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * How the ids of all inserts of a delivery begin. Not with the token: a part of a delivery has
    * another one than the whole, but an insert of the whole must not run on beside it.
    */
-  private static String attempts(Portion portion) {
+  private static String attempts(DeliverySlice portion) {
     return portion.batches().getFirst().appendId() + "~";
   }
 
-  private Outcome outcome(ClickHouseFailed e) throws InterruptedException {
+  private StoreResult outcome(ClickHouseFailed e) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     return switch (e.kind()) {
-      case LATER -> new Outcome.TryLater(message(e));
+      case LATER -> new StoreResult.Retryable(message(e));
       case SCHEMA -> {
         schema.doubt();
-        yield new Outcome.Misshapen(message(e));
+        yield new StoreResult.SchemaMismatch(message(e));
       }
-      case DATA -> new Outcome.Refused(message(e));
+      case DATA -> new StoreResult.Rejected(message(e));
     };
   }
 
@@ -284,7 +288,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   @Override
-  public Page read(Query query) throws InterruptedException {
+  public LogPage read(Query query) throws InterruptedException {
     if (query.limit() < 1) {
       throw new IllegalArgumentException("limit is " + query.limit() + ", at least 1");
     }
@@ -293,7 +297,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     int most = query.limit() + 1;
     var few = few(query, most);
     if (few != null) {
-      return new Page(few, null);
+      return new LogPage(few, null);
     }
     var logs = new ArrayList<StoredLog>();
     boolean cut = false;
@@ -306,11 +310,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       cut = ask(early, in -> RowBinary.readLogs(in, logs));
     }
     if (!cut && logs.size() < most) {
-      return new Page(List.copyOf(logs), null);
+      return new LogPage(List.copyOf(logs), null);
     }
     var page = List.copyOf(logs.subList(0, Math.min(logs.size(), query.limit())));
     var last = page.getLast();
-    return new Page(page, new Position(last.timeNanos(), last.id()));
+    return new LogPage(page, new Position(last.timeNanos(), last.id()));
   }
 
   /**
@@ -329,7 +333,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       if (askSoon(question.sql(), question.parameters(), in -> RowBinary.readLogs(in, logs))) {
         return null;
       }
-    } catch (TooCostly _) {
+    } catch (QueryTooExpensiveException _) {
       return null;
     }
     logs.sort(NEWEST_FIRST);
@@ -342,7 +346,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   @Override
-  public Span span(LogFilter filter) throws InterruptedException {
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
     schema.ensure();
     var early = ask(LogQuery.earlySpan(filter), RowBinary::readSpan);
     var question = LogQuery.lateSpan(filter);
@@ -355,11 +359,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     }
     return early.count() == 0
         ? late
-        : new Span(early.count() + late.count(), early.firstNanos(), late.lastNanos());
+        : new TimeExtent(early.count() + late.count(), early.firstNanos(), late.lastNanos());
   }
 
   @Override
-  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
     if (widthNanos < 1) {
       throw new IllegalArgumentException("width is " + widthNanos + " ns, at least 1");
@@ -410,17 +414,17 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       }
       var failed = e.withoutDetail();
       if (e.code() == TIMEOUT_EXCEEDED) {
-        throw new TooCostly("more time than a query may take", failed);
+        throw new QueryTooExpensiveException("more time than a query may take", failed);
       }
       if (e.code() == MEMORY_LIMIT_EXCEEDED && !e.memoryOfAll()) {
-        throw new TooCostly("more memory than a query may take", failed);
+        throw new QueryTooExpensiveException("more memory than a query may take", failed);
       }
       throw failed;
     }
   }
 
   @Override
-  public SortedMap<LocalDate, Long> stored(LocalDate from) {
+  public SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
     try {
       schema.ensure();
     } catch (InterruptedException e) {
@@ -451,13 +455,13 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
 
   /** {@inheritDoc} Follows the parts of the table: see {@link Pace}. */
   @Override
-  public Duration pace() {
+  public Duration minInsertInterval() {
     return pace.distance();
   }
 
   /** {@inheritDoc} Follows the parts of the last insert: see {@link Pace}. */
   @Override
-  public Duration gather() {
+  public Duration preferredLinger() {
     return pace.gather();
   }
 

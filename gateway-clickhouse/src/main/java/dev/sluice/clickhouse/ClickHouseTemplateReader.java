@@ -1,7 +1,7 @@
 package dev.sluice.clickhouse;
 
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods block.
  */
-public final class ClickHouseTemplateReader implements TemplateReader {
+public final class ClickHouseTemplateReader implements TemplateStats {
   /** Of the names of services in one answer, as they come. */
   private static final long MOST_BYTES = 32 << 20;
 
@@ -49,7 +49,7 @@ public final class ClickHouseTemplateReader implements TemplateReader {
 
   /** {@inheritDoc} Goes through all links of the tenant, which are in no order. */
   @Override
-  public List<Link> links(String tenant, int limit) throws InterruptedException {
+  public List<TemplateLink> links(String tenant, int limit) throws InterruptedException {
     // of several rows for an id the greatest link counts
     return ask(
         """
@@ -65,10 +65,10 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   }
 
   @Override
-  public List<Count> counts(Question question) throws InterruptedException {
+  public List<TemplateCount> counts(TemplateQuery question) throws InterruptedException {
     var where = Conditions.of(question);
-    var from = where.minute(question.minutes().from());
-    var counts = new ArrayList<Count>();
+    var from = where.minute(question.minuteRange().from());
+    var counts = new ArrayList<TemplateCount>();
     boolean more =
         ask(
             """
@@ -79,20 +79,20 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             GROUP BY TemplateId, ServiceName, SeverityNumber
             LIMIT %3$s
             FORMAT RowBinary"""
-                .formatted(from, where.sql(), where.parameter("UInt32", MOST_COUNTS + 1)),
+                .formatted(from, where.sql(), where.parameter("UInt32", MAX_COUNTS + 1)),
             where.parameters(),
-            in -> RowBinary.readCounts(in, MOST_COUNTS, MOST_BYTES, counts));
+            in -> RowBinary.readCounts(in, MAX_COUNTS, MOST_BYTES, counts));
     if (more) {
-      throw new TooCostly(
+      throw new QueryTooExpensiveException(
           "more than %d counts of templates by service and level, or their names too long"
-              .formatted(MOST_COUNTS));
+              .formatted(MAX_COUNTS));
     }
     return counts;
   }
 
   @Override
-  public Map<UUID, Minutes> came(String tenant, @Nullable String service, Collection<UUID> ids)
-      throws InterruptedException {
+  public Map<UUID, MinuteRange> activeRanges(
+      String tenant, @Nullable String service, Collection<UUID> ids) throws InterruptedException {
     var where = of(tenant, service, ids);
     return ids.isEmpty()
         ? Map.of()
@@ -110,8 +110,8 @@ public final class ClickHouseTemplateReader implements TemplateReader {
   }
 
   @Override
-  public List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids)
-      throws InterruptedException {
+  public List<ServiceActivity> serviceActivity(
+      String tenant, @Nullable String service, Collection<UUID> ids) throws InterruptedException {
     var where = of(tenant, service, ids);
     if (ids.isEmpty()) {
       return List.of();
@@ -125,18 +125,18 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             GROUP BY TemplateId, ServiceName
             LIMIT %d
             FORMAT RowBinary"""
-                .formatted(where.sql(), MOST_COUNTS + 1),
+                .formatted(where.sql(), MAX_COUNTS + 1),
             where.parameters(),
-            in -> RowBinary.readSeen(in, MOST_COUNTS, MOST_BYTES))
+            in -> RowBinary.readSeen(in, MAX_COUNTS, MOST_BYTES))
         .orElseThrow(
             () ->
-                new TooCostly(
+                new QueryTooExpensiveException(
                     "templates in more than %d services, or their names too long"
-                        .formatted(MOST_COUNTS)));
+                        .formatted(MAX_COUNTS)));
   }
 
   @Override
-  public List<Recent> latest(Question question) throws InterruptedException {
+  public List<SampleLog> latestSamples(TemplateQuery question) throws InterruptedException {
     requireIds(question);
     var where = Conditions.ofAllTimes(question);
     return store.askSoon(
@@ -166,22 +166,23 @@ public final class ClickHouseTemplateReader implements TemplateReader {
    * frame is mended here, and one thread reads what is little.
    */
   @Override
-  public List<Stretch> stretches(Question question, Frame frame) throws InterruptedException {
+  public List<CountBucket> countBuckets(TemplateQuery question, BucketLayout frame)
+      throws InterruptedException {
     requireIds(question);
-    if (frame.came().isEmpty()) {
+    if (frame.templatesByService().isEmpty()) {
       return List.of();
     }
-    boolean few = isFew(frame.came());
-    var where = Conditions.of(few ? question.of(Set.of()) : question);
+    boolean few = isFew(frame.templatesByService());
+    var where = Conditions.of(few ? question.withIds(Set.of()) : question);
     if (few) {
-      where.add(pairs(frame.came(), where));
+      where.add(pairs(frame.templatesByService(), where));
     }
-    var minutes = question.minutes();
+    var minuteRange = question.minuteRange();
     var span =
         "intDiv(toInt64(Minute) - %s, %s)"
             .formatted(
-                where.parameter("Int64", frame.begins() * 60),
-                where.parameter("Int64", frame.width() * 60));
+                where.parameter("Int64", frame.firstMinute() * 60),
+                where.parameter("Int64", frame.bucketMinutes() * 60));
     var stretches =
         ask(
             """
@@ -195,34 +196,35 @@ public final class ClickHouseTemplateReader implements TemplateReader {
             FORMAT RowBinary"""
                 .formatted(
                     // a time before the frame may be what was asked for all the same
-                    minutes.from() == 0
+                    minuteRange.from() == 0
                         ? span
                         : "if(Minute < %s, %d, greatest(%s, 0))"
-                            .formatted(where.minute(minutes.from()), Stretch.BEFORE, span),
+                            .formatted(
+                                where.minute(minuteRange.from()), CountBucket.PRECEDING, span),
                     where.sql(),
-                    minutes.to() == Minutes.ALL.to()
+                    minuteRange.to() == MinuteRange.ALL.to()
                         ? ""
-                        : ", Minute = " + where.minute(minutes.to() - 1),
-                    MOST_COUNTS + 1,
+                        : ", Minute = " + where.minute(minuteRange.to() - 1),
+                    MAX_COUNTS + 1,
                     few ? "SETTINGS max_threads = 1" : ""),
             where.parameters(),
-            in -> RowBinary.readStretches(in, MOST_COUNTS, MOST_BYTES));
+            in -> RowBinary.readStretches(in, MAX_COUNTS, MOST_BYTES));
     return stretches
         .orElseThrow(
             () ->
-                new TooCostly(
+                new QueryTooExpensiveException(
                     "more than %d counts of templates by time, or their services' names too long"
-                        .formatted(MOST_COUNTS)))
+                        .formatted(MAX_COUNTS)))
         .stream()
-        .map(each -> within(frame, minutes.from() > 0, each))
+        .map(each -> within(frame, minuteRange.from() > 0, each))
         .toList();
   }
 
   /** What came after the frame was made is in its first or last span. */
-  private static Stretch within(Frame frame, boolean before, Stretch stretch) {
-    long least = before ? Stretch.BEFORE : 0;
-    long span = Math.clamp(stretch.span(), least, frame.spans() - 1);
-    return span == stretch.span() ? stretch : stretch.ofSpan(span);
+  private static CountBucket within(BucketLayout frame, boolean before, CountBucket stretch) {
+    long least = before ? CountBucket.PRECEDING : 0;
+    long span = Math.clamp(stretch.bucket(), least, frame.bucketCount() - 1);
+    return span == stretch.bucket() ? stretch : stretch.withBucket(span);
   }
 
   private static boolean isFew(Map<String, Set<UUID>> came) {
@@ -248,10 +250,10 @@ public final class ClickHouseTemplateReader implements TemplateReader {
    * asks is waiting for it.
    */
   @Override
-  public List<Recent> newest(LogFilter filter, List<Place> places, int each)
+  public List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> places, int each)
       throws InterruptedException {
-    if (places.size() > MOST_NEWEST) {
-      throw new IllegalArgumentException(places.size() + " places, at most " + MOST_NEWEST);
+    if (places.size() > MAX_TIME_SLICES) {
+      throw new IllegalArgumentException(places.size() + " places, at most " + MAX_TIME_SLICES);
     }
     if (places.isEmpty()) {
       return List.of();
@@ -275,15 +277,15 @@ public final class ClickHouseTemplateReader implements TemplateReader {
     return query == null ? List.of() : ask(query.sql(), query.parameters(), RowBinary::readRecent);
   }
 
-  private static void requireIds(Question question) {
+  private static void requireIds(TemplateQuery question) {
     if (question.ids().isEmpty()) {
       throw new IllegalArgumentException("of no templates");
     }
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {
-    if (ids.size() > MOST_IDS) {
-      throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+    if (ids.size() > MAX_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
     }
   }
 

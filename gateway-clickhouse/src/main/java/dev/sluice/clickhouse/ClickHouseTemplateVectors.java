@@ -2,12 +2,12 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Place;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
+import dev.sluice.core.port.TemplateVectorStore;
 import dev.sluice.core.query.LogFilter;
 import java.io.InputStream;
 import java.util.Arrays;
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
  * its own. Safe for use by many threads; all methods but the constructor block.
  */
-public final class ClickHouseTemplateVectors implements TemplateVectors {
+public final class ClickHouseTemplateVectors implements TemplateVectorStore {
   /**
    * Rows that are compared in a few milliseconds of one core, which the index would not do much
    * faster.
@@ -89,7 +89,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public void write(String recipe, List<Row> written) throws InterruptedException {
+  public void write(String recipe, List<VectorRow> written) throws InterruptedException {
     ensure();
     var block = new NativeBlock();
     var tenant = block.lowCardinality("Tenant");
@@ -100,17 +100,18 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
     var tokens = block.plain("Tokens", "String");
     for (var row : written) {
       var vectors = row.vectors();
-      if (vectors.whole().length != dimension) {
+      if (vectors.sentenceVector().length != dimension) {
         throw new IllegalArgumentException(
-            "a vector of %d numbers, not of %d".formatted(vectors.whole().length, dimension));
+            "a vector of %d numbers, not of %d"
+                .formatted(vectors.sentenceVector().length, dimension));
       }
       tenant.add(row.tenant());
       recipes.add(recipe);
       ids.writeUuid(vectors.id());
-      var text = row.words().getBytes(UTF_8);
+      var text = row.keywords().getBytes(UTF_8);
       words.writeString(text, 0, text.length);
-      vector.add(vectors.whole());
-      tokens.writeString(vectors.tokens(), 0, vectors.tokens().length);
+      vector.add(vectors.sentenceVector());
+      tokens.writeString(vectors.tokenVectors(), 0, vectors.tokenVectors().length);
       block.endRow();
     }
     var token = UUID.randomUUID().toString();
@@ -122,8 +123,8 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public List<Wanting> wanting(String recipe, String tenant, Collection<UUID> but, int limit)
-      throws InterruptedException {
+  public List<UnembeddedTemplate> findUnembedded(
+      String recipe, String tenant, Collection<UUID> but, int limit) throws InterruptedException {
     requireNotTooMany(but);
     ensure();
     return ask(
@@ -151,7 +152,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
    * ClickHouse's own merges.
    */
   @Override
-  public void settle(String recipe) throws InterruptedException {
+  public void compact(String recipe) throws InterruptedException {
     ensure();
     var parts =
         ask(
@@ -190,7 +191,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes)
+  public Map<UUID, TemplateSample> samples(String tenant, Map<UUID, MinuteRange> minutes)
       throws InterruptedException {
     requireNotTooMany(minutes.keySet());
     if (minutes.isEmpty()) {
@@ -200,7 +201,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
         LogQuery.ofTemplates(
             LogFilter.of(tenant).build(),
             minutes.entrySet().stream()
-                .map(each -> Place.of(each.getKey(), null, each.getValue()))
+                .map(each -> TimeSlice.of(each.getKey(), null, each.getValue()))
                 .toList(),
             """
             SELECT TemplateId, toString(ServiceName), arrayFirst(name -> name != '', [%s]),
@@ -218,13 +219,13 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Set<UUID> having(LogFilter filter) throws InterruptedException {
+  public Set<UUID> templatesMatching(LogFilter filter) throws InterruptedException {
     ensure();
-    int most = TemplateReader.MOST_IDS;
+    int most = TemplateStats.MAX_IDS;
     var query = LogQuery.templates(filter, most + 1);
     var ids = ask(query.sql(), query.parameters(), RowBinary::readUuids);
     if (ids.size() > most) {
-      throw new TooCostly("logs of more than %d templates".formatted(most));
+      throw new QueryTooExpensiveException("logs of more than %d templates".formatted(most));
     }
     return new HashSet<>(ids);
   }
@@ -235,7 +236,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
    */
   @Override
   public List<Candidate> nearest(
-      String recipe, Question scope, float[] vector, List<String> words, int limit)
+      String recipe, TemplateQuery scope, float[] vector, List<String> words, int limit)
       throws InterruptedException {
     ensure();
     var where = of(recipe, scope);
@@ -302,7 +303,8 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public List<Candidate> saying(String recipe, Question scope, List<String> words, int limit)
+  public List<Candidate> matchKeywords(
+      String recipe, TemplateQuery scope, List<String> words, int limit)
       throws InterruptedException {
     ensure();
     var where = of(recipe, scope);
@@ -323,7 +325,8 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public List<Candidate> waiting(String recipe, Question scope, List<String> words, int limit)
+  public List<Candidate> matchKeywordsUnembedded(
+      String recipe, TemplateQuery scope, List<String> words, int limit)
       throws InterruptedException {
     ensure();
     var where = Conditions.of(scope.tenant(), null);
@@ -358,7 +361,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public Set<String> words(String tenant, int most) throws InterruptedException {
+  public Set<String> vocabulary(String tenant, int most) throws InterruptedException {
     var words =
         Set.copyOf(
             store.askSoon(
@@ -374,7 +377,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
                 Map.of("limit", String.valueOf(most + 1L), "tenant", tenant),
                 RowBinary::readStrings));
     if (words.size() > most) {
-      throw new TooCostly("templates of more than %d words".formatted(most));
+      throw new QueryTooExpensiveException("templates of more than %d words".formatted(most));
     }
     return words;
   }
@@ -398,7 +401,7 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
   }
 
   /** Templates that logs of this scope were stored with. */
-  private static Conditions of(String recipe, Question scope) {
+  private static Conditions of(String recipe, TemplateQuery scope) {
     var where = Conditions.of(scope.tenant(), null);
     where.add("Recipe = " + where.parameter("String", recipe));
     if (!isAll(scope)) {
@@ -407,17 +410,17 @@ public final class ClickHouseTemplateVectors implements TemplateVectors {
     return where;
   }
 
-  private static boolean isAll(Question scope) {
+  private static boolean isAll(TemplateQuery scope) {
     return scope.service() == null
         && scope.severities().isEmpty()
         && scope.minSeverity() == 0
         && scope.ids().isEmpty()
-        && scope.minutes().equals(Minutes.ALL);
+        && scope.minuteRange().equals(MinuteRange.ALL);
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {
-    if (ids.size() > MOST_IDS) {
-      throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+    if (ids.size() > MAX_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
     }
   }
 

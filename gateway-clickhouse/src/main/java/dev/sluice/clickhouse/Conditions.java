@@ -1,8 +1,8 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.dictionary.TextReference;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
@@ -70,17 +70,17 @@ final class Conditions {
   }
 
   /** Everything the question says; of as many minutes before those asked for, too. */
-  static Conditions of(Question question) {
+  static Conditions of(TemplateQuery question) {
     var where = ofAllTimes(question);
-    if (!question.minutes().equals(Minutes.ALL)) {
-      where.add("Minute >= " + where.minute(question.minutes().before()));
-      where.add("Minute < " + where.minute(question.minutes().to()));
+    if (!question.minuteRange().equals(MinuteRange.ALL)) {
+      where.add("Minute >= " + where.minute(question.minuteRange().precedingFrom()));
+      where.add("Minute < " + where.minute(question.minuteRange().to()));
     }
     return where;
   }
 
   /** Everything the question says but for its minutes. */
-  static Conditions ofAllTimes(Question question) {
+  static Conditions ofAllTimes(TemplateQuery question) {
     var where = of(question.tenant(), question.service());
     where.severities(question.severities(), question.minSeverity());
     if (!question.ids().isEmpty()) {
@@ -100,7 +100,7 @@ final class Conditions {
   }
 
   /** Only templates that came in a service, with a level, in minutes, or are among those named. */
-  void addTemplatesOf(Question question) {
+  void addTemplatesOf(TemplateQuery question) {
     if (!question.ids().isEmpty()) {
       add("TemplateId IN (%s)".formatted(DictionaryTable.list(question.ids())));
     }
@@ -109,17 +109,17 @@ final class Conditions {
     if (question.service() != null) {
       came.add("ServiceName = " + parameter("String", question.service()));
     }
-    var minutes = question.minutes();
-    boolean begins = minutes.from() > 0;
-    boolean ends = minutes.to() < Minutes.ALL.to();
+    var minuteRange = question.minuteRange();
+    boolean begins = minuteRange.from() > 0;
+    boolean ends = minuteRange.to() < MinuteRange.ALL.to();
     // what came at last after the beginning came in it, and there are as many rows as templates
     boolean counted =
         !question.severities().isEmpty() || question.minSeverity() > 0 || (begins && ends);
     if (begins) {
-      came.add("%s >= %s".formatted(counted ? "Minute" : "LastMinute", minute(minutes.from())));
+      came.add("%s >= %s".formatted(counted ? "Minute" : "LastMinute", minute(minuteRange.from())));
     }
     if (ends) {
-      came.add("%s < %s".formatted(counted ? "Minute" : "FirstMinute", minute(minutes.to())));
+      came.add("%s < %s".formatted(counted ? "Minute" : "FirstMinute", minute(minuteRange.to())));
     }
     came.addAll(severityConditions(question.severities(), question.minSeverity()));
     if (counted || begins || ends || question.service() != null) {

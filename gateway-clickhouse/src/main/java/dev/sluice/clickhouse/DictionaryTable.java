@@ -2,8 +2,8 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
@@ -36,7 +36,7 @@ enum DictionaryTable {
     this.id = id;
   }
 
-  static DictionaryTable of(Kind kind) {
+  static DictionaryTable of(EntryKind kind) {
     return switch (kind) {
       case TEMPLATE -> TEMPLATES;
       case RESOURCE, TEXT -> TEXTS;
@@ -54,7 +54,7 @@ enum DictionaryTable {
   }
 
   /** The rows of these entries, which all belong here; ClickHouse adds when they were written. */
-  NativeBlock block(List<Entry> entries) {
+  NativeBlock block(List<DictionaryEntry> entries) {
     var block = new NativeBlock();
     var tenant = block.lowCardinality("Tenant");
     var kind = this == TEXTS ? block.lowCardinality("Kind") : null;
@@ -124,7 +124,7 @@ enum DictionaryTable {
   }
 
   /** What the questions call the tenant and the kind. */
-  Map<String, String> scope(String tenant, Kind kind) {
+  Map<String, String> scope(String tenant, EntryKind kind) {
     return this == TEXTS ? Map.of("tenant", tenant, "kind", kind.name()) : Map.of("tenant", tenant);
   }
 }

@@ -3,7 +3,7 @@ package dev.sluice.clickhouse;
 import static java.util.Comparator.comparing;
 
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
@@ -52,7 +52,7 @@ final class Identities {
   /**
    * @param sinceNanos batches received before are left out: they need not be there
    */
-  Identities(Portion portion, long sinceNanos) {
+  Identities(DeliverySlice portion, long sinceNanos) {
     int base = -portion.from();
     for (var batch : portion.batches()) {
       int begin = Math.max(0, base);

@@ -7,15 +7,15 @@ import dev.sluice.clickhouse.Column.Plain;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.AnyValue;
-import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.LogStore.Portion;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore.DeliverySlice;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * <p>What a resource or scope has in common is encoded when the walker enters it and copied into
  * each row. For one thread at a time; reused, and free of allocation once warm.
  */
-final class LogColumns implements OtlpSink {
+final class LogColumns implements OtlpRecordVisitor {
   /** Of the columns of a row that are the same size in all. */
   private static final int ROW_BYTES = 128;
 
@@ -47,7 +47,7 @@ final class LogColumns implements OtlpSink {
     void take(NativeBlock block) throws IOException, InterruptedException;
   }
 
-  private final OtlpWalker walker = new OtlpWalker(Limits.ALREADY_JUDGED);
+  private final OtlpWalker walker = new OtlpWalker(Limits.TRUSTED);
   private final NativeBlock block = new NativeBlock();
 
   private final Plain timestamp = block.plain("Timestamp", "DateTime64(9)");
@@ -92,7 +92,7 @@ final class LogColumns implements OtlpSink {
   // of the walk under way
   private @Nullable LogBatch batch;
   private @Nullable Pass pass;
-  private Naming naming = Naming.NONE;
+  private LogEnricher naming = LogEnricher.NONE;
 
   /** Size of what the pass has taken, by the records alone: names may be others the next time. */
   private long taken;
@@ -121,7 +121,7 @@ final class LogColumns implements OtlpSink {
    * @return rows in all blocks
    * @throws Unstorable when a batch is not what its envelope says
    */
-  long fill(Portion portion, Pass taking, Naming names, Outlet outlet)
+  long fill(DeliverySlice portion, Pass taking, LogEnricher names, Outlet outlet)
       throws IOException, InterruptedException {
     clear();
     fault = null;
@@ -147,7 +147,7 @@ final class LogColumns implements OtlpSink {
     } finally {
       batch = null; // this object outlives the delivery, which is large
       pass = null;
-      naming = Naming.NONE;
+      naming = LogEnricher.NONE;
     }
   }
 
@@ -168,13 +168,13 @@ final class LogColumns implements OtlpSink {
   private void walk(LogBatch next) throws InterruptedException {
     batch = next;
     accepted = 0;
-    naming.batch(next);
+    naming.beginBatch(next);
     var name = next.tenant().getBytes(UTF_8);
     tenantNumber = tenant.numberOf(name, 0, name.length);
     var otlp = unpacked(next);
     try {
       walker.walk(otlp, 0, otlp.length, this);
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw new Unstorable(next, "it is no OTLP: " + e.getMessage());
     }
     if (fault != null) {
@@ -195,17 +195,17 @@ final class LogColumns implements OtlpSink {
   }
 
   @Override
-  public void refused(int ordinal, String field, String reason) {
-    if (fault == null && !batch().refused().get(ordinal)) {
+  public void visitRejected(int ordinal, String field, String reason) {
+    if (fault == null && !batch().excludedOrdinals().get(ordinal)) {
       // the field's name may hold a key that a client chose: not for logs
       fault = "record " + ordinal + ", accepted before, is now refused: " + reason;
     }
   }
 
   @Override
-  public void accepted(OtlpRecord log) {
+  public void visitRecord(OtlpRecord log) {
     var from = batch();
-    if (from.refused().get(log.ordinal())) {
+    if (from.excludedOrdinals().get(log.ordinal())) {
       return;
     }
     int n = accepted++;
@@ -251,27 +251,27 @@ final class LogColumns implements OtlpSink {
   private void body(AnyValue value, byte[] bytes) {
     MapColumn.append(value, bytes, body.values, scratch);
     switch (value.kind()) {
-      case STRING -> naming.template(bytes, value.offset(), value.length());
-      case EMPTY -> naming.template(bytes, 0, 0);
+      case STRING -> naming.resolveTemplate(bytes, value.offset(), value.length());
+      case EMPTY -> naming.resolveTemplate(bytes, 0, 0);
       case BOOL, INT, DOUBLE, ARRAY, MAP, BYTES ->
-          naming.template(scratch.array(), 0, scratch.size());
+          naming.resolveTemplate(scratch.array(), 0, scratch.size());
     }
-    templateId.values.writeLong(naming.high());
-    templateId.values.writeLong(naming.low());
+    templateId.values.writeLong(naming.idHigh());
+    templateId.values.writeLong(naming.idLow());
   }
 
   private void resource(OtlpRecord log) {
     var from = log.resource();
-    if (from.serial() != resourceSerial) {
+    if (from.generation() != resourceSerial) {
       var bytes = log.bytes();
-      resourceSerial = from.serial();
+      resourceSerial = from.generation();
       resourceAttributes.encode(from.attributes(), bytes, resource);
       resourceService = service(from.attributes(), bytes);
       resourceSchema =
           resourceSchemaUrl.numberOf(bytes, from.schemaUrlOffset(), from.schemaUrlLength());
-      naming.resource(from, bytes);
-      resourceIdHigh = naming.high();
-      resourceIdLow = naming.low();
+      naming.resolveResource(from, bytes);
+      resourceIdHigh = naming.idHigh();
+      resourceIdLow = naming.idLow();
     }
     resourceId.values.writeLong(resourceIdHigh);
     resourceId.values.writeLong(resourceIdLow);
@@ -289,22 +289,22 @@ final class LogColumns implements OtlpSink {
         return service(attributes.value(i), bytes);
       }
     }
-    naming.service(bytes, 0, 0);
+    naming.beginService(bytes, 0, 0);
     return 0;
   }
 
   private int service(AnyValue value, byte[] bytes) {
     scratch.clear();
-    AnyValueText.append(value, bytes, scratch);
-    naming.service(scratch.array(), 0, scratch.size());
+    AnyValueFormatter.append(value, bytes, scratch);
+    naming.beginService(scratch.array(), 0, scratch.size());
     return serviceName.numberOf(scratch.array(), 0, scratch.size());
   }
 
   private void scope(OtlpRecord log) {
     var from = log.scope();
     var bytes = log.bytes();
-    if (from.serial() != scopeSerial) {
-      scopeSerial = from.serial();
+    if (from.generation() != scopeSerial) {
+      scopeSerial = from.generation();
       scopeAttributes.encode(from.attributes(), bytes, scope);
       scopeVersionNumber = scopeVersion.numberOf(bytes, from.versionOffset(), from.versionLength());
       scopeSchema = scopeSchemaUrl.numberOf(bytes, from.schemaUrlOffset(), from.schemaUrlLength());

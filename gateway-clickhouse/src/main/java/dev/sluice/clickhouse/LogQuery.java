@@ -1,7 +1,7 @@
 package dev.sluice.clickhouse;
 
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.TemplateReader.Place;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.util.LinkedHashMap;
@@ -197,7 +197,7 @@ final class LogQuery {
    * @param rest what follows the conditions
    */
   static @Nullable LogQuery ofTemplates(
-      LogFilter filter, List<Place> places, String select, String rest) {
+      LogFilter filter, List<TimeSlice> places, String select, String rest) {
     var where = Conditions.of(filter);
     // a condition for each time and not for each place, since each is held against every row; of a
     // template that it has too many of, those are no harm

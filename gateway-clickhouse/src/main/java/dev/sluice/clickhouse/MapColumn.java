@@ -2,10 +2,10 @@ package dev.sluice.clickhouse;
 
 import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.otlp.AnyValue;
-import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogEnricher;
 import java.io.IOException;
 import java.io.OutputStream;
 
@@ -31,7 +31,7 @@ final class MapColumn implements Column {
    *
    * @param names of long texts
    */
-  void add(Attributes attributes, byte[] bytes, Naming names) {
+  void add(Attributes attributes, byte[] bytes, LogEnricher names) {
     for (int i = 0; i < attributes.size(); i++) {
       keys.add(key(attributes, i, bytes));
       var value = attributes.value(i);
@@ -44,9 +44,10 @@ final class MapColumn implements Column {
     ends.writeLong(keys.size());
   }
 
-  private void text(byte[] bytes, int offset, int length, Naming names) {
-    if (names.text(bytes, offset, length)) {
-      int size = TextReference.write(bytes, offset, length, names.high(), names.low(), reference);
+  private void text(byte[] bytes, int offset, int length, LogEnricher names) {
+    if (names.resolveText(bytes, offset, length)) {
+      int size =
+          TextReference.write(bytes, offset, length, names.idHigh(), names.idLow(), reference);
       values.writeVarint(size);
       values.write(reference, 0, size);
     } else if (TextReference.isLike(bytes, offset, length)) {
@@ -94,7 +95,7 @@ final class MapColumn implements Column {
       case EMPTY -> into.writeByte(0);
       case BOOL, INT, DOUBLE, ARRAY, MAP, BYTES -> {
         scratch.clear();
-        AnyValueText.append(value, bytes, scratch);
+        AnyValueFormatter.append(value, bytes, scratch);
         into.writeVarint(scratch.size());
         into.write(scratch.array(), 0, scratch.size());
       }

@@ -5,21 +5,21 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.clickhouse.ClickHouseDictionary.Written;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.LogReader.Bucket;
-import dev.sluice.core.port.LogReader.Span;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.LogReader.HistogramBucket;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.TemplateReader.Count;
-import dev.sluice.core.port.TemplateReader.Link;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Recent;
-import dev.sluice.core.port.TemplateReader.Seen;
-import dev.sluice.core.port.TemplateReader.Stretch;
-import dev.sluice.core.port.TemplateVectors.Candidate;
-import dev.sluice.core.port.TemplateVectors.Sample;
-import dev.sluice.core.port.TemplateVectors.Vectors;
-import dev.sluice.core.port.TemplateVectors.Wanting;
+import dev.sluice.core.port.LogReader.TimeExtent;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.ServiceActivity;
+import dev.sluice.core.port.TemplateStats.TemplateCount;
+import dev.sluice.core.port.TemplateStats.TemplateLink;
+import dev.sluice.core.port.TemplateVectorStore.Candidate;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.core.port.TemplateVectorStore.UnembeddedTemplate;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import java.io.BufferedInputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -71,23 +71,23 @@ final class RowBinary {
     }
   }
 
-  static Span readSpan(InputStream in) throws IOException {
+  static TimeExtent readSpan(InputStream in) throws IOException {
     var row = new RowBinary(in);
-    return new Span(row.int64(), row.int64(), row.int64());
+    return new TimeExtent(row.int64(), row.int64(), row.int64());
   }
 
   /** Rows of bucket, severity number and count, in the order of buckets. */
-  static List<Bucket> readBuckets(InputStream in, long originNanos, long widthNanos)
+  static List<HistogramBucket> readBuckets(InputStream in, long originNanos, long widthNanos)
       throws IOException {
     var rows = new RowBinary(in);
-    var buckets = new ArrayList<Bucket>();
+    var buckets = new ArrayList<HistogramBucket>();
     long current = -1;
     long count = 0;
     var severities = new EnumMap<Severity, Long>(Severity.class);
     while (!rows.atEnd()) {
       long bucket = rows.int64();
       if (bucket != current && count > 0) {
-        buckets.add(new Bucket(originNanos + current * widthNanos, count, severities));
+        buckets.add(new HistogramBucket(originNanos + current * widthNanos, count, severities));
         count = 0;
         severities.clear();
       }
@@ -100,7 +100,7 @@ final class RowBinary {
       }
     }
     if (count > 0) {
-      buckets.add(new Bucket(originNanos + current * widthNanos, count, severities));
+      buckets.add(new HistogramBucket(originNanos + current * widthNanos, count, severities));
     }
     return buckets;
   }
@@ -116,13 +116,13 @@ final class RowBinary {
    * @param mostBytes of their texts
    * @throws ClickHouseFailed when there are more, before all of them are read
    */
-  static List<Entry> readEntries(InputStream in, String tenant, Kind kind, long mostBytes)
-      throws IOException {
+  static List<DictionaryEntry> readEntries(
+      InputStream in, String tenant, EntryKind kind, long mostBytes) throws IOException {
     var rows = new RowBinary(in);
-    var entries = new ArrayList<Entry>();
+    var entries = new ArrayList<DictionaryEntry>();
     while (!rows.atEnd()) {
       entries.add(
-          new Entry(
+          new DictionaryEntry(
               tenant,
               kind,
               rows.uuid(),
@@ -146,11 +146,11 @@ final class RowBinary {
     return written;
   }
 
-  static List<Link> readLinks(InputStream in) throws IOException {
+  static List<TemplateLink> readLinks(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var links = new ArrayList<Link>();
+    var links = new ArrayList<TemplateLink>();
     while (!rows.atEnd()) {
-      links.add(new Link(rows.uuid(), rows.uuid()));
+      links.add(new TemplateLink(rows.uuid(), rows.uuid()));
     }
     return links;
   }
@@ -159,7 +159,7 @@ final class RowBinary {
    * Appends the counts of the stream; whether it stopped before the end, for their number or for
    * the bytes of their names.
    */
-  static boolean readCounts(InputStream in, int most, long mostBytes, List<Count> into)
+  static boolean readCounts(InputStream in, int most, long mostBytes, List<TemplateCount> into)
       throws IOException {
     var rows = new RowBinary(in);
     var services = new HashMap<String, String>(); // the same ones come again and again
@@ -168,7 +168,7 @@ final class RowBinary {
         return true;
       }
       into.add(
-          new Count(
+          new TemplateCount(
               rows.uuid(),
               services.computeIfAbsent(rows.string(), name -> name),
               rows.in.readUnsignedByte(),
@@ -178,36 +178,38 @@ final class RowBinary {
     return false;
   }
 
-  static Map<UUID, Minutes> readMinutes(InputStream in) throws IOException {
+  static Map<UUID, MinuteRange> readMinutes(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var minutes = new HashMap<UUID, Minutes>();
+    var minutes = new HashMap<UUID, MinuteRange>();
     while (!rows.atEnd()) {
-      minutes.put(rows.uuid(), new Minutes(rows.int64(), rows.int64()));
+      minutes.put(rows.uuid(), new MinuteRange(rows.int64(), rows.int64()));
     }
     return minutes;
   }
 
   /** Empty when they are more, or have more bytes. */
-  static Optional<List<Seen>> readSeen(InputStream in, int most, long mostBytes)
+  static Optional<List<ServiceActivity>> readSeen(InputStream in, int most, long mostBytes)
       throws IOException {
     return bounded(
         in,
         most,
         mostBytes,
         (rows, once) ->
-            new Seen(
-                rows.uuid(), once.apply(rows.string()), new Minutes(rows.int64(), rows.int64())));
+            new ServiceActivity(
+                rows.uuid(),
+                once.apply(rows.string()),
+                new MinuteRange(rows.int64(), rows.int64())));
   }
 
   /** Empty when they are more, or have more bytes. */
-  static Optional<List<Stretch>> readStretches(InputStream in, int most, long mostBytes)
+  static Optional<List<CountBucket>> readStretches(InputStream in, int most, long mostBytes)
       throws IOException {
     return bounded(
         in,
         most,
         mostBytes,
         (rows, once) ->
-            new Stretch(
+            new CountBucket(
                 rows.uuid(),
                 once.apply(rows.string()),
                 rows.in.readUnsignedByte(),
@@ -244,12 +246,12 @@ final class RowBinary {
     return Optional.of(read);
   }
 
-  static List<Recent> readRecent(InputStream in) throws IOException {
+  static List<SampleLog> readRecent(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var logs = new ArrayList<Recent>();
+    var logs = new ArrayList<SampleLog>();
     while (!rows.atEnd()) {
       logs.add(
-          new Recent(
+          new SampleLog(
               rows.uuid(),
               rows.id(rows.in.readUnsignedByte()),
               rows.int64(),
@@ -288,11 +290,11 @@ final class RowBinary {
     return numbers;
   }
 
-  static Map<UUID, Sample> readSamples(InputStream in) throws IOException {
+  static Map<UUID, TemplateSample> readSamples(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var samples = new HashMap<UUID, Sample>();
+    var samples = new HashMap<UUID, TemplateSample>();
     while (!rows.atEnd()) {
-      samples.put(rows.uuid(), new Sample(rows.string(), rows.string(), rows.string()));
+      samples.put(rows.uuid(), new TemplateSample(rows.string(), rows.string(), rows.string()));
     }
     return samples;
   }
@@ -309,11 +311,11 @@ final class RowBinary {
     return List.copyOf(candidates.values());
   }
 
-  static List<Wanting> readWanting(InputStream in) throws IOException {
+  static List<UnembeddedTemplate> readWanting(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var wanting = new ArrayList<Wanting>();
+    var wanting = new ArrayList<UnembeddedTemplate>();
     while (!rows.atEnd()) {
-      wanting.add(new Wanting(rows.uuid(), rows.string(), rows.int64()));
+      wanting.add(new UnembeddedTemplate(rows.uuid(), rows.string(), rows.int64()));
     }
     return wanting;
   }

@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import dev.sluice.testkit.LogBatches;
@@ -100,7 +100,7 @@ final class ClickHouseAnswersTest {
     return "{\"read_rows\":\"%1$d\",\"written_rows\":\"%1$d\"}".formatted(rows);
   }
 
-  private Outcome store() throws InterruptedException {
+  private StoreResult store() throws InterruptedException {
     return store.store("token", LogBatches.some(1, 7));
   }
 
@@ -108,7 +108,7 @@ final class ClickHouseAnswersTest {
   void store_allRowsConfirmed_isStoredByOneInsert() throws Exception {
     script.add(e -> answer(e, 200, Map.of("X-ClickHouse-Summary", summary(7)), ""));
 
-    assertThat(store()).isEqualTo(new Outcome.Stored());
+    assertThat(store()).isEqualTo(new StoreResult.Stored());
     assertThat(inserts)
         .singleElement()
         .asString()
@@ -119,14 +119,14 @@ final class ClickHouseAnswersTest {
   void store_successWithoutConfirmation_triesLater() throws Exception {
     script.add(e -> answer(e, 200, Map.of(), ""));
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
   @Test
   void store_fewerRowsConfirmed_triesLater() throws Exception {
     script.add(e -> answer(e, 200, Map.of("X-ClickHouse-Summary", summary(6)), ""));
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
   @Test
@@ -139,7 +139,7 @@ final class ClickHouseAnswersTest {
                 Map.of("X-ClickHouse-Summary", summary(7), "X-ClickHouse-Exception-Code", "241"),
                 "Code: 241. DB::Exception: too much. (MEMORY_LIMIT_EXCEEDED) (version 26.7)\n"));
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
   @Test
@@ -152,14 +152,14 @@ final class ClickHouseAnswersTest {
                 Map.of(),
                 "__exception__\r\nCode: 241. DB::Exception: too much. (MEMORY_LIMIT_EXCEEDED)\n"));
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
   @Test
   void store_connectionCutBeforeTheAnswer_triesLaterAndInsertsNoSecondTime() throws Exception {
     script.add(_ -> {});
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
     assertThat(inserts).hasSize(1);
   }
 
@@ -194,7 +194,7 @@ final class ClickHouseAnswersTest {
 
     assertThat(store())
         .isInstanceOfSatisfying(
-            Outcome.TryLater.class,
+            StoreResult.Retryable.class,
             later -> assertThat(later.reason()).contains(String.valueOf(code), name));
   }
 
@@ -203,7 +203,7 @@ final class ClickHouseAnswersTest {
   void store_codeThatNobodyKnows_triesLaterWithoutQuoting() throws Exception {
     script.add(e -> failure(e, 1234, "SOMETHING_NEW"));
 
-    assertThat(store()).isEqualTo(new Outcome.TryLater("ClickHouse error 1234 SOMETHING_NEW"));
+    assertThat(store()).isEqualTo(new StoreResult.Retryable("ClickHouse error 1234 SOMETHING_NEW"));
   }
 
   @ParameterizedTest
@@ -223,8 +223,9 @@ final class ClickHouseAnswersTest {
 
     assertThat(store())
         .isInstanceOfSatisfying(
-            Outcome.Misshapen.class,
-            misshapen -> assertThat(misshapen.reason()).contains(String.valueOf(code), name));
+            StoreResult.SchemaMismatch.class,
+            schemaMismatch ->
+                assertThat(schemaMismatch.reason()).contains(String.valueOf(code), name));
   }
 
   /** A request that brings no records says nothing against any. */
@@ -232,7 +233,7 @@ final class ClickHouseAnswersTest {
   void store_codeOfBadDataWhileTheTablesAreMade_triesLater() throws Exception {
     brokenTables = true;
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
     assertThat(inserts).isEmpty();
   }
 
@@ -240,11 +241,12 @@ final class ClickHouseAnswersTest {
   void store_againAndNobodyKnowsWhetherTheFirstHasEnded_triesLaterAndInsertsNothing()
       throws Exception {
     // here KILL QUERY is answered with something else than "finished"
-    var portion = Portion.of(new Delivery("token", LogBatches.some(1, 7), true));
+    var deliverySlice = DeliverySlice.of(new Delivery("token", LogBatches.some(1, 7), true));
 
-    assertThat(store.store(portion))
+    assertThat(store.store(deliverySlice))
         .isInstanceOfSatisfying(
-            Outcome.TryLater.class, later -> assertThat(later.reason()).contains("earlier insert"));
+            StoreResult.Retryable.class,
+            later -> assertThat(later.reason()).contains("earlier insert"));
     assertThat(inserts).isEmpty();
   }
 
@@ -274,9 +276,9 @@ final class ClickHouseAnswersTest {
 
     assertThat(store())
         .isInstanceOfSatisfying(
-            Outcome.Refused.class,
-            refused ->
-                assertThat(refused.reason())
+            StoreResult.Rejected.class,
+            rejected ->
+                assertThat(rejected.reason())
                     .contains(String.valueOf(code), name)
                     .doesNotContain("a secret"));
   }
@@ -289,7 +291,7 @@ final class ClickHouseAnswersTest {
     script.add(e -> answer(e, status, Map.of("Retry-After", "0"), "come again"));
     script.add(e -> answer(e, 200, Map.of("X-ClickHouse-Summary", summary(7)), ""));
 
-    assertThat(store()).isInstanceOf(Outcome.TryLater.class);
+    assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
   /** In no order they may be far from where it is begun to look for them. */

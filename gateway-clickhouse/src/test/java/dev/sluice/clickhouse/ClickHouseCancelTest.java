@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.core.port.LogReader.TooCostly;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.io.InputStream;
@@ -72,8 +72,8 @@ final class ClickHouseCancelTest {
               + " SELECT now64(9), repeat('a b ', 20000) FROM numbers(20000)");
       var filter = LogFilter.of("default").text(TextQuery.parse("NOT \"b b a\" NOT \"c d\""));
 
-      assertThatThrownBy(() -> store.span(filter.build()))
-          .isInstanceOf(TooCostly.class)
+      assertThatThrownBy(() -> store.timeExtent(filter.build()))
+          .isInstanceOf(QueryTooExpensiveException.class)
           .hasMessageContaining("more time");
     }
   }

@@ -6,11 +6,11 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome.Misshapen;
-import dev.sluice.core.port.Dictionary.Outcome.TryLater;
-import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult.Retryable;
+import dev.sluice.core.port.Dictionary.WriteResult.SchemaMismatch;
+import dev.sluice.core.port.Dictionary.WriteResult.Written;
 import dev.sluice.testkit.DictionaryContract;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -60,7 +60,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     "message digest, f96b697d-7cb7-938d-525a-2f31aaf161d0",
   })
   void write_text_hasItsMd5AsItsIdInTheTable(String text, String id) throws Exception {
-    write(entry(Kind.TEMPLATE, text, AT, "abc"), entry(Kind.TEXT, text, AT, null));
+    write(entry(EntryKind.TEMPLATE, text, AT, "abc"), entry(EntryKind.TEXT, text, AT, null));
 
     assertThat(Database.ask("SELECT TemplateId, MergedInto FROM log_templates"))
         .isEqualTo(id + "\t90015098-3cd2-4fb0-d696-3f7d28e17f72");
@@ -80,36 +80,38 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   @ParameterizedTest
   @MethodSource("texts")
   void find_anyText_isAsItWas(String text) throws Exception {
-    var entries = Stream.of(Kind.values()).map(kind -> entry(kind, text, AT, "other")).toList();
-    write(entries.toArray(Entry[]::new));
+    var entries =
+        Stream.of(EntryKind.values()).map(kind -> entry(kind, text, AT, "other")).toList();
+    write(entries.toArray(DictionaryEntry[]::new));
 
     for (var entry : entries) {
       assertThat(dictionary.find("t", entry.kind(), List.of(entry.id()))).containsExactly(entry);
-      assertThat(dictionary.since("t", entry.kind(), null, 1).entries()).containsExactly(entry);
+      assertThat(dictionary.changesSince("t", entry.kind(), null, 1).entries())
+          .containsExactly(entry);
     }
   }
 
   @ParameterizedTest
-  @EnumSource(Kind.class)
-  void find_beforeAndAfterPartsAreMerged_isTheSame(Kind kind) throws Exception {
+  @EnumSource(EntryKind.class)
+  void find_beforeAndAfterPartsAreMerged_isTheSame(EntryKind kind) throws Exception {
     var table = DictionaryTable.of(kind).title;
     write(entry(kind, "a b", AT + 2, null));
     Database.execute("SYSTEM STOP MERGES " + table);
     write(entry(kind, "a b", AT + 1, "a <*>"));
     write(entry(kind, "a b", AT + 3, null), entry(kind, "c", AT, null));
     var id = TextId.of("a b");
-    var whole = new Entry("t", kind, id, "a b", AT + 1, AT + 3, TextId.of("a <*>"));
+    var whole = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, TextId.of("a <*>"));
 
     assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("4");
     assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
-    assertThat(dictionary.since("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
 
     Database.execute("SYSTEM START MERGES " + table);
     Database.execute("OPTIMIZE TABLE " + table + " FINAL");
 
     assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("2");
     assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
-    assertThat(dictionary.since("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
   }
 
   // ---- several at once
@@ -120,9 +122,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var other = new ClickHouseDictionary(away);
       var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
-      var linked = texts.stream().map(t -> entry(Kind.TEMPLATE, t, AT, "<*>")).toList();
-      var later = texts.stream().map(t -> entry(Kind.TEMPLATE, t, AT + 9, null)).toList();
-      var tasks = new ArrayList<Callable<Dictionary.Outcome>>();
+      var linked = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT, "<*>")).toList();
+      var later = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT + 9, null)).toList();
+      var tasks = new ArrayList<Callable<Dictionary.WriteResult>>();
       for (int i = 0; i < 5; i++) {
         tasks.add(() -> dictionary.write(linked));
         tasks.add(() -> other.write(later));
@@ -133,13 +135,19 @@ class ClickHouseDictionaryTest extends DictionaryContract {
       }
 
       var ids = texts.stream().map(TextId::of).toList();
-      assertThat(other.find("t", Kind.TEMPLATE, ids))
+      assertThat(other.find("t", EntryKind.TEMPLATE, ids))
           .containsExactlyInAnyOrderElementsOf(
               texts.stream()
                   .map(
                       t ->
-                          new Entry(
-                              "t", Kind.TEMPLATE, TextId.of(t), t, AT, AT + 9, TextId.of("<*>")))
+                          new DictionaryEntry(
+                              "t",
+                              EntryKind.TEMPLATE,
+                              TextId.of(t),
+                              t,
+                              AT,
+                              AT + 9,
+                              TextId.of("<*>")))
                   .toList());
     }
   }
@@ -147,10 +155,10 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   /** Its time is that of its beginning, and others have gone on before its end. */
   @Test
   void since_insertThatTookAMinute_isShownToThoseWhoHaveCaughtUp() throws Exception {
-    write(entry(Kind.TEMPLATE, "a", AT, null));
-    var place = dictionary.since("t", Kind.TEMPLATE, null, 10).next();
-    write(entry(Kind.TEMPLATE, "b", AT, null));
-    place = dictionary.since("t", Kind.TEMPLATE, place, 10).next();
+    write(entry(EntryKind.TEMPLATE, "a", AT, null));
+    var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
+    write(entry(EntryKind.TEMPLATE, "b", AT, null));
+    place = dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).next();
 
     Database.execute(
         """
@@ -158,8 +166,8 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
             .formatted(TextId.of("late")));
 
-    assertThat(dictionary.since("t", Kind.TEMPLATE, place, 10).entries())
-        .extracting(Entry::text)
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
+        .extracting(DictionaryEntry::text)
         .contains("late");
   }
 
@@ -167,9 +175,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   @Test
   void since_insertThatEndsBetweenPages_isShownAfterTheLastPage() throws Exception {
     for (int i = 0; i < 3; i++) {
-      write(entry(Kind.TEMPLATE, "text " + i, AT, null));
+      write(entry(EntryKind.TEMPLATE, "text " + i, AT, null));
     }
-    var page = dictionary.since("t", Kind.TEMPLATE, null, 2);
+    var page = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 2);
     Database.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
@@ -177,43 +185,43 @@ class ClickHouseDictionaryTest extends DictionaryContract {
             .formatted(TextId.of("late")));
 
     assertThat(page.last()).isFalse();
-    var rest = dictionary.since("t", Kind.TEMPLATE, page.next(), 2);
+    var rest = dictionary.changesSince("t", EntryKind.TEMPLATE, page.next(), 2);
     assertThat(rest.last()).isTrue();
-    assertThat(dictionary.since("t", Kind.TEMPLATE, rest.next(), 10).entries())
-        .extracting(Entry::text)
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, rest.next(), 10).entries())
+        .extracting(DictionaryEntry::text)
         .contains("late");
   }
 
   @Test
   void since_longAgo_isNotShownAgain() throws Exception {
-    write(entry(Kind.TEMPLATE, "a", AT, null));
+    write(entry(EntryKind.TEMPLATE, "a", AT, null));
     Database.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'old', now64(9) - INTERVAL 1 HOUR)"""
             .formatted(TextId.of("old")));
 
-    var page = dictionary.since("t", Kind.TEMPLATE, null, 10);
+    var page = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10);
 
-    assertThat(page.entries()).extracting(Entry::text).containsExactly("old", "a");
-    assertThat(dictionary.since("t", Kind.TEMPLATE, page.next(), 10).entries())
-        .extracting(Entry::text)
+    assertThat(page.entries()).extracting(DictionaryEntry::text).containsExactly("old", "a");
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, page.next(), 10).entries())
+        .extracting(DictionaryEntry::text)
         .containsExactly("a");
   }
 
   /** What is new of it is one row; what it is, is all of them. */
   @Test
   void since_linkedLongAgoAndWrittenAgain_isShownWithItsLink() throws Exception {
-    write(entry(Kind.TEMPLATE, "a", AT, null));
+    write(entry(EntryKind.TEMPLATE, "a", AT, null));
     Database.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, MergedInto, WrittenAt)
         VALUES ('t', '%s', 'a', '%s', now64(9) - INTERVAL 1 HOUR)"""
             .formatted(TextId.of("a"), TextId.of("<*>")));
-    var place = dictionary.since("t", Kind.TEMPLATE, null, 10).next();
+    var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
 
-    assertThat(dictionary.since("t", Kind.TEMPLATE, place, 10).entries())
-        .extracting(Entry::mergedInto)
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
+        .extracting(DictionaryEntry::mergedInto)
         .containsExactly(TextId.of("<*>"));
   }
 
@@ -223,10 +231,10 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     var slow = new ClickHouseDictionary(store, InstantSource.system());
     var late = new ClickHouseDictionary(store, moments::removeFirst);
 
-    assertThat(slow.write(List.of(entry(Kind.TEXT, "a", AT, null)))).isEqualTo(new Written());
-    assertThat(late.write(List.of(entry(Kind.TEXT, "a", AT, null))))
-        .asInstanceOf(type(TryLater.class))
-        .extracting(TryLater::reason)
+    assertThat(slow.write(List.of(entry(EntryKind.TEXT, "a", AT, null)))).isEqualTo(new Written());
+    assertThat(late.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
+        .asInstanceOf(type(Retryable.class))
+        .extracting(Retryable::reason)
         .asString()
         .contains("took 121 s");
   }
@@ -239,49 +247,50 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     try (var away = new ClickHouseLogStore(nowhere)) {
       var other = new ClickHouseDictionary(away);
 
-      assertThat(other.write(List.of(entry(Kind.TEXT, "a", AT, null))))
-          .asInstanceOf(type(TryLater.class))
-          .extracting(TryLater::reason)
+      assertThat(other.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
+          .asInstanceOf(type(Retryable.class))
+          .extracting(Retryable::reason)
           .asString()
           .contains("out of reach");
-      assertThatThrownBy(() -> other.find("t", Kind.TEXT, List.of(TextId.of("a"))))
+      assertThatThrownBy(() -> other.find("t", EntryKind.TEXT, List.of(TextId.of("a"))))
           .hasMessageContaining("out of reach");
-      assertThatThrownBy(() -> other.since("t", Kind.TEXT, null, 1))
+      assertThatThrownBy(() -> other.changesSince("t", EntryKind.TEXT, null, 1))
           .hasMessageContaining("out of reach");
     }
   }
 
   @ParameterizedTest
-  @EnumSource(Kind.class)
-  void write_tableDropped_isMisshapenAndMadeAgain(Kind kind) throws Exception {
+  @EnumSource(EntryKind.class)
+  void write_tableDropped_isMisshapenAndMadeAgain(EntryKind kind) throws Exception {
     write(entry(kind, "a", AT, null));
     Database.execute("DROP TABLE " + DictionaryTable.of(kind).title + " SYNC");
 
     assertThat(dictionary.write(List.of(entry(kind, "b", AT, null))))
-        .asInstanceOf(type(Misshapen.class))
-        .extracting(Misshapen::reason)
+        .asInstanceOf(type(SchemaMismatch.class))
+        .extracting(SchemaMismatch::reason)
         .asString()
         .contains("UNKNOWN_TABLE");
 
     write(entry(kind, "b", AT, null));
-    assertThat(dictionary.since("t", kind, null, 10).entries())
+    assertThat(dictionary.changesSince("t", kind, null, 10).entries())
         .containsExactly(entry(kind, "b", AT, null));
   }
 
   @Test
   void find_moreThanMayBeAskedFor_isRefused() {
-    var ids = IntStream.rangeClosed(0, Dictionary.MOST_IDS).mapToObj(i -> new UUID(1, i)).toList();
+    var ids = IntStream.rangeClosed(0, Dictionary.MAX_IDS).mapToObj(i -> new UUID(1, i)).toList();
 
-    assertThatThrownBy(() -> dictionary.find("t", Kind.TEXT, ids))
+    assertThatThrownBy(() -> dictionary.find("t", EntryKind.TEXT, ids))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
-  private void write(Entry... entries) throws InterruptedException {
+  private void write(DictionaryEntry... entries) throws InterruptedException {
     assertThat(dictionary.write(List.of(entries))).isEqualTo(new Written());
   }
 
-  private static Entry entry(Kind kind, String text, long seen, @Nullable String into) {
-    return new Entry(
+  private static DictionaryEntry entry(
+      EntryKind kind, String text, long seen, @Nullable String into) {
+    return new DictionaryEntry(
         "t", kind, TextId.of(text), text, seen, seen, into == null ? null : TextId.of(into));
   }
 }

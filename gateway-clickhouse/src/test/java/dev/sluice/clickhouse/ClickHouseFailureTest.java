@@ -5,12 +5,12 @@ import static org.assertj.core.api.InstanceOfAssertFactories.type;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Outcome.Misshapen;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
-import dev.sluice.core.port.LogStore.Outcome.TryLater;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.LogStore.StoreResult.Retryable;
+import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 /** What becomes of a delivery when a real ClickHouse fails. */
 @Timeout(180)
 final class ClickHouseFailureTest {
-  private static final Outcome STORED = new Stored();
+  private static final StoreResult STORED = new Stored();
 
   private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
   private final List<LogBatch> batches = LogBatches.some(2, 50);
@@ -44,7 +44,7 @@ final class ClickHouseFailureTest {
   @Test
   void store_noTableYet_makesItFirst() throws Exception {
     assertThat(store.store("t", batches)).isEqualTo(new Stored());
-    assertThat(store.stored()).isEqualTo(100);
+    assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   @Test
@@ -54,8 +54,8 @@ final class ClickHouseFailureTest {
     try {
       assertThat(store.unavailable()).isPresent();
       assertThat(store.store("t", batches))
-          .asInstanceOf(type(TryLater.class))
-          .extracting(TryLater::reason)
+          .asInstanceOf(type(Retryable.class))
+          .extracting(Retryable::reason)
           .asString()
           .contains("out of reach");
     } finally {
@@ -64,7 +64,7 @@ final class ClickHouseFailureTest {
 
     assertThat(store.unavailable()).isEmpty();
     until(new Stored(), "t");
-    assertThat(store.stored()).isEqualTo(100);
+    assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   @Test
@@ -93,7 +93,7 @@ final class ClickHouseFailureTest {
       running.get();
     }
 
-    assertThat(store.stored()).isEqualTo(120_000);
+    assertThat(store.storedRecords()).isEqualTo(120_000);
     assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("120000");
   }
 
@@ -103,13 +103,13 @@ final class ClickHouseFailureTest {
     Database.execute("DROP TABLE otel_logs SYNC");
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(Misshapen.class))
-        .extracting(Misshapen::reason)
+        .asInstanceOf(type(SchemaMismatch.class))
+        .extracting(SchemaMismatch::reason)
         .asString()
         .contains("UNKNOWN_TABLE");
 
     assertThat(store.store("t", batches)).isEqualTo(new Stored());
-    assertThat(store.stored()).isEqualTo(100);
+    assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   /** The view over the logs has nowhere to write then. */
@@ -118,10 +118,10 @@ final class ClickHouseFailureTest {
     store.store("first", LogBatches.some(1, 10));
     Database.execute("DROP TABLE log_template_counts SYNC");
 
-    assertThat(store.store(all("t", batches, false))).isInstanceOf(Misshapen.class);
+    assertThat(store.store(all("t", batches, false))).isInstanceOf(SchemaMismatch.class);
 
     assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
-    assertThat(store.stored()).isEqualTo(110);
+    assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
 
@@ -131,13 +131,13 @@ final class ClickHouseFailureTest {
     Database.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(Misshapen.class))
-        .extracting(Misshapen::reason)
+        .asInstanceOf(type(SchemaMismatch.class))
+        .extracting(SchemaMismatch::reason)
         .asString()
         .contains("EventName");
 
     assertThat(store.store("t", batches)).isEqualTo(new Stored());
-    assertThat(store.stored()).isEqualTo(110);
+    assertThat(store.storedRecords()).isEqualTo(110);
   }
 
   @Test
@@ -148,8 +148,8 @@ final class ClickHouseFailureTest {
     boolean again = false;
     for (int i = 0; i < 3; i++) {
       assertThat(store.store(all("t", batches, again)))
-          .asInstanceOf(type(Misshapen.class))
-          .extracting(Misshapen::reason)
+          .asInstanceOf(type(SchemaMismatch.class))
+          .extracting(SchemaMismatch::reason)
           .asString()
           .contains("SeverityText");
       again = true;
@@ -157,7 +157,7 @@ final class ClickHouseFailureTest {
 
     Database.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
     assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
-    assertThat(store.stored()).isEqualTo(110);
+    assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
 
@@ -167,10 +167,10 @@ final class ClickHouseFailureTest {
     Database.execute("ALTER TABLE otel_logs ADD CONSTRAINT few CHECK Body = 'none is this'");
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(Outcome.Refused.class))
-        .extracting(Outcome.Refused::reason)
+        .asInstanceOf(type(StoreResult.Rejected.class))
+        .extracting(StoreResult.Rejected::reason)
         .isEqualTo("ClickHouse error 469 VIOLATED_CONSTRAINT");
-    assertThat(store.stored()).isZero();
+    assertThat(store.storedRecords()).isZero();
   }
 
   @Test
@@ -182,8 +182,8 @@ final class ClickHouseFailureTest {
             + " SELECT throwIf(Body != '', 'said it') AS x FROM otel_logs");
     try {
       assertThat(store.store("t", batches))
-          .asInstanceOf(type(Outcome.Refused.class))
-          .extracting(Outcome.Refused::reason)
+          .asInstanceOf(type(StoreResult.Rejected.class))
+          .extracting(StoreResult.Rejected::reason)
           .isEqualTo("ClickHouse error 395 FUNCTION_THROW_IF_VALUE_IS_NON_ZERO");
     } finally {
       Database.execute("DROP VIEW picking SYNC");
@@ -196,8 +196,8 @@ final class ClickHouseFailureTest {
     var url = Engines.clickHouse().url();
     try (var wrong = new ClickHouseLogStore(ClickHouseSettings.of(url, "sluice", "hunter2"))) {
       assertThat(wrong.store("t", batches))
-          .asInstanceOf(type(TryLater.class))
-          .extracting(TryLater::reason)
+          .asInstanceOf(type(Retryable.class))
+          .extracting(Retryable::reason)
           .asString()
           .contains("516", "AUTHENTICATION_FAILED")
           .doesNotContain("hunter2");
@@ -212,17 +212,17 @@ final class ClickHouseFailureTest {
     store.store("first", LogBatches.some(1, 10));
 
     assertThat(store.store("t", batches))
-        .asInstanceOf(type(TryLater.class))
-        .extracting(TryLater::reason)
+        .asInstanceOf(type(Retryable.class))
+        .extracting(Retryable::reason)
         .asString()
         .contains("TOO_MANY_PARTS");
   }
 
-  private static Portion all(String token, List<LogBatch> batches, boolean again) {
-    return Portion.of(new Delivery(token, batches, again));
+  private static DeliverySlice all(String token, List<LogBatch> batches, boolean again) {
+    return DeliverySlice.of(new Delivery(token, batches, again));
   }
 
-  private void until(Outcome wanted, String token) {
+  private void until(StoreResult wanted, String token) {
     await().atMost(Duration.ofSeconds(60)).until(() -> store.store(token, batches).equals(wanted));
   }
 }

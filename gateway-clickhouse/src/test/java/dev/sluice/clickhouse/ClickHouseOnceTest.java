@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
-import dev.sluice.core.port.LogStore.Outcome.TryLater;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.LogStore.StoreResult.Retryable;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.TcpProxy;
@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
  */
 @Timeout(180)
 final class ClickHouseOnceTest {
-  private static final Outcome STORED = new Stored();
+  private static final StoreResult STORED = new Stored();
 
   /** Bytes a second, with which a large insert takes a minute. */
   private static final long SLOW = 200_000;
@@ -91,7 +91,7 @@ final class ClickHouseOnceTest {
     assertThat(stored).isEqualTo(5);
     assertThat(store.store(again("t", batches)))
         .isInstanceOfSatisfying(
-            TryLater.class,
+            Retryable.class,
             later -> assertThat(later.reason()).contains("100 records that are not there"));
   }
 
@@ -148,7 +148,7 @@ final class ClickHouseOnceTest {
       far.migrate();
       proxy.swallowNextAnswer();
 
-      assertThat(far.store("t", batches)).isInstanceOf(TryLater.class);
+      assertThat(far.store("t", batches)).isInstanceOf(Retryable.class);
       assertThat(proxy.swallowed()).isEqualTo(1);
       assertThat(rows()).isEqualTo("100 100");
       Database.execute(
@@ -173,7 +173,7 @@ final class ClickHouseOnceTest {
       await().atMost(Duration.ofSeconds(60)).until(() -> inserting(large, "AND is_cancelled"));
       proxy.heal();
 
-      assertThat(first.get()).isInstanceOf(TryLater.class);
+      assertThat(first.get()).isInstanceOf(Retryable.class);
       second.get();
       assertThat(slow.store(again("t", large))).isEqualTo(STORED);
     }
@@ -191,11 +191,12 @@ final class ClickHouseOnceTest {
       var whole = threads.submit(() -> slow.store("t", large));
       await().atMost(Duration.ofSeconds(60)).until(() -> inserting(large, ""));
       var half =
-          threads.submit(() -> until(store, new Portion("half of t", large, 0, 30_000, true)));
+          threads.submit(
+              () -> until(store, new DeliverySlice("half of t", large, 0, 30_000, true)));
       await().atMost(Duration.ofSeconds(60)).until(() -> inserting(large, "AND is_cancelled"));
       proxy.heal();
 
-      assertThat(whole.get()).isInstanceOf(TryLater.class);
+      assertThat(whole.get()).isInstanceOf(Retryable.class);
       half.get();
     }
     assertThat(rows()).isEqualTo("30000 30000");
@@ -224,9 +225,9 @@ final class ClickHouseOnceTest {
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       other.migrate();
       for (int i = 0; i < 10; i++) {
-        var portion = again("race " + i, LogBatches.some(4, 1_000));
-        var one = threads.submit(() -> until(store, portion));
-        var two = threads.submit(() -> until(other, portion));
+        var deliverySlice = again("race " + i, LogBatches.some(4, 1_000));
+        var one = threads.submit(() -> until(store, deliverySlice));
+        var two = threads.submit(() -> until(other, deliverySlice));
         one.get();
         two.get();
       }
@@ -234,9 +235,9 @@ final class ClickHouseOnceTest {
     assertThat(rows()).isEqualTo("40000 40000");
   }
 
-  private static boolean until(ClickHouseLogStore store, Portion portion)
+  private static boolean until(ClickHouseLogStore store, DeliverySlice deliverySlice)
       throws InterruptedException {
-    while (!store.store(portion).equals(STORED)) {
+    while (!store.store(deliverySlice).equals(STORED)) {
       Thread.onSpinWait(); // the other has ended this one's insert; the worker pauses here
     }
     return true;
@@ -283,8 +284,8 @@ final class ClickHouseOnceTest {
         ClickHouseSettings.of("http://127.0.0.1:" + proxy.port(), "sluice", "sluice"));
   }
 
-  private static Portion again(String token, List<LogBatch> batches) {
-    return Portion.of(new Delivery(token, batches, true));
+  private static DeliverySlice again(String token, List<LogBatch> batches) {
+    return DeliverySlice.of(new Delivery(token, batches, true));
   }
 
   /** Rows of the table, and how many different ones. */

@@ -6,9 +6,9 @@ import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Naming;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedTextsContract;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
@@ -45,15 +45,15 @@ class ClickHouseSharedTextsTest extends SharedTextsContract {
     var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
     var naming =
         new SharedTexts(
-            Naming.NONE,
+            LogEnricher.NONE,
             new TextCache(new TextCache.Settings(64, 64), dictionary).lookup(),
             SharedTexts.Settings.DEFAULT);
     var batch = failures(trace, trace, "short", trace);
 
     assertThat(
             store.store(
-                new LogStore.Portion("t", List.of(batch), 0, batch.records(), false), naming))
-        .isEqualTo(new LogStore.Outcome.Stored());
+                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false), naming))
+        .isEqualTo(new LogStore.StoreResult.Stored());
     // as before parts are merged
     Database.execute("SYSTEM STOP MERGES log_texts");
     Database.execute("INSERT INTO log_texts SELECT * FROM log_texts");

@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Place;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.TemplateReaderContract;
 import java.util.List;
@@ -42,9 +42,10 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
     var id = TextId.of("a");
     insert(id, 7, "ä".repeat(5_000));
 
-    var latest = templates.latest(asked(id));
+    var latest = templates.latestSamples(asked(id));
     var newest =
-        templates.newest(LogFilter.of("acme").build(), List.of(Place.of(id, null, Minutes.ALL)), 1);
+        templates.newestLogs(
+            LogFilter.of("acme").build(), List.of(TimeSlice.of(id, null, MinuteRange.ALL)), 1);
 
     assertThat(latest).isEqualTo(newest);
     assertThat(latest.getFirst().body()).isEqualTo("ä".repeat(4_000));
@@ -61,9 +62,11 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
       another.migrate();
     }
 
-    assertThat(templates.latest(asked(id))).isEmpty();
+    assertThat(templates.latestSamples(asked(id))).isEmpty();
     insert(id, 3, "");
-    assertThat(templates.latest(asked(id))).extracting(Recent::timeNanos).containsExactly(3L);
+    assertThat(templates.latestSamples(asked(id)))
+        .extracting(SampleLog::timeNanos)
+        .containsExactly(3L);
   }
 
   /**
@@ -80,9 +83,9 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
           (fromUnixTimestamp64Nano(2), 'tenant-119890', 'service-87152', '%1$s', 'other')"""
             .formatted(id));
 
-    assertThat(templates.latest(asked("tenant-112727", id))).isEmpty();
-    assertThat(templates.latest(asked("tenant-119890", id)))
-        .extracting(Recent::service, Recent::body)
+    assertThat(templates.latestSamples(asked("tenant-112727", id))).isEmpty();
+    assertThat(templates.latestSamples(asked("tenant-119890", id)))
+        .extracting(SampleLog::service, SampleLog::body)
         .containsExactly(tuple("service-87152", "other"));
   }
 
@@ -102,8 +105,8 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
 
     OperationsDoc.statements("## ClickHouse").forEach(Database::execute);
 
-    assertThat(templates.latest(asked(said, saidLate, meant, other, deletedBefore)))
-        .extracting(Recent::template)
+    assertThat(templates.latestSamples(asked(said, saidLate, meant, other, deletedBefore)))
+        .extracting(SampleLog::template)
         .containsExactly(other);
     assertThat(Database.ask("SELECT Body FROM otel_logs"))
         .isEqualTo("mail to john@example.com was refused");
@@ -123,16 +126,16 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
             .formatted(nanos, id, body, email));
   }
 
-  private static Question asked(UUID... ids) {
+  private static TemplateQuery asked(UUID... ids) {
     return asked("acme", ids);
   }
 
-  private static Question asked(String tenant, UUID... ids) {
-    return new Question(tenant, null, Set.of(), 0, Minutes.ALL, Set.of(ids));
+  private static TemplateQuery asked(String tenant, UUID... ids) {
+    return new TemplateQuery(tenant, null, Set.of(), 0, MinuteRange.ALL, Set.of(ids));
   }
 
   @Override
-  protected TemplateReader templates() {
+  protected TemplateStats templates() {
     return templates;
   }
 

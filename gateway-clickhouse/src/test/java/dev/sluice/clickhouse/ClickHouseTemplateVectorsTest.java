@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Candidate;
-import dev.sluice.core.port.TemplateVectors.Row;
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.Candidate;
+import dev.sluice.core.port.TemplateVectorStore.VectorRow;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import dev.sluice.testkit.TemplateVectorsContract;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -32,8 +32,8 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
   /** Numbers in a vector of the model in the jar. */
   private static final int WIDE = 384;
 
-  private static final Question ALL =
-      new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
+  private static final TemplateQuery ALL =
+      new TemplateQuery("acme", null, Set.of(), 0, MinuteRange.ALL, Set.of());
 
   private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
   private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
@@ -51,7 +51,7 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
   }
 
   @Override
-  protected TemplateVectors vectors() {
+  protected TemplateVectorStore vectors() {
     return vectors;
   }
 
@@ -91,19 +91,19 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
       vectors.write("r/1", List.of(row(new UUID(1, i))));
       vectors.write("r/2", List.of(row(new UUID(1, i))));
     }
-    vectors.settle("r/1");
+    vectors.compact("r/1");
     assertThat(pieces()).isEqualTo(1);
 
-    vectors.settle("r/1");
+    vectors.compact("r/1");
     assertThat(vectors.find("r/1", "acme", List.of(new UUID(1, 0), new UUID(1, 2)))).hasSize(2);
   }
 
-  private static Row row(UUID id) {
+  private static VectorRow row(UUID id) {
     return row("acme", id, 1, 0, 0);
   }
 
-  private static Row row(String tenant, UUID id, float... vector) {
-    return new Row(tenant, "a", new Vectors(id, vector, new byte[0]));
+  private static VectorRow row(String tenant, UUID id, float... vector) {
+    return new VectorRow(tenant, "a", new Vectors(id, vector, new byte[0]));
   }
 
   private static long pieces() {
@@ -144,7 +144,7 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
     var rows =
         IntStream.range(0, MANY)
             .mapToObj(i -> new Vectors(new UUID(1, i + 1), unit(WIDE, random), new byte[0]))
-            .map(each -> new Row("acme", "a", each))
+            .map(each -> new VectorRow("acme", "a", each))
             .toList();
     wide.write("recipe", rows);
     assertThat(wide.backlog("recipe", "acme")).isZero(); // and it has counted them
@@ -173,10 +173,10 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
         "recipe",
         IntStream.range(0, MANY)
             .mapToObj(i -> new Vectors(new UUID(1, i + 1), unit(DIMENSION, random), new byte[0]))
-            .map(each -> new Row("acme", "a", each))
+            .map(each -> new VectorRow("acme", "a", each))
             .toList());
     vectors.write("recipe", List.of(row("other", new UUID(2, 1), 0, 0, 1)));
-    var other = new Question("other", null, Set.of(), 0, Minutes.ALL, Set.of());
+    var other = new TemplateQuery("other", null, Set.of(), 0, MinuteRange.ALL, Set.of());
     vectors.backlog("recipe", "other");
     vectors.backlog("recipe", "acme");
     long searches = event("USearchSearchCount");
@@ -193,7 +193,7 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
     return said.isEmpty() ? 0 : Long.parseLong(said);
   }
 
-  private static Set<UUID> closest(float[] asked, List<Row> rows, int limit) {
+  private static Set<UUID> closest(float[] asked, List<VectorRow> rows, int limit) {
     record Far(UUID id, double product) {}
     return rows.stream()
         .map(row -> new Far(row.vectors().id(), product(row, asked)))
@@ -205,11 +205,11 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
 
   @Test
   void nearest_manyRowsAndWords_areThoseWithAllOfThemFirstAndEachOnce() throws Exception {
-    var rows = new ArrayList<Row>();
+    var rows = new ArrayList<VectorRow>();
     for (int i = 0; i < 25_000; i++) {
       var words = i % 10_000 == 7 ? "needle in hay" : "hay";
       var vector = new float[] {1, i / 25_000f, 0};
-      rows.add(new Row("acme", words, new Vectors(new UUID(1, i + 1), vector, new byte[0])));
+      rows.add(new VectorRow("acme", words, new Vectors(new UUID(1, i + 1), vector, new byte[0])));
     }
     vectors.write("recipe", rows);
     vectors.write("recipe", rows.subList(0, 100)); // before they are merged there are two of each
@@ -220,18 +220,18 @@ class ClickHouseTemplateVectorsTest extends TemplateVectorsContract {
 
     assertThat(nearest).hasSize(50).extracting(Candidate::id).doesNotHaveDuplicates();
     assertThat(nearest.subList(0, 3))
-        .extracting(Candidate::id, Candidate::allWords)
+        .extracting(Candidate::id, Candidate::matchesAllKeywords)
         .containsExactly(
             tuple(new UUID(1, 8), true),
             tuple(new UUID(1, 10_008), true),
             tuple(new UUID(1, 20_008), true));
-    assertThat(nearest.subList(3, 50)).noneMatch(Candidate::allWords);
+    assertThat(nearest.subList(3, 50)).noneMatch(Candidate::matchesAllKeywords);
   }
 
-  private static double product(Row row, float[] asked) {
+  private static double product(VectorRow row, float[] asked) {
     double product = 0;
     for (int i = 0; i < asked.length; i++) {
-      product += (double) row.vectors().whole()[i] * asked[i];
+      product += (double) row.vectors().sentenceVector()[i] * asked[i];
     }
     return product;
   }

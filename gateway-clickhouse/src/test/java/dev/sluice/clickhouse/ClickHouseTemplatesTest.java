@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.LogStore.Outcome.Misshapen;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
-import dev.sluice.core.port.LogStore.Outcome.TryLater;
-import dev.sluice.core.port.LogStore.Portion;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult.Retryable;
+import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.templates.MinerSettings;
 import dev.sluice.core.templates.Templates;
 import dev.sluice.testkit.Engines;
@@ -48,7 +48,7 @@ final class ClickHouseTemplatesTest {
   private static final class Gateway implements AutoCloseable {
     final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
     final Templates templates;
-    final Naming naming;
+    final LogEnricher naming;
 
     Gateway() {
       var dictionary = new ClickHouseDictionary(store);
@@ -137,18 +137,19 @@ final class ClickHouseTemplatesTest {
   void store_dictionaryIsNotWritten_storesNothingUntilItIs() throws Exception {
     var gateway = gateway();
     gateway.deliver("it is up");
-    var portion = portion(List.of(batch(List.of("order 17 took 3 ms"))));
+    var deliverySlice = portion(List.of(batch(List.of("order 17 took 3 ms"))));
     Database.execute("RENAME TABLE log_templates TO log_templates_away");
     Database.execute("CREATE TABLE log_templates (Text UInt8) ENGINE = Memory");
     try {
-      assertThat(gateway.store.store(portion, gateway.naming)).isInstanceOf(Misshapen.class);
-      assertThat(gateway.store.stored()).isEqualTo(1);
+      assertThat(gateway.store.store(deliverySlice, gateway.naming))
+          .isInstanceOf(SchemaMismatch.class);
+      assertThat(gateway.store.storedRecords()).isEqualTo(1);
     } finally {
       Database.execute("DROP TABLE log_templates SYNC");
       Database.execute("RENAME TABLE log_templates_away TO log_templates");
     }
 
-    var again = new Portion(portion.token(), portion.batches(), 0, 1, true);
+    var again = new DeliverySlice(deliverySlice.token(), deliverySlice.batches(), 0, 1, true);
     assertThat(gateway.store.store(again, gateway.naming)).isEqualTo(new Stored());
 
     assertThat(rows())
@@ -164,15 +165,15 @@ final class ClickHouseTemplatesTest {
       var batch = batch(List.of("phase " + words(i) + " begins", "login of user " + words(i)));
       Engines.clickHouse().kill();
       assertThat(gateway.store.store(portion(List.of(batch)), gateway.naming))
-          .isInstanceOf(TryLater.class);
+          .isInstanceOf(Retryable.class);
       Engines.clickHouse().restart();
-      var again = new Portion(batch.appendId().toString(), List.of(batch), 0, 2, true);
+      var again = new DeliverySlice(batch.appendId().toString(), List.of(batch), 0, 2, true);
       while (!gateway.store.store(again, gateway.naming).equals(new Stored())) {
         Thread.onSpinWait(); // the delivery worker pauses here
       }
     }
 
-    assertThat(gateway.store.stored()).isEqualTo(7);
+    assertThat(gateway.store.storedRecords()).isEqualTo(7);
     assertThat(unknown()).isEqualTo("0");
   }
 
@@ -255,9 +256,9 @@ final class ClickHouseTemplatesTest {
         .toByteArray();
   }
 
-  private static Portion portion(List<LogBatch> batches) {
+  private static DeliverySlice portion(List<LogBatch> batches) {
     int records = batches.stream().mapToInt(LogBatch::records).sum();
-    return new Portion(batches.getFirst().appendId().toString(), batches, 0, records, false);
+    return new DeliverySlice(batches.getFirst().appendId().toString(), batches, 0, records, false);
   }
 
   /** Each log with the text of the template that its row names. */

@@ -8,8 +8,8 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.LogBatches;
 import java.util.BitSet;
@@ -58,18 +58,18 @@ final class ClickHouseVolumeTest {
 
   private static byte[] recordsWithKeys(int records) {
     var out = new OtlpWriter(new ByteOutput(1 << 20));
-    int resourceLogs = out.open(1);
-    int scopeLogs = out.open(2);
+    int resourceLogs = out.beginMessage(1);
+    int scopeLogs = out.beginMessage(2);
     for (int i = 0; i < records; i++) {
-      int log = out.open(2);
-      out.fixed64(1, 1_768_464_000_000_000_000L + i);
+      int log = out.beginMessage(2);
+      out.writeFixed64(1, 1_768_464_000_000_000_000L + i);
       for (int key = i * KEYS_PER_RECORD; key < (i + 1) * KEYS_PER_RECORD; key++) {
-        out.attribute(6, "key " + key, "value " + key);
+        out.writeAttribute(6, "key " + key, "value " + key);
       }
-      out.close(log);
+      out.endMessage(log);
     }
-    out.close(scopeLogs);
-    out.close(resourceLogs);
+    out.endMessage(scopeLogs);
+    out.endMessage(resourceLogs);
     return out.output().toByteArray();
   }
 
@@ -92,7 +92,7 @@ final class ClickHouseVolumeTest {
     try (var store = new ClickHouseLogStore(small)) {
       for (int i = 0; i < 2; i++) {
         assertThat(store.store("large", batches)).isEqualTo(new Stored());
-        assertThat(store.stored()).isEqualTo(20_000);
+        assertThat(store.storedRecords()).isEqualTo(20_000);
       }
     }
 
@@ -136,11 +136,11 @@ final class ClickHouseVolumeTest {
             new byte[] {10, 100, 1});
 
     try (var store = new ClickHouseLogStore(Database.settings())) {
-      assertThat(store.store("half", List.of(good, bad))).isInstanceOf(Outcome.Corrupt.class);
+      assertThat(store.store("half", List.of(good, bad))).isInstanceOf(StoreResult.Corrupt.class);
 
       await().until(() -> attempts(good, "ExceptionWhileProcessing") == 1);
       assertThat(attempts(good, "QueryFinish")).isZero();
-      assertThat(store.stored()).isZero();
+      assertThat(store.storedRecords()).isZero();
     }
   }
 
@@ -158,7 +158,7 @@ final class ClickHouseVolumeTest {
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var tasks =
           IntStream.range(0, 16)
-              .<Callable<Outcome>>mapToObj(
+              .<Callable<StoreResult>>mapToObj(
                   i -> {
                     var batches = LogBatches.some(2, 500);
                     return () -> {
@@ -171,7 +171,7 @@ final class ClickHouseVolumeTest {
       for (var outcome : threads.invokeAll(tasks)) {
         assertThat(outcome.get()).isEqualTo(new Stored());
       }
-      assertThat(store.stored()).isEqualTo(16_000);
+      assertThat(store.storedRecords()).isEqualTo(16_000);
     }
   }
 }

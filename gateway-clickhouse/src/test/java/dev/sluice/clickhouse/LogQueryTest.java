@@ -5,8 +5,8 @@ import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Place;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.query.TextQuery;
 import java.time.Duration;
@@ -160,9 +160,9 @@ final class LogQueryTest {
   @Test
   void ofTemplates_minutesFarApart_readsTheirGranulesOnly() {
     var places =
-        new Place[] {
-          Place.of(ID, "busy", minute(BUSY + 100 * SECOND)),
-          Place.of(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND))
+        new TimeSlice[] {
+          TimeSlice.of(ID, "busy", minute(BUSY + 100 * SECOND)),
+          TimeSlice.of(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND))
         };
 
     var plan = ask("EXPLAIN indexes = 1 ", ofTemplates(places));
@@ -177,7 +177,9 @@ final class LogQueryTest {
     long second = BUSY + 100 * SECOND;
 
     var plan =
-        ask("EXPLAIN indexes = 1 ", ofTemplates(new Place(ID, "busy", second, second + SECOND)));
+        ask(
+            "EXPLAIN indexes = 1 ",
+            ofTemplates(new TimeSlice(ID, "busy", second, second + SECOND)));
 
     assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
   }
@@ -185,14 +187,14 @@ final class LogQueryTest {
   /** Each time is held against every row. */
   @Test
   void ofTemplates_timesThatTouch_areOne() {
-    var places = new ArrayList<Place>();
+    var places = new ArrayList<TimeSlice>();
     for (long from : new long[] {20, 40, 30, 10, 25, 60}) {
-      places.add(new Place(ID, "busy", START + from, START + from + 10));
-      places.add(new Place(ID, "web", START + from, START + from + 10));
+      places.add(new TimeSlice(ID, "busy", START + from, START + from + 10));
+      places.add(new TimeSlice(ID, "web", START + from, START + from + 10));
     }
-    places.add(new Place(ID, "web", START + 45, Long.MAX_VALUE));
+    places.add(new TimeSlice(ID, "web", START + 45, Long.MAX_VALUE));
 
-    var query = ofTemplates(places.toArray(Place[]::new));
+    var query = ofTemplates(places.toArray(TimeSlice[]::new));
     var sql = query.sql();
     for (var parameter : query.parameters().entrySet()) {
       sql = sql.replace("{" + parameter.getKey() + ":String}", parameter.getValue());
@@ -212,7 +214,7 @@ final class LogQueryTest {
         .formatted(START + first, START + last);
   }
 
-  private static LogQuery ofTemplates(Place... places) {
+  private static LogQuery ofTemplates(TimeSlice... places) {
     return requireNonNull(
         LogQuery.ofTemplates(
             LogFilter.of("default").build(), List.of(places), "SELECT Body\n", "FORMAT RowBinary"));
@@ -220,14 +222,14 @@ final class LogQueryTest {
 
   @Test
   void ofTemplates_minutesOutsideTheTimeAskedFor_isNothing() {
-    var places = List.of(Place.of(ID, null, minute(START)));
+    var places = List.of(TimeSlice.of(ID, null, minute(START)));
     var filter = LogFilter.of("default").from(START + 60 * SECOND).build();
 
     assertThat(LogQuery.ofTemplates(filter, places, "SELECT Body\n", "")).isNull();
   }
 
-  private static Minutes minute(long nanos) {
-    return new Minutes(Minutes.of(nanos), Minutes.of(nanos) + 1);
+  private static MinuteRange minute(long nanos) {
+    return new MinuteRange(MinuteRange.minuteOf(nanos), MinuteRange.minuteOf(nanos) + 1);
   }
 
   private static Query query(

@@ -52,7 +52,7 @@ final class PaceTest {
 
   @Test
   void pace_mergesFallBehind_growsWithThePartsOfOneDay() throws Exception {
-    assertThat(store.pace()).as("no table yet").isZero();
+    assertThat(store.minInsertInterval()).as("no table yet").isZero();
     store.migrate();
     Database.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 10");
     Database.execute("SYSTEM STOP MERGES otel_logs");
@@ -60,7 +60,7 @@ final class PaceTest {
     assertThat(pace()).isZero();
 
     insert(3);
-    assertThat(store.pace()).as("asked a moment ago").isZero();
+    assertThat(store.minInsertInterval()).as("asked a moment ago").isZero();
     assertThat(pace()).isEqualTo(Duration.ofMillis(10_800));
 
     Database.execute("SYSTEM START MERGES otel_logs");
@@ -103,11 +103,11 @@ final class PaceTest {
   @Test
   void gather_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
     store.store("many", List.of(ofDays(60))); // two inserts
-    assertThat(store.gather()).isEqualTo(Duration.ofMillis(2_950));
-    assertThat(store.pace()).as("one that is full need not wait").isZero();
+    assertThat(store.preferredLinger()).isEqualTo(Duration.ofMillis(2_950));
+    assertThat(store.minInsertInterval()).as("one that is full need not wait").isZero();
 
     store.store("one", List.of(ofDays(1)));
-    assertThat(store.gather()).isZero();
+    assertThat(store.preferredLinger()).isZero();
   }
 
   @Test
@@ -116,7 +116,7 @@ final class PaceTest {
 
     now.updateAndGet(then -> then.plusSeconds(31));
 
-    assertThat(store.gather()).isZero();
+    assertThat(store.preferredLinger()).isZero();
   }
 
   /** A log of each. */
@@ -143,6 +143,6 @@ final class PaceTest {
   /** Asked anew. */
   private Duration pace() {
     now.updateAndGet(then -> then.plusSeconds(5));
-    return store.pace();
+    return store.minInsertInterval();
   }
 }

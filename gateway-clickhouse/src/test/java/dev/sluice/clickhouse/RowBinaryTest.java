@@ -3,9 +3,9 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.TemplateReader.Count;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.TemplateStats.TemplateCount;
 import java.io.ByteArrayInputStream;
 import java.io.InputStream;
 import java.util.ArrayList;
@@ -22,13 +22,13 @@ final class RowBinaryTest {
 
   @Test
   void readEntries_row_isTheEntry() throws Exception {
-    var entries = RowBinary.readEntries(in(ROW), "t", Kind.TEXT, 3);
+    var entries = RowBinary.readEntries(in(ROW), "t", EntryKind.TEXT, 3);
 
     assertThat(entries)
         .containsExactly(
-            new Entry(
+            new DictionaryEntry(
                 "t",
-                Kind.TEXT,
+                EntryKind.TEXT,
                 UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"),
                 "abc",
                 7,
@@ -38,7 +38,7 @@ final class RowBinaryTest {
 
   @Test
   void readEntries_moreThanFits_fails() {
-    assertThatThrownBy(() -> RowBinary.readEntries(in(ROW.repeat(2)), "t", Kind.TEXT, 5))
+    assertThatThrownBy(() -> RowBinary.readEntries(in(ROW.repeat(2)), "t", EntryKind.TEXT, 5))
         .isInstanceOf(ClickHouseFailed.class)
         .hasMessageContaining("more than 5 bytes");
   }
@@ -49,18 +49,19 @@ final class RowBinaryTest {
 
   @Test
   void readCounts_rows_areTheCounts() throws Exception {
-    var counts = new ArrayList<Count>();
+    var counts = new ArrayList<TemplateCount>();
 
     assertThat(RowBinary.readCounts(in(COUNT.repeat(2)), 2, 6, counts)).isFalse();
     assertThat(counts)
         .hasSize(2)
         .containsOnly(
-            new Count(UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"), "abc", 17, 7, 256));
+            new TemplateCount(
+                UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"), "abc", 17, 7, 256));
   }
 
   @Test
   void readCounts_moreThanFits_stopsBeforeTheEnd() throws Exception {
-    var counts = new ArrayList<Count>();
+    var counts = new ArrayList<TemplateCount>();
 
     assertThat(RowBinary.readCounts(in(COUNT.repeat(3)), 2, 9, counts)).isTrue();
     assertThat(counts).hasSize(2);

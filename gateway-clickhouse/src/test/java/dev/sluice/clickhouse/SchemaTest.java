@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.clickhouse.ClickHouseSettings.Indexes;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
@@ -140,7 +140,7 @@ final class SchemaTest {
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var tasks =
           IntStream.range(0, 8)
-              .<Callable<Outcome>>mapToObj(
+              .<Callable<StoreResult>>mapToObj(
                   i ->
                       () -> {
                         try (var store = new ClickHouseLogStore(Database.settings())) {
@@ -150,7 +150,7 @@ final class SchemaTest {
                       })
               .toList();
       for (var outcome : threads.invokeAll(tasks)) {
-        assertThat(outcome.get()).isEqualTo(new Outcome.Stored());
+        assertThat(outcome.get()).isEqualTo(new StoreResult.Stored());
       }
     }
 
@@ -167,7 +167,7 @@ final class SchemaTest {
 
     try (var store = new ClickHouseLogStore(Database.settings())) {
       store.migrate();
-      assertThat(store.store("t", LogBatches.some(1, 10))).isEqualTo(new Outcome.Stored());
+      assertThat(store.store("t", LogBatches.some(1, 10))).isEqualTo(new StoreResult.Stored());
       var old =
           store
               .read(new Query(LogFilter.of("default").service("old").build(), 10, null))
@@ -176,7 +176,7 @@ final class SchemaTest {
 
       assertThat(old.body()).isEqualTo("before");
       assertThat(old.receivedNanos()).isEqualTo(old.timeNanos());
-      assertThat(store.stored()).isEqualTo(10); // the Collector's are not ours
+      assertThat(store.storedRecords()).isEqualTo(10); // the Collector's are not ours
     }
     assertThat(
             Database.ask(

@@ -82,7 +82,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   }
 
   @Override
-  public boolean isElsewhere() {
+  public boolean isRemote() {
     return true;
   }
 
@@ -106,7 +106,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
       var answer = once(request(List.of("probe")), new StringBuilder());
       int numbers = answer == null ? 0 : answer.path("data").path(0).path("embedding").size();
       return numbers == 0 ? OptionalInt.empty() : OptionalInt.of(numbers);
-    } catch (Unavailable | Refused _) {
+    } catch (EmbedderUnavailableException | InvalidInputException _) {
       return OptionalInt.empty();
     }
   }
@@ -116,10 +116,10 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
     try {
       read(tried(request(texts)), into, from, texts.size());
       succeeded();
-    } catch (Refused e) {
+    } catch (InvalidInputException e) {
       succeeded(); // it is there to refuse
       throw e;
-    } catch (Unavailable e) {
+    } catch (EmbedderUnavailableException e) {
       failed();
       throw e;
     }
@@ -159,7 +159,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
         return answer;
       }
       if (i == settings.tries()) {
-        throw new Unavailable("%s: %s".formatted(settings, trouble));
+        throw new EmbedderUnavailableException("%s: %s".formatted(settings, trouble));
       }
       pause.of(wait);
       wait = wait.multipliedBy(2);
@@ -190,15 +190,16 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
       return null;
     }
     if (REFUSALS.contains(status)) {
-      throw new Refused("%s: status %d".formatted(settings, status));
+      throw new InvalidInputException("%s: status %d".formatted(settings, status));
     }
     if (status != 200) {
-      throw new Unavailable("%s: status %d".formatted(settings, status));
+      throw new EmbedderUnavailableException("%s: status %d".formatted(settings, status));
     }
     try {
       return JSON.readTree(response.body());
     } catch (JacksonException e) {
-      throw new Unavailable("%s: no JSON: %s".formatted(settings, e.getOriginalMessage()), e);
+      throw new EmbedderUnavailableException(
+          "%s: no JSON: %s".formatted(settings, e.getOriginalMessage()), e);
     }
   }
 
@@ -207,13 +208,15 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
     for (var each : answer.path("data")) {
       int index = each.path("index").asInt(-1);
       if (index < 0 || index >= count) {
-        throw new Unavailable("%s: a vector for text %d of %d".formatted(settings, index, count));
+        throw new EmbedderUnavailableException(
+            "%s: a vector for text %d of %d".formatted(settings, index, count));
       }
       into[from + index] = new Embedding(UnitLength.of(vector(each.path("embedding"))), List.of());
     }
     for (int i = from; i < from + count; i++) {
       if (into[i] == null) {
-        throw new Unavailable("%s: no vector for text %d".formatted(settings, i - from));
+        throw new EmbedderUnavailableException(
+            "%s: no vector for text %d".formatted(settings, i - from));
       }
     }
   }
@@ -221,7 +224,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
   private float[] vector(JsonNode numbers) {
     int dimension = settings.model().dimension();
     if (numbers.size() != dimension) {
-      throw new Unavailable(
+      throw new EmbedderUnavailableException(
           "%s: a vector of %d numbers, not of %d".formatted(settings, numbers.size(), dimension));
     }
     var vector = new float[dimension];
@@ -229,12 +232,13 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
     for (int i = 0; i < dimension; i++) {
       vector[i] = numbers.get(i).isNumber() ? (float) numbers.get(i).asDouble() : Float.NaN;
       if (!Float.isFinite(vector[i])) {
-        throw new Unavailable("%s: a vector with something else than numbers".formatted(settings));
+        throw new EmbedderUnavailableException(
+            "%s: a vector with something else than numbers".formatted(settings));
       }
       points |= vector[i] != 0;
     }
     if (!points) {
-      throw new Unavailable("%s: a vector of zeros".formatted(settings));
+      throw new EmbedderUnavailableException("%s: a vector of zeros".formatted(settings));
     }
     return vector;
   }
@@ -247,7 +251,7 @@ public final class EndpointEmbedder implements Embedder, AutoCloseable {
       }
       var now = clock.instant();
       if (now.isBefore(restsUntil)) {
-        throw new Unavailable(
+        throw new EmbedderUnavailableException(
             "%s failed %d times and is asked again at %s"
                 .formatted(settings, failures, restsUntil));
       }

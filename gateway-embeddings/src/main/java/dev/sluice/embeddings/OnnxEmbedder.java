@@ -155,7 +155,8 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
         throw e;
       }
     } catch (OrtException | IOException | RuntimeException | LinkageError e) {
-      throw new Unavailable("the model %s cannot be loaded: %s".formatted(model.name(), e), e);
+      throw new EmbedderUnavailableException(
+          "the model %s cannot be loaded: %s".formatted(model.name(), e), e);
     }
   }
 
@@ -183,11 +184,11 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   private static byte[] resource(String name) {
     try (var in = OnnxEmbedder.class.getResourceAsStream("/" + name)) {
       if (in == null) {
-        throw new Unavailable("no " + name + " on the class path");
+        throw new EmbedderUnavailableException("no " + name + " on the class path");
       }
       return in.readAllBytes();
     } catch (IOException e) {
-      throw new Unavailable(name + " cannot be read", e);
+      throw new EmbedderUnavailableException(name + " cannot be read", e);
     }
   }
 
@@ -202,7 +203,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     try {
       computing.execute(embeddings);
     } catch (RejectedExecutionException e) {
-      throw new Unavailable(
+      throw new EmbedderUnavailableException(
           computing.isShutdown()
               ? "the model " + model.name() + " is closed"
               : "%d wait for the model %s".formatted(MOST_WAITING, model.name()),
@@ -211,9 +212,9 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     try {
       return embeddings.get();
     } catch (ExecutionException e) {
-      throw e.getCause() instanceof Unavailable known
+      throw e.getCause() instanceof EmbedderUnavailableException known
           ? known
-          : new Unavailable("the model " + model.name() + " failed", e);
+          : new EmbedderUnavailableException("the model " + model.name() + " failed", e);
     } finally {
       if (embeddings.cancel(false)) {
         computing.remove(embeddings); // nobody waits for it any more, but it would take a place
@@ -260,7 +261,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   private Embedding embedding(FloatBuffer numbers, Encoding encoding) {
     var words = encoding.getTokens();
     if (numbers.remaining() != words.length * model.dimension()) {
-      throw new Unavailable(
+      throw new EmbedderUnavailableException(
           "%s gives %d numbers for %d tokens, not %d for each"
               .formatted(model.name(), numbers.remaining(), words.length, model.dimension()));
     }

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.core.port.Embedder.EmbedderUnavailableException;
+import dev.sluice.core.port.Embedder.InvalidInputException;
 import dev.sluice.core.port.Embedder.Model;
-import dev.sluice.core.port.Embedder.Refused;
-import dev.sluice.core.port.Embedder.Unavailable;
 import dev.sluice.testkit.HandClock;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -143,8 +143,8 @@ class EndpointEmbedderTest {
     try (var embedder = embedder("secret", 1)) {
       var embeddings = embedder.embed(List.of("a", ""));
 
-      assertThat(embeddings.get(0).whole()).containsExactly(0.6f, 0.8f);
-      assertThat(embeddings.get(1).whole()).containsExactly(0, 1);
+      assertThat(embeddings.get(0).sentenceVector()).containsExactly(0.6f, 0.8f);
+      assertThat(embeddings.get(1).sentenceVector()).containsExactly(0, 1);
       assertThat(embeddings.get(0).tokens()).isEmpty();
     }
     assertThat(asked.getFirst().path("model").asString()).isEqualTo("small");
@@ -180,7 +180,7 @@ class EndpointEmbedderTest {
 
     try (var embedder = embedder("wrong", 3)) {
       assertThatThrownBy(() -> embedder.embed(List.of("a")))
-          .isInstanceOf(Unavailable.class)
+          .isInstanceOf(EmbedderUnavailableException.class)
           .hasMessageContaining("status 401")
           .hasMessageNotContaining("wrong");
     }
@@ -194,7 +194,8 @@ class EndpointEmbedderTest {
 
     try (var embedder = embedder(null, 3)) {
       for (int i = 0; i < 4; i++) {
-        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Refused.class);
+        assertThatThrownBy(() -> embedder.embed(List.of("a")))
+            .isInstanceOf(InvalidInputException.class);
       }
       assertThat(embedder.embed(List.of("a"))).hasSize(1);
     }
@@ -219,7 +220,7 @@ class EndpointEmbedderTest {
       try (var embedder = embedder(null, 1)) {
         assertThatThrownBy(() -> embedder.embed(List.of("a")))
             .as(body)
-            .isInstanceOf(Unavailable.class);
+            .isInstanceOf(EmbedderUnavailableException.class);
       }
     }
     assertThat(script).isEmpty();
@@ -232,7 +233,8 @@ class EndpointEmbedderTest {
 
     try (var embedder = embedder(null, 1)) {
       for (int i = 0; i < 4; i++) {
-        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+        assertThatThrownBy(() -> embedder.embed(List.of("a")))
+            .isInstanceOf(EmbedderUnavailableException.class);
       }
       assertThat(asked).hasSize(3);
 
@@ -250,7 +252,8 @@ class EndpointEmbedderTest {
 
     try (var embedder = embedder(null, 1)) {
       for (int i = 0; i < 3; i++) {
-        assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+        assertThatThrownBy(() -> embedder.embed(List.of("a")))
+            .isInstanceOf(EmbedderUnavailableException.class);
       }
       assertRests(embedder);
     }
@@ -259,14 +262,15 @@ class EndpointEmbedderTest {
   private void rest(EndpointEmbedder embedder) {
     Stream.generate(() -> new Answer(500, "")).limit(3).forEach(script::add);
     for (int i = 0; i < 3; i++) {
-      assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+      assertThatThrownBy(() -> embedder.embed(List.of("a")))
+          .isInstanceOf(EmbedderUnavailableException.class);
     }
   }
 
   private void assertRests(EndpointEmbedder embedder) {
     int before = asked.size();
     assertThatThrownBy(() -> embedder.embed(List.of("a")))
-        .isInstanceOf(Unavailable.class)
+        .isInstanceOf(EmbedderUnavailableException.class)
         .hasMessageContaining("is asked again at " + clock.instant().plus(REST));
     assertThat(asked).hasSize(before);
   }
@@ -336,7 +340,8 @@ class EndpointEmbedderTest {
       script.add(new Answer(400, ""));
       script.add(new Answer(200, vectors(vector(0, "1,0"))));
       clock.advance(REST);
-      assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Refused.class);
+      assertThatThrownBy(() -> embedder.embed(List.of("a")))
+          .isInstanceOf(InvalidInputException.class);
 
       assertThat(embedder.embed(List.of("a"))).hasSize(1);
     }
@@ -366,7 +371,8 @@ class EndpointEmbedderTest {
     script.add(new Answer(200, vectors(vector(0, "1,0")), where));
 
     try (var embedder = embedder(null, 1, Duration.ofMillis(200))) {
-      assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+      assertThatThrownBy(() -> embedder.embed(List.of("a")))
+          .isInstanceOf(EmbedderUnavailableException.class);
     }
   }
 
@@ -381,7 +387,7 @@ class EndpointEmbedderTest {
     script.add(new Answer(200, vectors(vector(0, "0,1"))));
 
     try (var embedder = embedder(null, 1)) {
-      assertThat(embedder.embed(many).getLast().whole()).containsExactly(0, 1);
+      assertThat(embedder.embed(many).getLast().sentenceVector()).containsExactly(0, 1);
     }
   }
 
@@ -406,7 +412,8 @@ class EndpointEmbedderTest {
     server.stop(0);
 
     try (var embedder = embedder(null, 2)) {
-      assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Unavailable.class);
+      assertThatThrownBy(() -> embedder.embed(List.of("a")))
+          .isInstanceOf(EmbedderUnavailableException.class);
     }
     assertThat(pauses).hasSize(1);
   }

@@ -9,10 +9,10 @@ import static org.junit.jupiter.params.provider.Arguments.arguments;
 import ai.djl.huggingface.tokenizers.jni.LibUtils;
 import ai.djl.util.Platform;
 import ai.djl.util.Utils;
+import dev.sluice.core.port.Embedder.EmbedderUnavailableException;
 import dev.sluice.core.port.Embedder.Embedding;
 import dev.sluice.core.port.Embedder.Model;
 import dev.sluice.core.port.Embedder.Token;
-import dev.sluice.core.port.Embedder.Unavailable;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -62,10 +62,10 @@ class OnnxEmbedderTest {
 
   @Test
   void embed_textsThatMeanAlike_pointAlike() throws InterruptedException {
-    var asked = embed("the machine ran out of memory").whole();
+    var asked = embed("the machine ran out of memory").sentenceVector();
 
-    double alike = product(asked, embed("insufficient RAM available on host").whole());
-    double other = product(asked, embed("user logged in from a new address").whole());
+    double alike = product(asked, embed("insufficient RAM available on host").sentenceVector());
+    double other = product(asked, embed("user logged in from a new address").sentenceVector());
 
     assertThat(alike).isGreaterThan(other + 0.2);
   }
@@ -74,8 +74,9 @@ class OnnxEmbedderTest {
   void embed_anyText_vectorsHaveTheModelsDimensionAndLengthOne() throws InterruptedException {
     var embedding = embed("connection refused by peer");
 
-    assertThat(embedding.whole()).hasSize(EMBEDDER.model().dimension());
-    assertThat(product(embedding.whole(), embedding.whole())).isCloseTo(1, within(1e-5));
+    assertThat(embedding.sentenceVector()).hasSize(EMBEDDER.model().dimension());
+    assertThat(product(embedding.sentenceVector(), embedding.sentenceVector()))
+        .isCloseTo(1, within(1e-5));
     assertThat(embedding.tokens())
         .extracting(Token::text)
         .containsExactly("connection", "refused", "by", "peer");
@@ -87,18 +88,19 @@ class OnnxEmbedderTest {
 
   @Test
   void embed_inCompany_isWhatItIsAlone() throws InterruptedException {
-    var alone = embed("disk failure").whole();
+    var alone = embed("disk failure").sentenceVector();
     var inCompany =
         EMBEDDER.embed(List.of("a much longer text than the other one", "disk failure")).getLast();
 
-    assertThat(inCompany.whole()).isEqualTo(alone);
+    assertThat(inCompany.sentenceVector()).isEqualTo(alone);
   }
 
   @Test
   void embed_emptyAndForeignAndBinary_haveVectorsToo() throws InterruptedException {
     for (var text :
         List.of("", " ", "Verbindung verweigert", "连接被拒绝", "\u0000\uFFFD\uD800", "🎉")) {
-      assertThat(product(embed(text).whole(), embed(text).whole())).isCloseTo(1, within(1e-5));
+      assertThat(product(embed(text).sentenceVector(), embed(text).sentenceVector()))
+          .isCloseTo(1, within(1e-5));
     }
   }
 
@@ -106,7 +108,8 @@ class OnnxEmbedderTest {
   void embed_aTextThatIsTooLong_countsItsBeginning() throws InterruptedException {
     var beginning = "word ".repeat(300);
 
-    assertThat(embed(beginning + "x".repeat(1 << 20)).whole()).isEqualTo(embed(beginning).whole());
+    assertThat(embed(beginning + "x".repeat(1 << 20)).sentenceVector())
+        .isEqualTo(embed(beginning).sentenceVector());
     assertThat(embed(beginning).tokens()).hasSizeLessThanOrEqualTo(256);
   }
 
@@ -117,7 +120,7 @@ class OnnxEmbedderTest {
             new Model("broken", 384), () -> "nonsense".getBytes(UTF_8), () -> new byte[0], 1)) {
       for (int i = 0; i < 2; i++) {
         assertThatThrownBy(() -> broken.embed(List.of("text")))
-            .isInstanceOf(Unavailable.class)
+            .isInstanceOf(EmbedderUnavailableException.class)
             .hasMessageContaining("broken");
       }
     }
@@ -129,7 +132,7 @@ class OnnxEmbedderTest {
         OnnxEmbedder.of(
             new Model("other", 512), OnnxEmbedderTest::onnx, OnnxEmbedderTest::vocabulary, 1)) {
       assertThatThrownBy(() -> other.embed(List.of("text")))
-          .isInstanceOf(Unavailable.class)
+          .isInstanceOf(EmbedderUnavailableException.class)
           .hasMessageContaining("not 512 for each");
     }
   }
@@ -146,7 +149,7 @@ class OnnxEmbedderTest {
 
   private static Supplier<byte[]> missing(String name) {
     return () -> {
-      throw new Unavailable("no " + name + " on the class path");
+      throw new EmbedderUnavailableException("no " + name + " on the class path");
     };
   }
 
@@ -167,7 +170,7 @@ class OnnxEmbedderTest {
             1)) {
       assertThatThrownBy(() -> late.embed(List.of("text")))
           .as(trouble)
-          .isInstanceOf(Unavailable.class)
+          .isInstanceOf(EmbedderUnavailableException.class)
           .hasMessageContaining("the model all-minilm-l6-v2-q cannot be loaded")
           .hasMessageContaining(reason);
 
@@ -212,7 +215,7 @@ class OnnxEmbedderTest {
     void assertOneIsRefused() throws InterruptedException {
       var first = ended.take();
       assertThatThrownBy(first::get)
-          .hasCauseInstanceOf(Unavailable.class)
+          .hasCauseInstanceOf(EmbedderUnavailableException.class)
           .hasMessageContaining(MOST_WAITING + " wait for the model all-minilm-l6-v2-q");
     }
 

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.core.port.Deadlines;
+import dev.sluice.core.port.TimeoutScheduler;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -40,7 +40,7 @@ final class Connection implements AutoCloseable {
   private final Object lock = new Object();
 
   /** A tenth of a second late at most. */
-  private final Deadlines deadlines;
+  private final TimeoutScheduler deadlines;
 
   private final AtomicInteger losses = new AtomicInteger();
 
@@ -99,7 +99,7 @@ final class Connection implements AutoCloseable {
               return redis;
             });
     return deadlines
-        .within(within, sent.thenCompose(command))
+        .orTimeout(within, sent.thenCompose(command))
         .whenComplete(
             (_, failure) -> {
               if (failure != null && cause(failure) instanceof TimeoutException) {

@@ -84,7 +84,7 @@ final class Envelope {
           "a tenant of %d bytes, limit 65535, with %d bytes of logs, limit %d"
               .formatted(tenant.length, otlp.length, MAX_OTLP_BYTES));
     }
-    int refused = batch.refused().cardinality();
+    int refused = batch.excludedOrdinals().cardinality();
     int header = FIXED + tenant.length + MAX_VARINT * (refused + 1);
     byte[] bytes = new byte[header + COMPRESSOR.maxCompressedLength(otlp.length)];
     var out = ByteBuffer.wrap(bytes);
@@ -94,7 +94,7 @@ final class Envelope {
     out.putLong(batch.firstId().high()).putLong(batch.firstId().low());
     out.putInt(batch.records()).putInt(batch.expandedBytes()).putInt(otlp.length);
     out.putShort((short) tenant.length).put(tenant);
-    putRefused(out, batch.refused(), refused);
+    putRefused(out, batch.excludedOrdinals(), refused);
     int start = out.position();
     int end = start + COMPRESSOR.compress(otlp, 0, otlp.length, bytes, start);
     out.putLong(1, HASH.hash(bytes, HASHED_FROM, end - HASHED_FROM, 0));
@@ -105,27 +105,30 @@ final class Envelope {
    * An LZ4 block, to the end of an envelope, which is kept.
    *
    * @param from where it begins
-   * @param length before compression
+   * @param uncompressedBytes before compression
    */
-  private record Packed(byte[] envelope, int from, int length) implements LogBatch.Contents {
+  private record Packed(byte[] envelope, int from, int uncompressedBytes)
+      implements LogBatch.Payload {
     @Override
     public byte[] otlp() {
-      var otlp = new byte[length];
+      var otlp = new byte[uncompressedBytes];
       int written;
       try {
-        written = DECOMPRESSOR.decompress(envelope, from, envelope.length - from, otlp, 0, length);
+        written =
+            DECOMPRESSOR.decompress(
+                envelope, from, envelope.length - from, otlp, 0, uncompressedBytes);
       } catch (LZ4Exception e) {
         throw new IllegalStateException("no LZ4 block: " + e.getMessage(), e);
       }
-      if (written != length) {
+      if (written != uncompressedBytes) {
         throw new IllegalStateException(
-            "%d bytes of logs, should be %d".formatted(written, length));
+            "%d bytes of logs, should be %d".formatted(written, uncompressedBytes));
       }
       return otlp;
     }
 
     @Override
-    public int held() {
+    public int retainedBytes() {
       return envelope.length;
     }
   }

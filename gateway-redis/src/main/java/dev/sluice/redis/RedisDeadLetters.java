@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeadLetterQueue;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
 import io.lettuce.core.Range.Boundary;
@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A letter that this release cannot read is left out of the list, and named in the log.
  */
-final class RedisDeadLetters implements DeadLetters {
+final class RedisDeadLetters implements DeadLetterQueue {
 
   /** A letter's place: by Redis's time, then by shard. */
   private record Place(EntryId entry, int shard) implements Comparable<Place> {
@@ -54,8 +54,8 @@ final class RedisDeadLetters implements DeadLetters {
   }
 
   private record Found(Place place, DeadLetter letter) {
-    Kept kept() {
-      return new Kept(place.toString(), letter);
+    DeadLetterItem kept() {
+      return new DeadLetterItem(place.toString(), letter);
     }
   }
 
@@ -81,7 +81,7 @@ final class RedisDeadLetters implements DeadLetters {
         logId(log),
         day(log),
         letter.reason().getBytes(UTF_8),
-        Long.toString(letter.at().toEpochMilli()).getBytes(US_ASCII),
+        Long.toString(letter.deadLetteredAt().toEpochMilli()).getBytes(US_ASCII),
         Envelope.encode(log));
   }
 
@@ -97,7 +97,7 @@ final class RedisDeadLetters implements DeadLetters {
    * @throws IllegalArgumentException when {@code after} is no id of a letter
    */
   @Override
-  public List<Kept> list(@Nullable String after, int limit) {
+  public List<DeadLetterItem> list(@Nullable String after, int limit) {
     var from = after == null ? null : Place.of(after);
     return shards.stream()
         .flatMap(shard -> list(shard, from, limit).stream())
@@ -131,7 +131,7 @@ final class RedisDeadLetters implements DeadLetters {
   }
 
   @Override
-  public Optional<Kept> find(String id) {
+  public Optional<DeadLetterItem> find(String id) {
     return place(id)
         .flatMap(
             place -> {
@@ -236,7 +236,7 @@ final class RedisDeadLetters implements DeadLetters {
   }
 
   @Override
-  public Room room() {
+  public Capacity capacity() {
     long letters = 0;
     for (var shard : shards) {
       letters +=
@@ -244,6 +244,6 @@ final class RedisDeadLetters implements DeadLetters {
               settings.commandTimeout(),
               redis -> redis.async().xlen(shard.dead()).toCompletableFuture());
     }
-    return new Room(letters, (long) settings.deadLetters() * shards.size());
+    return new Capacity(letters, (long) settings.deadLetters() * shards.size());
   }
 }

@@ -7,7 +7,7 @@ import static java.util.stream.Collectors.toSet;
 import dev.sluice.core.delivery.Gathering;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.SpoolConsumer;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.Limit;
 import io.lettuce.core.Range;
@@ -53,7 +53,7 @@ import org.slf4j.LoggerFactory;
  * <p>For one thread at a time, but for {@link #unreadable} and {@link #close}. Blocking reads use a
  * connection of their own.
  */
-public final class RedisDeliveries implements Deliveries {
+public final class RedisDeliveries implements SpoolConsumer {
 
   /**
    * An entry as it was read.
@@ -90,7 +90,8 @@ public final class RedisDeliveries implements Deliveries {
   private static final long NO_MARK = 0;
 
   /** A recorded delivery is what it is. */
-  private static final Bounds NO_BOUNDS = new Bounds(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
+  private static final DeliveryLimits NO_BOUNDS =
+      new DeliveryLimits(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
 
   /** In one reply; an entry may be larger and then comes alone. */
   private static final byte[] MAX_REPLY_BYTES = number(8 << 20);
@@ -156,12 +157,12 @@ public final class RedisDeliveries implements Deliveries {
 
   /** As far as they were met. Any thread. */
   @Override
-  public int unreadable() {
+  public int skippedEntries() {
     return unreadableCount;
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
     if (handedOut != null) {
       handedOut = null;
       doubtPending();
@@ -299,7 +300,7 @@ public final class RedisDeliveries implements Deliveries {
       take(first, gathering);
     }
     long since = lastRead;
-    long maxAge = Math.max(settings.bounds().maxAge().toNanos(), gather.toNanos());
+    long maxAge = Math.max(settings.bounds().linger().toNanos(), gather.toNanos());
     while (carried.isEmpty() && !gathering.isFull()) {
       var page = read();
       take(page, gathering);
@@ -372,7 +373,7 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   @Override
-  public boolean keep(Delivery delivery) {
+  public boolean renewLease(Delivery delivery) {
     var out = handedOut;
     if (out == null || !out.delivery().token().equals(delivery.token())) {
       return false;
@@ -392,12 +393,12 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   @Override
-  public void hurry() {
+  public void flush() {
     hurried = true;
   }
 
   @Override
-  public void setAside(UUID appendId, String reason) {
+  public void skip(UUID appendId, String reason) {
     var out = handedOut;
     var batches = out == null ? List.<LogBatch>of() : out.delivery().batches();
     for (int i = 0; out != null && i < batches.size(); i++) {
@@ -412,7 +413,7 @@ public final class RedisDeliveries implements Deliveries {
   }
 
   @Override
-  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     if (handedOut == null || !handedOut.delivery().token().equals(delivery.token())) {
       throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
     }

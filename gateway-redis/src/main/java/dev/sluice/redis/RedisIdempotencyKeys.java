@@ -2,9 +2,9 @@ package dev.sluice.redis;
 
 import static dev.sluice.redis.Script.number;
 
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import io.lettuce.core.api.StatefulRedisConnection;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -38,7 +38,7 @@ final class RedisIdempotencyKeys {
     this.untilKnown = untilKnown;
   }
 
-  CompletionStage<Claimed> claim(IdempotencyKeys.Key key) {
+  CompletionStage<ClaimResult> claim(IdempotencyStore.IdempotencyKey key) {
     byte[] digest = bytes(key.digest());
     var shard = shardOf(digest);
     var claim = new Claim(key, UUID.randomUUID());
@@ -49,26 +49,26 @@ final class RedisIdempotencyKeys {
                     redis,
                     new byte[][] {shard.keys(), shard.keyAges()},
                     digest,
-                    bytes(key.request()),
+                    bytes(key.requestDigest()),
                     bytes(claim.owner()),
-                    number(IdempotencyKeys.CLAIM_ENDS_AFTER.toMillis()),
+                    number(IdempotencyStore.CLAIM_TTL.toMillis()),
                     number(settings.appending().keyRetention().toMillis()),
                     number(settings.appending().keys())))
         .handle((state, failure) -> failure == null ? claimed(state, claim) : away(failure));
   }
 
-  private static Claimed claimed(long state, Claim claim) {
+  private static ClaimResult claimed(long state, Claim claim) {
     return switch ((int) state) {
-      case 1 -> new Claimed.Mine(claim);
-      case 2 -> new Claimed.Taken();
-      case 3 -> new Claimed.UnderWay();
-      case 4 -> new Claimed.Another();
+      case 1 -> new ClaimResult.Granted(claim);
+      case 2 -> new ClaimResult.Completed();
+      case 3 -> new ClaimResult.InProgress();
+      case 4 -> new ClaimResult.KeyReused();
       default -> throw new IllegalStateException("a claim that is " + state);
     };
   }
 
-  private Claimed away(Throwable failure) {
-    return new Claimed.Away(
+  private ClaimResult away(Throwable failure) {
+    return new ClaimResult.Unavailable(
         RedisSpool.retryAfter(failure), Connection.reason(failure, settings.commandTimeout()));
   }
 

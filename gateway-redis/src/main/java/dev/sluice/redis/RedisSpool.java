@@ -6,10 +6,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.ClientOptions.DisconnectedBehavior;
 import io.lettuce.core.KeyValue;
@@ -58,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Nothing is asked of Redis before it is needed, so that the application starts without it; once
  * it is back, so is the spool. Safe for use by many threads.
  */
-public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCloseable {
+public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
   /**
    * What the spool needs to know.
@@ -84,7 +84,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
       String prefix,
       String group,
       String instance,
-      Deliveries.Bounds bounds,
+      SpoolConsumer.DeliveryLimits bounds,
       int deadLetters,
       Duration claimIdle,
       Duration commandTimeout,
@@ -118,7 +118,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
           "sluice",
           "sluice",
           instance,
-          Deliveries.Bounds.DEFAULT,
+          SpoolConsumer.DeliveryLimits.DEFAULT,
           100_000,
           Duration.ofMinutes(2),
           Duration.ofSeconds(5),
@@ -274,27 +274,27 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode manner) {
     // by its id and not in turns: whoever appends the batch again must come to the same shard
     var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
     return append(shard, batch, manner, List.of());
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode manner) {
     byte[] key = RedisIdempotencyKeys.bytes(claim.key().digest());
     return append(
         keys.shardOf(key), batch, manner, List.of(key, RedisIdempotencyKeys.bytes(claim.owner())));
   }
 
-  private CompletionStage<Appended> append(
-      Shard shard, LogBatch batch, Manner manner, List<byte[]> claim) {
+  private CompletionStage<AppendResult> append(
+      Shard shard, LogBatch batch, AppendMode manner, List<byte[]> claim) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(RedisIdempotencyKeys.bytes(batch.appendId()));
     arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
     arguments.add(Envelope.encode(batch));
-    arguments.add(number(manner == Manner.AGAIN ? 1 : 0));
+    arguments.add(number(manner == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
     arguments.addAll(claim);
     byte[][] redisKeys = {
       shard.stream(),
@@ -315,7 +315,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
               if (failure != null) {
                 return busy(failure);
               }
-              return id == null ? new Appended.Superseded() : accepted(shard, id);
+              return id == null ? new AppendResult.ClaimLost() : accepted(shard, id);
             });
   }
 
@@ -373,15 +373,15 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return PASSING.stream().anyMatch(message::contains);
   }
 
-  private Appended accepted(Shard shard, byte[] id) {
+  private AppendResult accepted(Shard shard, byte[] id) {
     refusedForMemory = false;
-    return new Appended.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
+    return new AppendResult.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
   }
 
-  private Appended busy(Throwable failure) {
+  private AppendResult busy(Throwable failure) {
     var reason = Connection.reason(failure, settings.commandTimeout());
     refusedForMemory = reason.contains("OOM");
-    return new Appended.Busy(retryAfter(failure), reason);
+    return new AppendResult.Unavailable(retryAfter(failure), reason);
   }
 
   static Duration retryAfter(Throwable failure) {
@@ -404,12 +404,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   /** The dead letters of all shards, with a connection of their own that is made when needed. */
-  public DeadLetters deadLetters() {
+  public DeadLetterQueue deadLetters() {
     return new RedisDeadLetters(settings, shards, new Connection(client, uri));
   }
 
   @Override
-  public CompletionStage<Claimed> claim(Key key) {
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     return keys.claim(key);
   }
 
@@ -419,12 +419,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
     if (receipt.shard() < 0 || receipt.shard() >= shards.size()) {
       return CompletableFuture.completedStage(
-          new Fate.Unknown("there is no shard " + receipt.shard() + " any more"));
+          new DeliveryStatus.Unknown("there is no shard " + receipt.shard() + " any more"));
     }
-    byte[] entry = receipt.entry().getBytes(UTF_8);
+    byte[] entry = receipt.entryId().getBytes(UTF_8);
     long since = Math.max(0, EntryId.of(entry).millis() - CLOCK_STEP.toMillis());
     return fate(
             shards.get(receipt.shard()),
@@ -434,10 +434,11 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
             first.toHex().getBytes(UTF_8),
             first.plus(records - 1).toHex().getBytes(UTF_8))
         .exceptionally(
-            failure -> new Fate.Unknown(Connection.reason(failure, settings.commandTimeout())));
+            failure ->
+                new DeliveryStatus.Unknown(Connection.reason(failure, settings.commandTimeout())));
   }
 
-  private CompletableFuture<Fate> fate(
+  private CompletableFuture<DeliveryStatus> fate(
       Shard shard, int before, byte[] from, byte[] entry, byte[] first, byte[] last) {
     return questions
         .<List<Object>>send(
@@ -459,12 +460,12 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
               if (state == 2 && next.length > 0) {
                 return fate(shard, dead, next, entry, first, last);
               }
-              Fate fate =
+              DeliveryStatus fate =
                   state == 1
-                      ? new Fate.Waiting()
+                      ? new DeliveryStatus.Pending()
                       : state == 2
-                          ? new Fate.Settled(dead)
-                          : new Fate.Unknown("Redis has lost entries");
+                          ? new DeliveryStatus.Delivered(dead)
+                          : new DeliveryStatus.Unknown("Redis has lost entries");
               return CompletableFuture.completedFuture(fate);
             });
   }
@@ -479,7 +480,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   @Override
-  public CompletionStage<Condition> condition() {
+  public CompletionStage<SpoolStatus> spoolStatus() {
     return questions
         .send(
             ANSWER_SOON,
@@ -490,7 +491,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
                   .thenCombine(info, this::condition);
             })
         .exceptionally(
-            failure -> new Condition(Connection.reason(failure, ANSWER_SOON), null, 0, 0));
+            failure -> new SpoolStatus(Connection.reason(failure, ANSWER_SOON), null, 0, 0));
   }
 
   private CompletableFuture<Counts> counts(StatefulRedisConnection<byte[], byte[]> redis) {
@@ -516,9 +517,9 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return field.hasValue() ? Long.parseLong(new String(field.getValue(), UTF_8)) : 0;
   }
 
-  private Condition condition(Counts counts, String info) {
+  private SpoolStatus condition(Counts counts, String info) {
     var redis = RedisCondition.of(info);
-    return new Condition(
+    return new SpoolStatus(
         redis.unavailable(refusedForMemory).orElse(null),
         redis.notDurable(settings.appending().replicas()).orElse(null),
         counts.waiting(),
@@ -526,16 +527,22 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
   }
 
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    var days = new TreeMap<LocalDate, Tally>();
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
+    var days = new TreeMap<LocalDate, RecordCounts>();
     for (var shard : shards) {
       Map<byte[], byte[]> ledger =
           questions.callToTheEnd(
               settings.commandTimeout(),
               redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
       ledger.forEach((field, count) -> tally(field, count, days));
-      count(shard.stream(), 0, (day, n) -> days.merge(day, new Tally(0, n, 0, 0, 0), Tally::plus));
-      count(shard.dead(), 1, (day, n) -> days.merge(day, new Tally(0, 0, n, 0, 0), Tally::plus));
+      count(
+          shard.stream(),
+          0,
+          (day, n) -> days.merge(day, new RecordCounts(0, n, 0, 0, 0), RecordCounts::plus));
+      count(
+          shard.dead(),
+          1,
+          (day, n) -> days.merge(day, new RecordCounts(0, 0, n, 0, 0), RecordCounts::plus));
     }
     return new TreeMap<>(days.tailMap(from));
   }
@@ -547,7 +554,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
    * first day that is counted by itself is the day of the upgrade and mixed.
    */
   @Override
-  public LocalDate countedSince() {
+  public LocalDate countsCompleteSince() {
     boolean mixed = false;
     var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
     for (var shard : shards) {
@@ -572,7 +579,7 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     return LocalDate.ofEpochDay(Long.parseLong(field.substring(field.indexOf(':') + 1)));
   }
 
-  private static void tally(byte[] field, byte[] count, Map<LocalDate, Tally> days) {
+  private static void tally(byte[] field, byte[] count, Map<LocalDate, RecordCounts> days) {
     var name = new String(field, UTF_8);
     int colon = name.indexOf(':');
     if (colon < 0) {
@@ -581,8 +588,8 @@ public final class RedisSpool implements Spool, IdempotencyKeys, Backlog, AutoCl
     var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
-      case "accepted" -> days.merge(day, new Tally(n, 0, 0, 0, 0), Tally::plus);
-      case "purged" -> days.merge(day, new Tally(0, 0, 0, n, 0), Tally::plus);
+      case "accepted" -> days.merge(day, new RecordCounts(n, 0, 0, 0, 0), RecordCounts::plus);
+      case "purged" -> days.merge(day, new RecordCounts(0, 0, 0, n, 0), RecordCounts::plus);
       default -> {} // of a later release
     }
   }

@@ -229,7 +229,7 @@ class EnvelopeTest {
     assertThat(actual)
         .usingRecursiveComparison()
         .withEqualsForType(
-            (one, other) -> Arrays.equals(one.otlp(), other.otlp()), LogBatch.Contents.class)
+            (one, other) -> Arrays.equals(one.otlp(), other.otlp()), LogBatch.Payload.class)
         .isEqualTo(expected);
   }
 }

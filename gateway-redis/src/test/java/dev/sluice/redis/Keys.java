@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.Engines;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
@@ -30,18 +30,19 @@ final class Keys implements AutoCloseable {
     connection = client.connect(ByteArrayCodec.INSTANCE);
   }
 
-  RedisSpool.Settings settings(Deliveries.Bounds bounds) {
-    return settings("one", bounds, Duration.ofMinutes(2));
+  RedisSpool.Settings settings(SpoolConsumer.DeliveryLimits deliveryLimits) {
+    return settings("one", deliveryLimits, Duration.ofMinutes(2));
   }
 
-  RedisSpool.Settings settings(String instance, Deliveries.Bounds bounds, Duration claimIdle) {
+  RedisSpool.Settings settings(
+      String instance, SpoolConsumer.DeliveryLimits deliveryLimits, Duration claimIdle) {
     return new RedisSpool.Settings(
         url,
         1,
         prefix,
         "sluice",
         instance,
-        bounds,
+        deliveryLimits,
         3,
         claimIdle,
         COMMAND_TIMEOUT,

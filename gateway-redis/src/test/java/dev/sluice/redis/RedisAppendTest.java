@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Condition;
-import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.Spool.SpoolStatus;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.embedded.EmbeddedRedis;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
@@ -51,7 +51,7 @@ class RedisAppendTest {
             keys.prefix,
             "sluice",
             "one",
-            Deliveries.Bounds.DEFAULT,
+            SpoolConsumer.DeliveryLimits.DEFAULT,
             100,
             Duration.ofMinutes(2),
             commandTimeout,
@@ -75,8 +75,9 @@ class RedisAppendTest {
 
     assertThat(proxy.swallowed()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(2);
-    assertThat(spool.tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
-    assertThat(keys.redis().xrange(keys.stream(), Range.create(receipt.entry(), receipt.entry())))
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
+    assertThat(
+            keys.redis().xrange(keys.stream(), Range.create(receipt.entryId(), receipt.entryId())))
         .hasSize(1);
   }
 
@@ -90,23 +91,25 @@ class RedisAppendTest {
     await().until(() -> proxy.swallowed() >= 2);
     proxy.heal();
 
-    long accepted = appends.stream().filter(a -> a.join() instanceof Appended.Accepted).count();
+    long accepted = appends.stream().filter(a -> a.join() instanceof AppendResult.Accepted).count();
     assertThat(accepted).isPositive(); // those not even sent are turned away
     assertThat(keys.streamLength()).isEqualTo(1 + accepted);
-    assertThat(spool.tally()).isEqualTo(new Tally(1 + accepted, 1 + accepted, 0, 0, 0));
+    assertThat(spool.recordCounts())
+        .isEqualTo(new RecordCounts(1 + accepted, 1 + accepted, 0, 0, 0));
   }
 
   @Test
   void append_underClaimAndAnswerLost_isAcceptedOnceAndTheKeyTaken() {
-    var key = new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
-    var claim = ((Claimed.Mine) spool.claim(key).toCompletableFuture().join()).claim();
+    var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
+    var claim = ((ClaimResult.Granted) spool.claim(key).toCompletableFuture().join()).claim();
     proxy.swallowNextAnswer();
 
     accepted(spool.append(LogBatches.of(2), claim).toCompletableFuture().join());
 
     assertThat(proxy.swallowed()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(1);
-    assertThat(spool.claim(key).toCompletableFuture().join()).isEqualTo(new Claimed.Taken());
+    assertThat(spool.claim(key).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
   }
 
   @Test
@@ -114,9 +117,10 @@ class RedisAppendTest {
     append(spool, LogBatches.of(1));
     proxy.swallowNextAnswer();
 
-    var key = new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
+    var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
 
-    assertThat(spool.claim(key).toCompletableFuture().join()).isInstanceOf(Claimed.Mine.class);
+    assertThat(spool.claim(key).toCompletableFuture().join())
+        .isInstanceOf(ClaimResult.Granted.class);
     assertThat(proxy.swallowed()).isEqualTo(1);
   }
 
@@ -130,10 +134,10 @@ class RedisAppendTest {
 
       var busy = append(hasty, batch);
 
-      assertThat(busy).isInstanceOf(Appended.Busy.class);
+      assertThat(busy).isInstanceOf(AppendResult.Unavailable.class);
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(550));
       proxy.heal(); // what was frozen arrives now, too
-      await().until(() -> append(hasty, batch) instanceof Appended.Accepted);
+      await().until(() -> append(hasty, batch) instanceof AppendResult.Accepted);
       assertThat(keys.streamLength()).isEqualTo(2);
     }
   }
@@ -249,7 +253,7 @@ class RedisAppendTest {
 
   private void settleNext() throws InterruptedException {
     try (var deliveries = spool.deliveries(0)) {
-      deliveries.settle(deliveries.next(Duration.ofSeconds(30)).orElseThrow());
+      deliveries.ack(deliveries.poll(Duration.ofSeconds(30)).orElseThrow());
     }
   }
 
@@ -280,18 +284,19 @@ class RedisAppendTest {
       var batch = LogBatches.of(1);
       assertThat(append(strict, batch))
           .isInstanceOfSatisfying(
-              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("0 of 1 replicas"));
-      assertThat(condition(strict).notDurable()).contains("0 replicas, should have 1");
+              AppendResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("0 of 1 replicas"));
+      assertThat(condition(strict).notDurableReason()).contains("0 replicas, should have 1");
 
       var client = RedisClient.create(replica.url());
       try (var connection = client.connect()) {
         connection.sync().configSet("masterauth", Engines.redis().password());
         connection.sync().replicaof("127.0.0.1", Engines.redis().port());
-        await().until(() -> append(strict, batch) instanceof Appended.Accepted);
-        assertThat(condition(strict).obstacle()).isNull();
+        await().until(() -> append(strict, batch) instanceof AppendResult.Accepted);
+        assertThat(condition(strict).unavailableReason()).isNull();
         signal("STOP", replica.pid());
         try {
-          assertThat(append(strict, LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+          assertThat(append(strict, LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
         } finally {
           signal("CONT", replica.pid());
         }
@@ -311,8 +316,8 @@ class RedisAppendTest {
   void condition_noAppendOnlyFile_isNotDurable() {
     keys.redis().configSet("appendonly", "no");
     try {
-      assertThat(condition(spool).notDurable()).contains("append-only file");
-      assertThat(condition(spool).unavailable()).isNull();
+      assertThat(condition(spool).notDurableReason()).contains("append-only file");
+      assertThat(condition(spool).outageReason()).isNull();
     } finally {
       keys.redis().configSet("appendonly", "yes");
     }
@@ -322,10 +327,10 @@ class RedisAppendTest {
   void condition_logsMayBeEvicted_isNotDurable() {
     keys.redis().configSet("maxmemory-policy", "volatile-lru");
     try {
-      assertThat(condition(spool).obstacle()).isNull();
+      assertThat(condition(spool).unavailableReason()).isNull();
       keys.redis().configSet("maxmemory-policy", "allkeys-lru");
 
-      assertThat(condition(spool).notDurable()).contains("maxmemory-policy");
+      assertThat(condition(spool).notDurableReason()).contains("maxmemory-policy");
     } finally {
       keys.redis().configSet("maxmemory-policy", "noeviction");
     }
@@ -335,10 +340,10 @@ class RedisAppendTest {
   void condition_someSettled_saysHowManyAndWhatWaits() {
     append(spool, LogBatches.of(10));
     keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("4"));
-    assertThat(condition(spool)).isEqualTo(new Condition(null, null, 6, 4));
+    assertThat(condition(spool)).isEqualTo(new SpoolStatus(null, null, 6, 4));
 
     keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("400"));
-    assertThat(condition(spool)).isEqualTo(new Condition(null, null, 0, 400));
+    assertThat(condition(spool)).isEqualTo(new SpoolStatus(null, null, 0, 400));
   }
 
   @Test
@@ -352,11 +357,11 @@ class RedisAppendTest {
     deadLetter(batch.firstId().toHex(), 1);
     deadLetter(batch.firstId().plus(9).toHex(), 1);
     deadLetter(batch.firstId().plus(10).toHex(), 1);
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
-    keys.redis().xdel(keys.stream(), receipt.entry());
+    keys.redis().xdel(keys.stream(), receipt.entryId());
 
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Settled(2));
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(2));
   }
 
   @Test
@@ -364,15 +369,15 @@ class RedisAppendTest {
     var batch = LogBatches.of(10);
     var receipt = accepted(append(spool, batch));
     keys.redis().del(keys.stream());
-    assertThat(fate(receipt, batch)).isInstanceOf(Fate.Unknown.class);
+    assertThat(fate(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
 
     keys.redis().xadd(keys.stream(), idBefore(receipt), Map.of(bytes("n"), bytes("1")));
 
-    assertThat(fate(receipt, batch)).isInstanceOf(Fate.Unknown.class);
+    assertThat(fate(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   private static XAddArgs idBefore(Receipt receipt) {
-    var id = EntryId.of(bytes(receipt.entry()));
+    var id = EntryId.of(bytes(receipt.entryId()));
     return new XAddArgs().id(new EntryId(id.millis() - 1, 0).toString());
   }
 
@@ -381,7 +386,8 @@ class RedisAppendTest {
     proxy.refuse();
     proxy.cut();
 
-    assertThat(fate(new Receipt(0, "1-0"), LogBatches.of(1))).isInstanceOf(Fate.Unknown.class);
+    assertThat(fate(new Receipt(0, "1-0"), LogBatches.of(1)))
+        .isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   @Test
@@ -398,10 +404,14 @@ class RedisAppendTest {
             new XAddArgs().id(id),
             Map.of(bytes("n"), bytes("5"), bytes("e"), bytes("")));
 
-    assertThat(spool.tally(LocalDate.EPOCH))
+    assertThat(spool.recordCounts(LocalDate.EPOCH))
         .isEqualTo(
-            Map.of(day, new Tally(0, 0, 2, 7, 0), day.plusDays(1), new Tally(0, 5, 0, 0, 0)));
-    assertThat(spool.tally(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
+            Map.of(
+                day,
+                new RecordCounts(0, 0, 2, 7, 0),
+                day.plusDays(1),
+                new RecordCounts(0, 5, 0, 0, 0)));
+    assertThat(spool.recordCounts(day.plusDays(1)).keySet()).isEqualTo(Set.of(day.plusDays(1)));
   }
 
   @Test
@@ -410,7 +420,7 @@ class RedisAppendTest {
     counted("accepted:20598");
     counted("purged:20590");
 
-    assertThat(spool.countedSince()).isEqualTo(LocalDate.ofEpochDay(20_598));
+    assertThat(spool.countsCompleteSince()).isEqualTo(LocalDate.ofEpochDay(20_598));
   }
 
   @Test
@@ -419,14 +429,15 @@ class RedisAppendTest {
     counted("accepted:20598");
     counted("accepted:20599");
 
-    assertThat(spool.countedSince()).isEqualTo(LocalDate.ofEpochDay(20_599));
+    assertThat(spool.countsCompleteSince()).isEqualTo(LocalDate.ofEpochDay(20_599));
   }
 
   @Test
   void countedSince_nothingWasEverAccepted_isToday() {
     var noon = Instant.parse("2026-05-20T12:00:00Z");
-    try (var empty = new RedisSpool(keys.settings(Deliveries.Bounds.DEFAULT), () -> noon)) {
-      assertThat(empty.countedSince()).isEqualTo(LocalDate.of(2026, 5, 20));
+    try (var empty =
+        new RedisSpool(keys.settings(SpoolConsumer.DeliveryLimits.DEFAULT), () -> noon)) {
+      assertThat(empty.countsCompleteSince()).isEqualTo(LocalDate.of(2026, 5, 20));
     }
   }
 
@@ -440,7 +451,7 @@ class RedisAppendTest {
       append(spool, batch);
     }
 
-    assertThat(spool.tally()).isEqualTo(new Tally(150, 150, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(150, 150, 0, 0, 0));
   }
 
   private void deadLetter(String identity, long day) {
@@ -460,24 +471,24 @@ class RedisAppendTest {
                 new byte[100]));
   }
 
-  private static Fate fate(RedisSpool spool, Receipt receipt, LogBatch batch) {
-    return spool.fate(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
+  private static DeliveryStatus fate(RedisSpool spool, Receipt receipt, LogBatch batch) {
+    return spool.statusOf(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
   }
 
-  private Fate fate(Receipt receipt, LogBatch batch) {
+  private DeliveryStatus fate(Receipt receipt, LogBatch batch) {
     return fate(spool, receipt, batch);
   }
 
-  private static Condition condition(RedisSpool spool) {
-    return spool.condition().toCompletableFuture().join();
+  private static SpoolStatus condition(RedisSpool spool) {
+    return spool.spoolStatus().toCompletableFuture().join();
   }
 
-  private static Receipt accepted(Appended appended) {
-    assertThat(appended).isInstanceOf(Appended.Accepted.class);
-    return ((Appended.Accepted) appended).receipt();
+  private static Receipt accepted(AppendResult appendResult) {
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
+    return ((AppendResult.Accepted) appendResult).receipt();
   }
 
-  private static Appended append(RedisSpool spool, LogBatch batch) {
+  private static AppendResult append(RedisSpool spool, LogBatch batch) {
     return spool.append(batch).toCompletableFuture().join();
   }
 }

@@ -7,12 +7,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.DeadLetters.Kept;
-import dev.sluice.core.port.DeadLetters.Room;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.DeadLetterQueue.Capacity;
+import dev.sluice.core.port.DeadLetterQueue.DeadLetterItem;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.DeadLettersContract;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Range;
@@ -30,15 +30,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class RedisDeadLettersTest extends DeadLettersContract {
-  static final Deliveries.Bounds BOUNDS =
-      new Deliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final SpoolConsumer.DeliveryLimits BOUNDS =
+      new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Instant AT = Instant.ofEpochMilli(1_700_000_000_123L);
 
   final Keys keys = new Keys();
   final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
   final RedisDeliveries deliveries = spool.deliveries(0);
-  final DeadLetters deadLetters = spool.deadLetters();
+  final DeadLetterQueue deadLetterQueue = spool.deadLetters();
 
   @AfterEach
   void close() {
@@ -53,13 +53,13 @@ class RedisDeadLettersTest extends DeadLettersContract {
   }
 
   @Override
-  protected Deliveries deliveries() {
+  protected SpoolConsumer deliveries() {
     return deliveries;
   }
 
   @Override
-  protected DeadLetters deadLetters() {
-    return deadLetters;
+  protected DeadLetterQueue deadLetters() {
+    return deadLetterQueue;
   }
 
   @Test
@@ -85,10 +85,10 @@ class RedisDeadLettersTest extends DeadLettersContract {
   void purge_oneOfThem_isCountedOnItsDayOnce() throws Exception {
     var log = LogBatches.of(1);
     settleWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
-    var id = deadLetters.list(null, 1).getFirst().id();
+    var id = deadLetterQueue.list(null, 1).getFirst().id();
 
-    deadLetters.purge(id);
-    deadLetters.purge(id);
+    deadLetterQueue.purge(id);
+    deadLetterQueue.purge(id);
 
     assertThat(ledger("purged:" + day(log))).isEqualTo("1");
   }
@@ -98,7 +98,7 @@ class RedisDeadLettersTest extends DeadLettersContract {
     var log = LogBatches.of(1);
     settleWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
 
-    deadLetters.replay(deadLetters.list(null, 1).getFirst().id(), log);
+    deadLetterQueue.replay(deadLetterQueue.list(null, 1).getFirst().id(), log);
 
     var fields = new TreeMap<String, String>();
     keys.redis()
@@ -126,13 +126,14 @@ class RedisDeadLettersTest extends DeadLettersContract {
             keys.dead(),
             Map.of(bytes("e"), Envelope.encode(log), bytes("a"), bytes("1"), bytes("r"), two));
 
-    var list = deadLetters.list(null, 1);
+    var list = deadLetterQueue.list(null, 1);
 
-    assertSame(list.stream().map(kept -> kept.letter().log()).toList(), List.of(log));
-    assertThat(deadLetters.list(list.getFirst().id(), 1)).isEmpty();
-    assertThat(deadLetters.find("0-" + unreadable)).isEmpty();
-    assertThat(deadLetters.purge("0-" + unreadable)).isTrue();
-    assertThat(deadLetters.room().letters()).isEqualTo(102);
+    assertSame(
+        list.stream().map(deadLetterItem -> deadLetterItem.letter().log()).toList(), List.of(log));
+    assertThat(deadLetterQueue.list(list.getFirst().id(), 1)).isEmpty();
+    assertThat(deadLetterQueue.find("0-" + unreadable)).isEmpty();
+    assertThat(deadLetterQueue.purge("0-" + unreadable)).isTrue();
+    assertThat(deadLetterQueue.capacity().used()).isEqualTo(102);
   }
 
   @Test
@@ -166,7 +167,7 @@ class RedisDeadLettersTest extends DeadLettersContract {
       for (int limit : new int[] {1, 2, 5, 12, 100}) {
         assertThat(idsOf(three.deadLetters(), limit)).isEqualTo(sent);
       }
-      assertThat(three.deadLetters().room()).isEqualTo(new Room(12, 150));
+      assertThat(three.deadLetters().capacity()).isEqualTo(new Capacity(12, 150));
       assertThat(three.deadLetters().find("2-1000-1")).isPresent();
       assertThat(three.deadLetters().find("3-1000-1")).isEmpty();
       keys.redis()
@@ -197,7 +198,9 @@ class RedisDeadLettersTest extends DeadLettersContract {
               .toList();
       settleWith(many, 0, letters, 500);
 
-      var reasons = many.deadLetters().list(null, 400).stream().map(kept -> kept.letter().reason());
+      var reasons =
+          many.deadLetters().list(null, 400).stream()
+              .map(deadLetterItem -> deadLetterItem.letter().reason());
 
       assertThat(reasons)
           .containsExactlyElementsOf(
@@ -214,26 +217,27 @@ class RedisDeadLettersTest extends DeadLettersContract {
     append(spool, LogBatches.of(10));
     try (var _ = keys.full()) {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
-          .isInstanceOf(Appended.Busy.class);
+          .isInstanceOf(AppendResult.Unavailable.class);
 
-      assertThat(deliveries.settle(deliveries.next(PATIENCE).orElseThrow(), letters)).isTrue();
-      var kept = deadLetters.list(null, 10);
+      assertThat(deliveries.ack(deliveries.poll(PATIENCE).orElseThrow(), letters)).isTrue();
+      var kept = deadLetterQueue.list(null, 10);
       assertThat(kept.stream().map(k -> k.letter().reason()))
           .containsExactly("no 0", "no 1", "no 2");
-      assertThat(deadLetters.purge(kept.getFirst().id())).isTrue();
-      assertThat(deadLetters.replay(kept.getLast().id(), kept.getLast().letter().log())).isTrue();
+      assertThat(deadLetterQueue.purge(kept.getFirst().id())).isTrue();
+      assertThat(deadLetterQueue.replay(kept.getLast().id(), kept.getLast().letter().log()))
+          .isTrue();
 
       assertThat(ledger("settled")).isEqualTo("10");
       assertThat(ledger("purged:" + day(kept.getFirst().letter().log()))).isEqualTo("1");
       assertSame(
-          deliveries.next(PATIENCE).orElseThrow().batches(), List.of(letters.getLast().log()));
+          deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(letters.getLast().log()));
     }
   }
 
-  private static List<String> idsOf(DeadLetters letters, int limit) {
+  private static List<String> idsOf(DeadLetterQueue letters, int limit) {
     var ids = new ArrayList<String>();
     for (var page = letters.list(null, limit); !page.isEmpty(); ) {
-      ids.addAll(page.stream().map(Kept::id).toList());
+      ids.addAll(page.stream().map(DeadLetterItem::id).toList());
       page = letters.list(ids.getLast(), limit);
     }
     return ids;
@@ -243,14 +247,14 @@ class RedisDeadLettersTest extends DeadLettersContract {
       throws Exception {
     append(spool, LogBatches.of(records));
     try (var deliveries = spool.deliveries(shard)) {
-      var delivery = deliveries.next(PATIENCE).orElseThrow();
-      assertThat(deliveries.settle(delivery, letters)).isTrue();
+      var delivery = deliveries.poll(PATIENCE).orElseThrow();
+      assertThat(deliveries.ack(delivery, letters)).isTrue();
     }
   }
 
   private static void append(RedisSpool spool, LogBatch batch) {
     assertThat(spool.append(batch).toCompletableFuture().join())
-        .isInstanceOf(Appended.Accepted.class);
+        .isInstanceOf(AppendResult.Accepted.class);
   }
 
   private String ledger(String field) {

@@ -7,10 +7,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Consumer;
@@ -35,8 +35,8 @@ import org.junit.jupiter.api.Timeout;
 /** What the contract cannot say: consumer groups, other consumers, entries that are not ours. */
 @Timeout(60)
 class RedisDeliveriesTest {
-  static final Deliveries.Bounds BOUNDS =
-      new Deliveries.Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  static final SpoolConsumer.DeliveryLimits BOUNDS =
+      new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Duration SHORT = Duration.ofMillis(50);
   static final Duration IDLE = Duration.ofMillis(400);
@@ -68,18 +68,20 @@ class RedisDeliveriesTest {
   @Test
   void settle_thousandsOfEntries_removesThemAll() throws Exception {
     var large =
-        keys.spool(keys.settings(new Deliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50))));
+        keys.spool(
+            keys.settings(
+                new SpoolConsumer.DeliveryLimits(1_000_000, 1 << 30, Duration.ofMillis(50))));
     others.add(large);
     var appends =
         LogBatches.some(10_000, 1).stream()
             .map(batch -> large.append(batch).toCompletableFuture())
             .toList();
-    appends.forEach(append -> assertThat(append.join()).isInstanceOf(Appended.Accepted.class));
+    appends.forEach(append -> assertThat(append.join()).isInstanceOf(AppendResult.Accepted.class));
     var consumer = large.deliveries(0);
-    assertThat(large.tally()).isEqualTo(new Tally(10_000, 10_000, 0, 0, 0));
+    assertThat(large.recordCounts()).isEqualTo(new RecordCounts(10_000, 10_000, 0, 0, 0));
 
-    var delivery = consumer.next(PATIENCE).orElseThrow();
-    consumer.settle(delivery);
+    var delivery = consumer.poll(PATIENCE).orElseThrow();
+    consumer.ack(delivery);
 
     assertThat(delivery.batches()).hasSize(10_000);
     assertThat(keys.streamLength()).isZero();
@@ -89,11 +91,12 @@ class RedisDeliveriesTest {
   @Test
   void next_loneLog_comesWhenMaxAgeIsOver() throws Exception {
     var patient =
-        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(1))));
+        keys.spool(
+            keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(1))));
     others.add(patient);
     var consumer = patient.deliveries(0);
-    assertThat(consumer.next(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> consumer.next(PATIENCE));
+    assertThat(consumer.poll(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> consumer.poll(PATIENCE));
     Thread.ofVirtual().start(waiting);
     long start = System.nanoTime();
 
@@ -107,13 +110,15 @@ class RedisDeliveriesTest {
   @Test
   void next_fullDeliveryThere_doesNotWaitForMaxAge() throws Exception {
     var patient =
-        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+        keys.spool(
+            keys.settings(
+                new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
     append(LogBatches.some(6, 250));
     var consumer = patient.deliveries(0);
     long start = System.nanoTime();
 
-    var delivery = consumer.next(PATIENCE).orElseThrow();
+    var delivery = consumer.poll(PATIENCE).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(1_000);
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
@@ -122,12 +127,14 @@ class RedisDeliveriesTest {
   @Test
   void next_noPatience_doesNotWaitForMaxAge() throws Exception {
     var patient =
-        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(30))));
+        keys.spool(
+            keys.settings(
+                new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
     append(LogBatches.some(1, 1));
     long start = System.nanoTime();
 
-    assertThat(patient.deliveries(0).next(Duration.ZERO)).isPresent();
+    assertThat(patient.deliveries(0).poll(Duration.ZERO)).isPresent();
 
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
   }
@@ -136,17 +143,17 @@ class RedisDeliveriesTest {
   void next_twoWorkersOfAProcess_haveTheirOwnEachAlsoAfterARestart() throws Exception {
     var batches = LogBatches.some(2, 1);
     append(batches.subList(0, 1));
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var first = deliveries.poll(PATIENCE).orElseThrow();
     append(batches.subList(1, 2));
     Delivery second;
     try (var other = spool.deliveries(0, 1)) {
-      second = other.next(PATIENCE).orElseThrow();
+      second = other.poll(PATIENCE).orElseThrow();
     }
 
     try (var one = spool.deliveries(0, 0);
         var other = spool.deliveries(0, 1)) {
-      var firstAgain = one.next(PATIENCE).orElseThrow();
-      var secondAgain = other.next(PATIENCE).orElseThrow();
+      var firstAgain = one.poll(PATIENCE).orElseThrow();
+      var secondAgain = other.poll(PATIENCE).orElseThrow();
 
       assertSame(first.batches(), batches.subList(0, 1));
       assertSame(second.batches(), batches.subList(1, 2));
@@ -159,13 +166,13 @@ class RedisDeliveriesTest {
   @Test
   void next_connectionLostUnseen_whatWasThereMayBeStoredAlready() throws Exception {
     append(LogBatches.some(1, 1));
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
     append(LogBatches.some(1, 1));
     var connections = connections();
     keys.redis().clientKill(KillArgs.Builder.typeNormal().skipme(true));
     await().until(() -> connections().size() == connections.size());
 
-    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isTrue();
+    assertThat(deliveries.poll(PATIENCE).orElseThrow().redelivered()).isTrue();
   }
 
   /** Of all clients, without what changes by itself. */
@@ -178,13 +185,13 @@ class RedisDeliveriesTest {
   void next_moreBecamePendingUnseen_repeatsTheUnsettledAloneAndThenTheRest() throws Exception {
     var batches = LogBatches.some(3, 1);
     append(batches.subList(0, 1));
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var first = deliveries.poll(PATIENCE).orElseThrow();
     append(batches.subList(1, 3));
     readAs("one", 2);
 
-    var again = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(again);
-    var rest = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.poll(PATIENCE).orElseThrow();
+    deliveries.ack(again);
+    var rest = deliveries.poll(PATIENCE).orElseThrow();
 
     assertThat(again.token()).isEqualTo(first.token());
     assertSame(rest.batches(), batches.subList(1, 3));
@@ -193,12 +200,12 @@ class RedisDeliveriesTest {
   @Test
   void next_becamePendingUnseenAndNothingElse_comesWithTheNextLook() throws Exception {
     var consumer = spoolOf("one", IDLE).deliveries(0);
-    assertThat(consumer.next(SHORT)).isEmpty();
+    assertThat(consumer.poll(SHORT)).isEmpty();
     var batches = LogBatches.some(1, 1);
     append(batches);
     readAs("one", 1);
 
-    await().until(() -> consumer.next(SHORT).isPresent());
+    await().until(() -> consumer.poll(SHORT).isPresent());
   }
 
   @Test
@@ -208,13 +215,13 @@ class RedisDeliveriesTest {
     others.add(later);
     append(LogBatches.some(2, 1));
 
-    assertThat(later.depth().oldest()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
+    assertThat(later.depth().oldestAge()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
   }
 
   /** Bytes bound a reply, whatever the number of entries. */
   @Test
   void read_largeEntries_stopsWhenTheReplyIsLargeEnough() throws Exception {
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.poll(SHORT)).isEmpty();
     append(LogBatches.some(3, 500));
 
     List<Object> reply =
@@ -236,49 +243,50 @@ class RedisDeliveriesTest {
   @Test
   void next_boundsChangedSince_isTheSameDeliveryAgain() throws Exception {
     append(LogBatches.some(6, 300));
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var first = deliveries.poll(PATIENCE).orElseThrow();
 
-    var smaller = restartedWith(new Deliveries.Bounds(1, 1, Duration.ZERO));
-    var second = smaller.next(PATIENCE).orElseThrow();
-    var larger = restartedWith(Deliveries.Bounds.DEFAULT);
-    var third = larger.next(PATIENCE).orElseThrow();
+    var smaller = restartedWith(new SpoolConsumer.DeliveryLimits(1, 1, Duration.ZERO));
+    var second = smaller.poll(PATIENCE).orElseThrow();
+    var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
+    var third = larger.poll(PATIENCE).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
     assertSame(second.batches(), first.batches());
-    larger.settle(third);
-    assertThat(larger.next(PATIENCE).orElseThrow().batches()).hasSize(3);
+    larger.ack(third);
+    assertThat(larger.poll(PATIENCE).orElseThrow().batches()).hasSize(3);
   }
 
   @Test
   void next_redisRestartedAndBoundsChangedSince_isTheSameDeliveryAgain() throws Exception {
     append(LogBatches.some(6, 300));
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var first = deliveries.poll(PATIENCE).orElseThrow();
     Engines.redis().stop();
     Engines.redis().restart();
-    var larger = restartedWith(Deliveries.Bounds.DEFAULT);
+    var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
 
     var again =
         await()
             .ignoreExceptions()
-            .until(() -> larger.next(PATIENCE), Optional::isPresent)
+            .until(() -> larger.poll(PATIENCE), Optional::isPresent)
             .orElseThrow();
 
     assertThat(again.token()).isEqualTo(first.token());
-    assertThat(again.again()).isTrue();
+    assertThat(again.redelivered()).isTrue();
     assertSame(again.batches(), first.batches());
   }
 
   /** More than a page of the pending list, and more than Lua's unpack takes at once. */
   @Test
   void next_thousandsOfEntriesUnsettled_areTheSameDeliveryAgainAndForAnHeir() throws Exception {
-    var bounds = new Deliveries.Bounds(1_000_000, 1 << 30, Duration.ofMillis(50));
-    var dead = keys.spool(keys.settings("dead", bounds, IDLE));
+    var deliveryLimits =
+        new SpoolConsumer.DeliveryLimits(1_000_000, 1 << 30, Duration.ofMillis(50));
+    var dead = keys.spool(keys.settings("dead", deliveryLimits, IDLE));
     others.add(dead);
     append(LogBatches.some(3_000, 1));
     var consumer = dead.deliveries(0);
-    var first = consumer.next(PATIENCE).orElseThrow();
-    var again = consumer.next(PATIENCE).orElseThrow();
+    var first = consumer.poll(PATIENCE).orElseThrow();
+    var again = consumer.poll(PATIENCE).orElseThrow();
     dead.close();
     var heir = spoolOf("heir", IDLE).deliveries(0);
 
@@ -287,7 +295,7 @@ class RedisDeliveriesTest {
     assertThat(first.batches()).hasSize(3_000);
     assertThat(again.token()).isEqualTo(first.token());
     assertThat(taken.token()).isEqualTo(first.token());
-    assertThat(taken.again()).isTrue();
+    assertThat(taken.redelivered()).isTrue();
     assertSame(taken.batches(), first.batches());
   }
 
@@ -296,20 +304,20 @@ class RedisDeliveriesTest {
   void next_newEntriesOfBeforeTheStart_mayHaveBeenTried() throws Exception {
     append(LogBatches.some(2, 3));
 
-    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isTrue();
+    assertThat(deliveries.poll(PATIENCE).orElseThrow().redelivered()).isTrue();
   }
 
   @Test
   void keep_takenOverMeanwhile_isFalse() throws Exception {
     append(LogBatches.some(2, 3));
     var silent = spoolOf("silent", IDLE).deliveries(0);
-    var first = silent.next(PATIENCE).orElseThrow();
-    assertThat(silent.keep(first)).isTrue();
+    var first = silent.poll(PATIENCE).orElseThrow();
+    assertThat(silent.renewLease(first)).isTrue();
     var heir = spoolOf("heir", IDLE).deliveries(0);
 
     awaitNext(heir);
 
-    await().until(() -> !silent.keep(first));
+    await().until(() -> !silent.renewLease(first));
   }
 
   /** As an earlier release leaves it: pending, with a count of deliveries. */
@@ -318,11 +326,11 @@ class RedisDeliveriesTest {
     append(LogBatches.some(5, 300));
     readAs("one", 5);
 
-    var first = deliveries.next(PATIENCE).orElseThrow();
-    var again = restartedWith(Deliveries.Bounds.DEFAULT).next(PATIENCE).orElseThrow();
+    var first = deliveries.poll(PATIENCE).orElseThrow();
+    var again = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(PATIENCE).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
-    assertThat(first.again()).isTrue();
+    assertThat(first.redelivered()).isTrue();
     assertThat(again.token()).isEqualTo(first.token());
   }
 
@@ -332,14 +340,14 @@ class RedisDeliveriesTest {
     append(batches);
     try (var _ = keys.full()) {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
-          .isInstanceOf(Appended.Busy.class);
+          .isInstanceOf(AppendResult.Unavailable.class);
 
-      var first = deliveries.next(PATIENCE).orElseThrow();
-      var again = deliveries.next(PATIENCE).orElseThrow();
-      var restarted = restartedWith(Deliveries.Bounds.DEFAULT);
-      var afterRestart = restarted.next(PATIENCE).orElseThrow();
-      restarted.settle(afterRestart);
-      restarted.settle(restarted.next(PATIENCE).orElseThrow());
+      var first = deliveries.poll(PATIENCE).orElseThrow();
+      var again = deliveries.poll(PATIENCE).orElseThrow();
+      var restarted = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
+      var afterRestart = restarted.poll(PATIENCE).orElseThrow();
+      restarted.ack(afterRestart);
+      restarted.ack(restarted.poll(PATIENCE).orElseThrow());
 
       assertThat(first.batches()).hasSize(3);
       assertThat(List.of(again.token(), afterRestart.token())).containsOnly(first.token());
@@ -359,19 +367,19 @@ class RedisDeliveriesTest {
     var heir = spoolOf("heir", IDLE).deliveries(0);
     var letters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
 
-    var first = slow.next(PATIENCE).orElseThrow();
+    var first = slow.poll(PATIENCE).orElseThrow();
     var taken = awaitNext(heir);
 
     assertThat(taken.token()).isEqualTo(first.token());
-    assertThat(taken.again()).isTrue();
+    assertThat(taken.redelivered()).isTrue();
     assertSame(taken.batches(), first.batches());
-    assertThat(slow.settle(first, letters)).isTrue();
-    assertThat(heir.settle(taken, letters)).isTrue();
-    assertThat(spool.deadLetters().room().letters()).isEqualTo(1);
+    assertThat(slow.ack(first, letters)).isTrue();
+    assertThat(heir.ack(taken, letters)).isTrue();
+    assertThat(spool.deadLetters().capacity().used()).isEqualTo(1);
     assertThat(keys.redis().hget(keys.ledger(), bytes("settled"))).isEqualTo(bytes("900"));
     assertThat(keys.streamLength()).isZero();
-    assertThat(slow.next(SHORT)).isEmpty();
-    assertThat(heir.next(SHORT)).isEmpty();
+    assertThat(slow.poll(SHORT)).isEmpty();
+    assertThat(heir.poll(SHORT)).isEmpty();
   }
 
   /** What it read beyond its delivery is not its own any more, and was delivered by another. */
@@ -380,28 +388,28 @@ class RedisDeliveriesTest {
     append(LogBatches.some(5, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).deliveries(0);
     var heir = spoolOf("heir", IDLE).deliveries(0);
-    var first = slow.next(PATIENCE).orElseThrow();
+    var first = slow.poll(PATIENCE).orElseThrow();
     assertThat(first.batches()).hasSize(3);
     assertThat(awaitNext(heir).token()).isEqualTo(first.token());
-    slow.settle(first);
+    slow.ack(first);
 
-    assertThat(slow.next(SHORT)).isEmpty();
+    assertThat(slow.poll(SHORT)).isEmpty();
 
-    var rest = heir.next(PATIENCE).orElseThrow();
+    var rest = heir.poll(PATIENCE).orElseThrow();
     assertThat(rest.batches()).hasSize(2);
-    assertThat(slow.next(SHORT)).isEmpty();
-    assertThat(heir.next(PATIENCE).orElseThrow().token()).isEqualTo(rest.token());
+    assertThat(slow.poll(SHORT)).isEmpty();
+    assertThat(heir.poll(PATIENCE).orElseThrow().token()).isEqualTo(rest.token());
   }
 
   /** However long a delivery is tried, the one that tries it is alive, and so is the delivery. */
   @Test
   void next_sameDeliveryAgain_showsThatTheConsumerIsAlive() throws Exception {
     append(LogBatches.some(1, 1));
-    var _ = deliveries.next(PATIENCE).orElseThrow();
+    var _ = deliveries.poll(PATIENCE).orElseThrow();
     var before = signsOfLife();
     await().until(() -> signsOfLife().get(2) > before.get(2) + 100);
 
-    var _ = deliveries.next(PATIENCE).orElseThrow();
+    var _ = deliveries.poll(PATIENCE).orElseThrow();
 
     assertThat(signsOfLife().get(0)).isGreaterThan(before.get(0) + 90);
     assertThat(signsOfLife().get(1)).isGreaterThan(before.get(1) + 90);
@@ -426,33 +434,33 @@ class RedisDeliveriesTest {
   void setAside_thenRestart_isMetAgainAndKeepsNobodyBack() throws Exception {
     var batches = LogBatches.some(3, 10);
     append(batches);
-    var all = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.setAside(batches.getFirst().appendId(), "not what it says");
-    assertThat(deliveries.unreadable()).isEqualTo(1);
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    var all = deliveries.poll(PATIENCE).orElseThrow();
+    deliveries.skip(batches.getFirst().appendId(), "not what it says");
+    assertThat(deliveries.skippedEntries()).isEqualTo(1);
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
     append(LogBatches.some(1, 1));
 
     var restarted = restarted();
-    var met = restarted.next(PATIENCE).orElseThrow();
-    restarted.setAside(batches.getFirst().appendId(), "not what it says");
-    var next = restarted.next(PATIENCE).orElseThrow();
-    restarted.settle(next);
+    var met = restarted.poll(PATIENCE).orElseThrow();
+    restarted.skip(batches.getFirst().appendId(), "not what it says");
+    var next = restarted.poll(PATIENCE).orElseThrow();
+    restarted.ack(next);
 
     assertThat(met.token()).isNotEqualTo(all.token());
     assertSame(met.batches(), batches.subList(0, 1));
     assertThat(next.records()).isEqualTo(1);
-    assertThat(restarted.next(SHORT)).isEmpty();
-    assertThat(restarted.unreadable()).isEqualTo(1);
+    assertThat(restarted.poll(SHORT)).isEmpty();
+    assertThat(restarted.skippedEntries()).isEqualTo(1);
     assertThat(keys.pending()).isEqualTo(1);
   }
 
   @Test
   void next_toGatherLonger_waitsForCompanyThatLong() throws Exception {
-    var waiting = new FutureTask<>(() -> deliveries.next(PATIENCE, Duration.ofSeconds(30)));
+    var waiting = new FutureTask<>(() -> deliveries.poll(PATIENCE, Duration.ofSeconds(30)));
     append(LogBatches.some(1, 900));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().xinfoGroups(keys.stream()).size() == 1 && keys.pending() == 1);
-    await().during(BOUNDS.maxAge().multipliedBy(4)).until(() -> !waiting.isDone());
+    await().during(BOUNDS.linger().multipliedBy(4)).until(() -> !waiting.isDone());
 
     append(LogBatches.some(1, 100)); // full now
 
@@ -464,7 +472,7 @@ class RedisDeliveriesTest {
     append(LogBatches.some(1, 1));
     long start = System.nanoTime();
 
-    assertThat(deliveries.next(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
+    assertThat(deliveries.poll(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
 
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
   }
@@ -472,10 +480,11 @@ class RedisDeliveriesTest {
   @Test
   void next_companyWithinMaxAge_isOneDelivery() throws Exception {
     var patient =
-        keys.spool(keys.settings(new Deliveries.Bounds(1_000, 1 << 20, Duration.ofSeconds(2))));
+        keys.spool(
+            keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(2))));
     others.add(patient);
     var consumer = patient.deliveries(0);
-    var waiting = new FutureTask<>(() -> consumer.next(PATIENCE));
+    var waiting = new FutureTask<>(() -> consumer.poll(PATIENCE));
     append(LogBatches.some(1, 1));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.pending() == 1);
@@ -489,12 +498,12 @@ class RedisDeliveriesTest {
   void next_readBeyondABound_comesFirstInTheNextDeliveryWithNewOnes() throws Exception {
     var batches = LogBatches.some(6, 300);
     append(batches.subList(0, 5));
-    var first = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(first);
+    var first = deliveries.poll(PATIENCE).orElseThrow();
+    deliveries.ack(first);
     append(batches.subList(5, 6));
 
-    var second = deliveries.next(PATIENCE).orElseThrow();
-    var again = deliveries.next(PATIENCE).orElseThrow();
+    var second = deliveries.poll(PATIENCE).orElseThrow();
+    var again = deliveries.poll(PATIENCE).orElseThrow();
 
     assertSame(first.batches(), batches.subList(0, 3));
     assertSame(second.batches(), batches.subList(3, 6));
@@ -510,7 +519,7 @@ class RedisDeliveriesTest {
     var batches = LogBatches.some(2, 1);
     append(batches);
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var delivery = deliveries.poll(PATIENCE).orElseThrow();
 
     assertSame(delivery.batches(), batches);
   }
@@ -519,41 +528,41 @@ class RedisDeliveriesTest {
   void next_groupDestroyedWhileUnsettled_handsOutWhatIsInTheStream() throws Exception {
     var batches = LogBatches.some(2, 600);
     append(batches);
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
-    var unsettled = deliveries.next(PATIENCE).orElseThrow();
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
+    var unsettled = deliveries.poll(PATIENCE).orElseThrow();
     keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
 
-    var again = deliveries.next(PATIENCE).orElseThrow();
+    var again = deliveries.poll(PATIENCE).orElseThrow();
 
     assertThat(again.token()).isEqualTo(unsettled.token());
-    assertThat(again.again()).isTrue();
+    assertThat(again.redelivered()).isTrue();
     assertSame(again.batches(), batches.subList(1, 2));
   }
 
   @Test
   void next_streamDeletedWhileBlocked_goesOn() throws Exception {
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.poll(SHORT)).isEmpty();
     keys.redis().del(keys.stream());
 
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.poll(SHORT)).isEmpty();
     append(LogBatches.some(1, 1));
 
-    assertThat(deliveries.next(PATIENCE)).isPresent();
+    assertThat(deliveries.poll(PATIENCE)).isPresent();
   }
 
   @Test
   void next_entryDeletedWhilePending_isAcknowledgedAndLeftOut() throws Exception {
     var batches = LogBatches.some(3, 1);
     append(batches);
-    var _ = deliveries.next(PATIENCE).orElseThrow();
+    var _ = deliveries.poll(PATIENCE).orElseThrow();
     var middle = keys.redis().xrange(keys.stream(), Range.unbounded()).get(1).getId();
     keys.redis().xdel(keys.stream(), middle);
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var delivery = deliveries.poll(PATIENCE).orElseThrow();
 
     assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(keys.pending()).isEqualTo(2);
-    deliveries.settle(delivery);
+    deliveries.ack(delivery);
     assertThat(keys.pending()).isZero();
   }
 
@@ -570,17 +579,17 @@ class RedisDeliveriesTest {
     keys.redis().xadd(keys.stream(), Map.of(bytes("what"), bytes("ever")));
     append(batches.subList(1, 2));
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
-    var again = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(again);
+    var delivery = deliveries.poll(PATIENCE).orElseThrow();
+    var again = deliveries.poll(PATIENCE).orElseThrow();
+    deliveries.ack(again);
 
     assertSame(delivery.batches(), batches);
     assertThat(again.token()).isEqualTo(delivery.token());
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    assertThat(deliveries.unreadable()).isEqualTo(3);
+    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(deliveries.skippedEntries()).isEqualTo(3);
     assertThat(keys.pending()).isEqualTo(3);
     assertThat(keys.streamLength()).isEqualTo(3);
-    assertThat(restarted().next(SHORT)).isEmpty();
+    assertThat(restarted().poll(SHORT)).isEmpty();
   }
 
   @Test
@@ -590,23 +599,23 @@ class RedisDeliveriesTest {
     }
     append(LogBatches.some(1, 1));
 
-    assertThat(deliveries.next(Duration.ZERO)).isPresent();
-    assertThat(deliveries.unreadable()).isEqualTo(300);
+    assertThat(deliveries.poll(Duration.ZERO)).isPresent();
+    assertThat(deliveries.skippedEntries()).isEqualTo(300);
   }
 
   @Test
   void next_unreadableRemovedByAPerson_isNoLongerCounted() throws Exception {
     var id = keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    assertThat(deliveries.unreadable()).isEqualTo(1);
+    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(deliveries.skippedEntries()).isEqualTo(1);
     keys.redis().xack(keys.stream(), bytes("sluice"), id);
     append(LogBatches.some(1, 1));
 
-    var _ = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow()); // unsettled once: read again
-    deliveries.next(SHORT);
+    var _ = deliveries.poll(PATIENCE).orElseThrow();
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow()); // unsettled once: read again
+    deliveries.poll(SHORT);
 
-    assertThat(deliveries.unreadable()).isZero();
+    assertThat(deliveries.skippedEntries()).isZero();
   }
 
   @Test
@@ -614,7 +623,7 @@ class RedisDeliveriesTest {
     var dead = spoolOf("dead", IDLE);
     var batches = LogBatches.some(5, 300);
     append(batches);
-    var unsettled = dead.deliveries(0).next(PATIENCE).orElseThrow();
+    var unsettled = dead.deliveries(0).poll(PATIENCE).orElseThrow();
     dead.close();
     var heir = spoolOf("heir", IDLE).deliveries(0);
 
@@ -622,11 +631,11 @@ class RedisDeliveriesTest {
     await()
         .until(
             () -> {
-              heir.next(SHORT)
+              heir.poll(SHORT)
                   .ifPresent(
                       delivery -> {
                         delivered.add(delivery);
-                        heir.settle(delivery);
+                        heir.ack(delivery);
                       });
               return keys.streamLength() == 0;
             });
@@ -650,13 +659,13 @@ class RedisDeliveriesTest {
     await()
         .until(
             () -> {
-              heir.next(SHORT).ifPresent(delivered::add);
+              heir.poll(SHORT).ifPresent(delivered::add);
               if (!delivered.isEmpty()) {
-                heir.settle(delivered.getLast());
+                heir.ack(delivered.getLast());
               }
               return keys.streamLength() == 2;
             });
-    delivered.add(heir.next(PATIENCE).orElseThrow());
+    delivered.add(heir.poll(PATIENCE).orElseThrow());
 
     assertThat(delivered.stream().map(d -> d.batches().stream().map(LogBatch::appendId).toList()))
         .containsExactlyInAnyOrder(
@@ -675,8 +684,8 @@ class RedisDeliveriesTest {
         .until(
             () -> {
               append(LogBatches.some(5, 300));
-              var delivery = heir.next(PATIENCE);
-              delivery.ifPresent(heir::settle);
+              var delivery = heir.poll(PATIENCE);
+              delivery.ifPresent(heir::ack);
               return delivery.stream()
                   .flatMap(d -> d.batches().stream())
                   .anyMatch(b -> b.appendId().equals(batch.appendId()));
@@ -687,17 +696,17 @@ class RedisDeliveriesTest {
   void next_otherConsumerAliveAndIdle_keepsWhatIsItsOwn() throws Exception {
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
     var alive = spoolOf("alive", IDLE).deliveries(0);
-    assertThat(alive.next(SHORT)).isEmpty();
+    assertThat(alive.poll(SHORT)).isEmpty();
     var other = spoolOf("other", IDLE).deliveries(0);
     long end = System.nanoTime() + IDLE.multipliedBy(4).toNanos();
 
     while (System.nanoTime() < end) {
-      alive.next(SHORT);
-      other.next(SHORT);
-      assertThat(other.unreadable()).isZero(); // each time: it might be taken back by the end
+      alive.poll(SHORT);
+      other.poll(SHORT);
+      assertThat(other.skippedEntries()).isZero(); // each time: it might be taken back by the end
     }
 
-    assertThat(alive.unreadable()).isEqualTo(1);
+    assertThat(alive.skippedEntries()).isEqualTo(1);
   }
 
   @Test
@@ -706,7 +715,7 @@ class RedisDeliveriesTest {
     var alive = new RedisSpool(keys.settings("alive", BOUNDS, IDLE), clock::get);
     others.add(alive);
     var consumer = alive.deliveries(0);
-    assertThat(consumer.next(SHORT)).isEmpty(); // has looked for the dead
+    assertThat(consumer.poll(SHORT)).isEmpty(); // has looked for the dead
     clock.set(clock.get().minus(Duration.ofHours(1)));
     var batches = LogBatches.some(1, 1);
     append(batches);
@@ -729,7 +738,7 @@ class RedisDeliveriesTest {
     await()
         .until(
             () -> {
-              alive.next(SHORT);
+              alive.poll(SHORT);
               return keys.redis().xinfoConsumers(keys.stream(), bytes("sluice")).size() == 1;
             });
   }
@@ -740,13 +749,13 @@ class RedisDeliveriesTest {
     keys.redis().scriptFlush();
     append(LogBatches.some(1, 1));
     keys.redis().scriptFlush();
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var delivery = deliveries.poll(PATIENCE).orElseThrow();
     keys.redis().scriptFlush();
 
-    deliveries.settle(delivery);
+    deliveries.ack(delivery);
 
     keys.redis().scriptFlush();
-    assertThat(spool.tally()).isEqualTo(new Tally(2, 0, 0, 0, 0));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
     keys.redis().scriptFlush();
     assertThat(spool.depth().entries()).isZero();
   }
@@ -771,15 +780,15 @@ class RedisDeliveriesTest {
     others.add(three);
     for (var batch : LogBatches.some(90, 2)) {
       var first = three.append(batch).toCompletableFuture().join();
-      assertThat(first).isInstanceOf(Appended.Accepted.class);
+      assertThat(first).isInstanceOf(AppendResult.Accepted.class);
       assertThat(three.append(batch).toCompletableFuture().join()).isEqualTo(first);
     }
 
-    assertThat(three.tally()).isEqualTo(new Tally(180, 180, 0, 0, 0));
+    assertThat(three.recordCounts()).isEqualTo(new RecordCounts(180, 180, 0, 0, 0));
     assertThat(three.depth().entries()).isEqualTo(90);
     int batches = 0;
     for (int shard = 0; shard < 3; shard++) {
-      var delivery = three.deliveries(shard).next(PATIENCE).orElseThrow();
+      var delivery = three.deliveries(shard).poll(PATIENCE).orElseThrow();
       batches += delivery.batches().size();
       assertThat(delivery.token()).startsWith(shard + ":");
     }
@@ -805,14 +814,14 @@ class RedisDeliveriesTest {
     return other;
   }
 
-  private RedisDeliveries restartedWith(Deliveries.Bounds bounds) {
-    var other = keys.spool(keys.settings(bounds));
+  private RedisDeliveries restartedWith(SpoolConsumer.DeliveryLimits deliveryLimits) {
+    var other = keys.spool(keys.settings(deliveryLimits));
     others.add(other);
     return other.deliveries(0);
   }
 
-  private static Delivery awaitNext(Deliveries deliveries) {
-    return await().until(() -> deliveries.next(SHORT), Optional::isPresent).orElseThrow();
+  private static Delivery awaitNext(SpoolConsumer spoolConsumer) {
+    return await().until(() -> spoolConsumer.poll(SHORT), Optional::isPresent).orElseThrow();
   }
 
   private RedisDeliveries restarted() {
@@ -822,15 +831,15 @@ class RedisDeliveriesTest {
   private void append(List<LogBatch> batches) {
     for (var batch : batches) {
       assertThat(spool.append(batch).toCompletableFuture().join())
-          .isInstanceOf(Appended.Accepted.class);
+          .isInstanceOf(AppendResult.Accepted.class);
     }
   }
 
-  private static void settleAll(Deliveries deliveries) throws InterruptedException {
-    var delivery = deliveries.next(Duration.ZERO);
+  private static void settleAll(SpoolConsumer spoolConsumer) throws InterruptedException {
+    var delivery = spoolConsumer.poll(Duration.ZERO);
     while (delivery.isPresent()) {
-      deliveries.settle(delivery.get());
-      delivery = deliveries.next(Duration.ZERO);
+      spoolConsumer.ack(delivery.get());
+      delivery = spoolConsumer.poll(Duration.ZERO);
     }
   }
 }

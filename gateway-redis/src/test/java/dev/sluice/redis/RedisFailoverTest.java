@@ -5,10 +5,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.Failover;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Manner;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.embedded.EmbeddedRedis;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -38,8 +38,8 @@ import org.junit.jupiter.api.io.TempDir;
 /** Redis away under load, with a spool in memory that stands in for it. */
 @Timeout(120)
 class RedisFailoverTest {
-  private static final Deliveries.Bounds BOUNDS =
-      new Deliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
+  private static final SpoolConsumer.DeliveryLimits BOUNDS =
+      new SpoolConsumer.DeliveryLimits(100_000, 1L << 30, Duration.ofMillis(50));
 
   /** Four times the patience that the failover has with Redis. */
   private static final Duration LIMIT = Duration.ofSeconds(2);
@@ -134,7 +134,7 @@ class RedisFailoverTest {
     await()
         .atMost(Duration.ofSeconds(30))
         .ignoreExceptions()
-        .until(() -> second.tally().equals(Tally.NONE));
+        .until(() -> second.recordCounts().equals(RecordCounts.NONE));
     var there = delivered();
     assertThat(there.keySet()).containsAll(accepted);
     assertThat(there.values()).containsOnly(1);
@@ -147,8 +147,8 @@ class RedisFailoverTest {
     while (allowed()) {
       var batch = LogBatches.of(1);
       long start = System.nanoTime();
-      var appended = failover.append(batch, Manner.AWAITED).toCompletableFuture().get();
-      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+      var appendResult = failover.append(batch, AppendMode.SYNC).toCompletableFuture().get();
+      assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(limit);
       accepted.add(batch.appendId());
     }
@@ -174,14 +174,14 @@ class RedisFailoverTest {
   private Map<UUID, Integer> delivered() throws InterruptedException {
     var delivered = new HashMap<UUID, Integer>();
     try (var deliveries = first.deliveries(0)) {
-      await().ignoreExceptions().until(() -> deliveries.next(Duration.ofMillis(50)).isPresent());
-      for (var next = deliveries.next(Duration.ZERO);
+      await().ignoreExceptions().until(() -> deliveries.poll(Duration.ofMillis(50)).isPresent());
+      for (var next = deliveries.poll(Duration.ZERO);
           next.isPresent();
-          next = deliveries.next(Duration.ZERO)) {
+          next = deliveries.poll(Duration.ZERO)) {
         next.get().batches().stream()
             .map(LogBatch::appendId)
             .forEach(id -> delivered.merge(id, 1, Integer::sum));
-        deliveries.settle(next.get());
+        deliveries.ack(next.get());
       }
     }
     return delivered;

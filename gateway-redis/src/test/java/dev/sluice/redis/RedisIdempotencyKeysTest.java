@@ -3,11 +3,11 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Keys.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.IdempotencyKeysContract;
 import dev.sluice.testkit.LogBatches;
@@ -32,7 +32,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
         keys.prefix,
         "sluice",
         "one",
-        Deliveries.Bounds.DEFAULT,
+        SpoolConsumer.DeliveryLimits.DEFAULT,
         100,
         Duration.ofMinutes(2),
         Keys.COMMAND_TIMEOUT,
@@ -40,7 +40,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
   }
 
   @Override
-  protected IdempotencyKeys keys() {
+  protected IdempotencyStore keys() {
     return spool;
   }
 
@@ -63,8 +63,8 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
 
     var claim = mine(KEY);
 
-    assertThat(append(LogBatches.of(1), old)).isEqualTo(new Appended.Superseded());
-    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
+    assertThat(append(LogBatches.of(1), old)).isEqualTo(new AppendResult.ClaimLost());
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
   }
 
   @Test
@@ -100,7 +100,7 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
 
     assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MOST);
     assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MOST);
-    assertThat(claim(key(MOST))).isInstanceOf(Claimed.UnderWay.class);
+    assertThat(claim(key(MOST))).isInstanceOf(ClaimResult.InProgress.class);
     mine(key(0));
   }
 
@@ -122,8 +122,9 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
 
       assertThat(claim(key(1)))
           .isInstanceOfSatisfying(
-              Claimed.Away.class, away -> assertThat(away.reason()).contains("OOM"));
-      assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+              ClaimResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("OOM"));
+      assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
       assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
     } finally {
       keys.redis().configSet("maxmemory", limit);
@@ -137,26 +138,26 @@ class RedisIdempotencyKeysTest extends IdempotencyKeysContract {
     try {
       keys.redis().configSet("maxmemory", "1");
 
-      assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Busy.class);
+      assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Unavailable.class);
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }
-    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
-    assertThat(spool.tally().accepted()).isEqualTo(1);
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
+    assertThat(spool.recordCounts().accepted()).isEqualTo(1);
   }
 
   @Test
   void claim_redisStopped_isAway() throws Exception {
     Engines.redis().stop();
     try {
-      assertThat(claim(KEY)).isInstanceOf(Claimed.Away.class);
+      assertThat(claim(KEY)).isInstanceOf(ClaimResult.Unavailable.class);
     } finally {
       Engines.redis().restart();
     }
   }
 
-  private static IdempotencyKeys.Key key(int number) {
-    return new IdempotencyKeys.Key("default", "key-" + number, new UUID(0, number));
+  private static IdempotencyStore.IdempotencyKey key(int number) {
+    return new IdempotencyStore.IdempotencyKey("default", "key-" + number, new UUID(0, number));
   }
 
   private byte[] onlyKey() {

@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +20,7 @@ class RedisSpoolSettingsTest {
                 "sluice",
                 "sluice",
                 "one",
-                new Deliveries.Bounds(500_000, 134_217_728, Duration.ofSeconds(1)),
+                new SpoolConsumer.DeliveryLimits(500_000, 134_217_728, Duration.ofSeconds(1)),
                 100_000,
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(5),
@@ -39,13 +39,13 @@ class RedisSpoolSettingsTest {
     assertRefused("claim-idle", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
     assertRefused("command-timeout", () -> settings(URL, 1, "p", "one", minute, Duration.ZERO));
     assertRefused("", () -> settings("http://somewhere", 1, "p", "one", minute, minute));
-    assertRefused("max-records", () -> new Deliveries.Bounds(0, 1, minute));
+    assertRefused("max-records", () -> new SpoolConsumer.DeliveryLimits(0, 1, minute));
     assertRefused("replicas", () -> new RedisSpool.Appending(-1, minute, 1, minute));
     assertRefused("append-within", () -> new RedisSpool.Appending(0, Duration.ZERO, 1, minute));
     assertRefused("idempotency-keys", () -> new RedisSpool.Appending(0, minute, 0, minute));
     assertRefused(
         "idempotency-retention", () -> new RedisSpool.Appending(0, minute, 1, Duration.ZERO));
-    assertRefused("max-age", () -> new Deliveries.Bounds(1, 1, minute.negated()));
+    assertRefused("max-age", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
   }
 
   private static RedisSpool.Settings settings(
@@ -61,7 +61,7 @@ class RedisSpoolSettingsTest {
         prefix,
         "sluice",
         instance,
-        Deliveries.Bounds.DEFAULT,
+        SpoolConsumer.DeliveryLimits.DEFAULT,
         1,
         claimIdle,
         commandTimeout,
@@ -75,7 +75,7 @@ class RedisSpoolSettingsTest {
         "p",
         "sluice",
         "one",
-        Deliveries.Bounds.DEFAULT,
+        SpoolConsumer.DeliveryLimits.DEFAULT,
         deadLetters,
         Duration.ofMinutes(1),
         Duration.ofMinutes(1),

@@ -1,8 +1,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.SpoolContract;
 import java.time.Duration;
@@ -14,8 +14,9 @@ class RedisSpoolTest extends SpoolContract {
   final Keys keys = new Keys(redisUrl());
   final RedisSpool spool =
       keys.spool(
-          keys.settings(new Deliveries.Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
-  final List<Deliveries> opened = new ArrayList<>();
+          keys.settings(
+              new SpoolConsumer.DeliveryLimits(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(100))));
+  final List<SpoolConsumer> opened = new ArrayList<>();
 
   String redisUrl() {
     return Engines.redis().url();
@@ -32,7 +33,7 @@ class RedisSpoolTest extends SpoolContract {
   }
 
   @Override
-  protected Deliveries restarted() {
+  protected SpoolConsumer restarted() {
     var deliveries = spool.deliveries(0);
     opened.add(deliveries);
     return deliveries;
@@ -40,7 +41,7 @@ class RedisSpoolTest extends SpoolContract {
 
   @AfterEach
   void close() {
-    opened.forEach(Deliveries::close);
+    opened.forEach(SpoolConsumer::close);
     spool.close();
     keys.close();
   }

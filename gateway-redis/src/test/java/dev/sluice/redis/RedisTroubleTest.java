@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import java.net.InetAddress;
@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Timeout;
 /** Redis away, full, silent, or not letting us in. */
 @Timeout(120)
 class RedisTroubleTest {
-  static final Deliveries.Bounds BOUNDS =
-      new Deliveries.Bounds(100_000, 1L << 30, Duration.ofMillis(50));
+  static final SpoolConsumer.DeliveryLimits BOUNDS =
+      new SpoolConsumer.DeliveryLimits(100_000, 1L << 30, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
   static final Duration SHORT = Duration.ofMillis(50);
 
@@ -46,43 +46,43 @@ class RedisTroubleTest {
   @Test
   void everything_redisStoppedAndStarted_goesOnWithoutLoss() throws Exception {
     var before = LogBatches.of(3);
-    assertThat(append(before)).isInstanceOf(Appended.Accepted.class);
-    var unsettled = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(append(before)).isInstanceOf(AppendResult.Accepted.class);
+    var unsettled = deliveries.poll(PATIENCE).orElseThrow();
     Engines.redis().stop();
 
     try {
-      assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
-      assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
-      assertThat(spool.unavailable()).isPresent();
-      assertThatThrownBy(() -> deliveries.next(SHORT)).isInstanceOf(SpoolOutOfReach.class);
-      assertThatThrownBy(spool::tally).isInstanceOf(SpoolOutOfReach.class);
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
+      assertThat(spool.unavailableReason()).isPresent();
+      assertThatThrownBy(() -> deliveries.poll(SHORT)).isInstanceOf(SpoolOutOfReach.class);
+      assertThatThrownBy(spool::recordCounts).isInstanceOf(SpoolOutOfReach.class);
       assertThatThrownBy(spool::depth).isInstanceOf(SpoolOutOfReach.class);
     } finally {
       Engines.redis().restart();
     }
 
-    await().until(() -> spool.unavailable().isEmpty());
+    await().until(() -> spool.unavailableReason().isEmpty());
     var after = LogBatches.of(2);
-    await().until(() -> append(after) instanceof Appended.Accepted);
-    await().ignoreExceptions().until(() -> deliveries.next(SHORT).isPresent());
-    var again = deliveries.next(PATIENCE).orElseThrow();
+    await().until(() -> append(after) instanceof AppendResult.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
+    var again = deliveries.poll(PATIENCE).orElseThrow();
     assertThat(again.token()).isEqualTo(unsettled.token());
     assertSame(again.batches(), List.of(before));
-    deliveries.settle(again);
-    assertSame(deliveries.next(PATIENCE).orElseThrow().batches(), List.of(after));
-    assertThat(spool.tally()).isEqualTo(new Tally(5, 2, 0, 0, 0));
+    deliveries.ack(again);
+    assertSame(deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(after));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(5, 2, 0, 0, 0));
   }
 
   @Test
   void append_redisStopped_isBusyAtOnce() throws Exception {
-    assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Accepted.class);
+    assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
     Engines.redis().stop();
     try {
       append(LogBatches.of(1)); // may have been sent before the loss was noticed, and then waits
       long start = System.nanoTime();
 
       for (int i = 0; i < 100; i++) {
-        assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+        assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
       }
 
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
@@ -108,22 +108,22 @@ class RedisTroubleTest {
             RedisSpool.Appending.DEFAULT);
     try (var patient = new RedisSpool(settings, InstantSource.system())) {
       assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
-          .isInstanceOf(Appended.Accepted.class);
+          .isInstanceOf(AppendResult.Accepted.class);
       keys.redis().clientPause(60_000);
       var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
       Engines.redis().kill();
 
-      assertThat(underWay.join()).isInstanceOf(Appended.Accepted.class);
+      assertThat(underWay.join()).isInstanceOf(AppendResult.Accepted.class);
 
-      await().until(() -> spool.unavailable().isEmpty());
-      assertThat(spool.tally().accepted()).isEqualTo(2);
+      await().until(() -> spool.unavailableReason().isEmpty());
+      assertThat(spool.recordCounts().accepted()).isEqualTo(2);
     }
   }
 
   @Test
   void next_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofMinutes(1)));
+    assertThat(deliveries.poll(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> deliveries.poll(Duration.ofMinutes(1)));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
 
@@ -131,8 +131,8 @@ class RedisTroubleTest {
 
     assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolOutOfReach.class);
     var batch = LogBatches.of(1);
-    await().until(() -> append(batch) instanceof Appended.Accepted);
-    await().ignoreExceptions().until(() -> deliveries.next(SHORT).isPresent());
+    await().until(() -> append(batch) instanceof AppendResult.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
   }
 
   @Test
@@ -142,20 +142,20 @@ class RedisTroubleTest {
     try (var waiting = early.deliveries(0)) {
       try {
         assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
-            .isInstanceOf(Appended.Busy.class);
-        assertThat(early.unavailable()).isPresent();
-        assertThatThrownBy(() -> waiting.next(SHORT)).isInstanceOf(SpoolOutOfReach.class);
+            .isInstanceOf(AppendResult.Unavailable.class);
+        assertThat(early.unavailableReason()).isPresent();
+        assertThatThrownBy(() -> waiting.poll(SHORT)).isInstanceOf(SpoolOutOfReach.class);
       } finally {
         Engines.redis().restart();
       }
 
-      await().until(() -> early.unavailable().isEmpty());
+      await().until(() -> early.unavailableReason().isEmpty());
       await()
           .until(
               () ->
                   early.append(LogBatches.of(1)).toCompletableFuture().join()
-                      instanceof Appended.Accepted);
-      await().ignoreExceptions().until(() -> waiting.next(SHORT).isPresent());
+                      instanceof AppendResult.Accepted);
+      await().ignoreExceptions().until(() -> waiting.poll(SHORT).isPresent());
     } finally {
       early.close();
     }
@@ -164,30 +164,31 @@ class RedisTroubleTest {
   @Test
   void append_memoryFull_isBusyAndDrainsAlsoAfterRestartOfTheGateway() throws Exception {
     append(LogBatches.of(1));
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
     var limit = keys.redis().configGet("maxmemory").get("maxmemory");
     try {
       keys.redis().configSet("maxmemory", Long.toString(usedMemory() + (8 << 20)));
       long accepted = 1;
-      Appended appended = append(incompressible());
-      while (appended instanceof Appended.Accepted) {
+      AppendResult appendResult = append(incompressible());
+      while (appendResult instanceof AppendResult.Accepted) {
         accepted++;
-        appended = append(incompressible());
+        appendResult = append(incompressible());
       }
 
-      assertThat(appended)
+      assertThat(appendResult)
           .isInstanceOfSatisfying(
-              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("OOM"));
+              AppendResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("OOM"));
       assertThat(accepted).isBetween(2L, 100L);
-      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("full"));
-      assertThat(spool.tally()).isEqualTo(new Tally(accepted, accepted - 1, 0, 0, 0));
+      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(accepted, accepted - 1, 0, 0, 0));
       try (var restarted = spool.deliveries(0)) {
-        var delivery = restarted.next(PATIENCE).orElseThrow();
+        var delivery = restarted.poll(PATIENCE).orElseThrow();
         assertThat(delivery.records()).isEqualTo(accepted - 1);
-        restarted.settle(delivery);
+        restarted.ack(delivery);
       }
-      assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Accepted.class);
-      assertThat(spool.unavailable()).isEmpty();
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
+      assertThat(spool.unavailableReason()).isEmpty();
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }
@@ -199,7 +200,7 @@ class RedisTroubleTest {
     try {
       keys.redis().configSet("maxmemory", Long.toString(usedMemory() / 2));
 
-      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
     } finally {
       keys.redis().configSet("maxmemory", limit);
     }
@@ -212,8 +213,10 @@ class RedisTroubleTest {
 
       assertThat(append(LogBatches.of(1)))
           .isInstanceOfSatisfying(
-              Appended.Busy.class, busy -> assertThat(busy.reason()).contains("READONLY"));
-      assertThat(spool.unavailable()).hasValueSatisfying(r -> assertThat(r).contains("replica"));
+              AppendResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("READONLY"));
+      assertThat(spool.unavailableReason())
+          .hasValueSatisfying(r -> assertThat(r).contains("replica"));
     } finally {
       keys.redis().replicaofNoOne();
     }
@@ -225,13 +228,14 @@ class RedisTroubleTest {
         RedisSpool.Settings.of(
             "redis://:secret-and-wrong@127.0.0.1:" + Engines.redis().port(), "one");
     try (var locked = new RedisSpool(settings, InstantSource.system())) {
-      var appended = locked.append(LogBatches.of(1)).toCompletableFuture().join();
+      var appendResult = locked.append(LogBatches.of(1)).toCompletableFuture().join();
 
-      assertThat(appended)
+      assertThat(appendResult)
           .isInstanceOfSatisfying(
-              Appended.Busy.class,
-              busy -> assertThat(busy.reason()).contains("WRONGPASS").doesNotContain("secret"));
-      assertThat(locked.unavailable()).isPresent();
+              AppendResult.Unavailable.class,
+              unavailable ->
+                  assertThat(unavailable.reason()).contains("WRONGPASS").doesNotContain("secret"));
+      assertThat(locked.unavailableReason()).isPresent();
       assertThat(settings.toString()).doesNotContain("secret");
     }
   }
@@ -252,13 +256,13 @@ class RedisTroubleTest {
             RedisSpool.Appending.DEFAULT);
     try (var hasty = new RedisSpool(settings, InstantSource.system())) {
       assertThat(hasty.append(LogBatches.of(1)).toCompletableFuture().join())
-          .isInstanceOf(Appended.Accepted.class);
+          .isInstanceOf(AppendResult.Accepted.class);
       var before = addressesOf("hasty");
       keys.redis().clientPause(1_000);
 
-      var appended = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
+      var appendResult = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
 
-      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+      assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
       assertThat(keys.streamLength()).isEqualTo(2);
       assertThat(before).hasSize(1);
       assertThat(addressesOf("hasty")).doesNotContainAnyElementsOf(before);
@@ -272,7 +276,7 @@ class RedisTroubleTest {
       try (var away = new RedisSpool(settings, InstantSource.system())) {
         long start = System.nanoTime();
 
-        assertThat(away.unavailable()).isPresent();
+        assertThat(away.unavailableReason()).isPresent();
 
         assertThat(Duration.ofNanos(System.nanoTime() - start))
             .isLessThan(Duration.ofMillis(1_500));
@@ -324,7 +328,7 @@ class RedisTroubleTest {
         otlp);
   }
 
-  private Appended append(LogBatch batch) {
+  private AppendResult append(LogBatch batch) {
     return spool.append(batch).toCompletableFuture().join();
   }
 }

@@ -69,7 +69,7 @@ public final class ConceptEmbedder implements Embedder {
   }
 
   @Override
-  public boolean isElsewhere() {
+  public boolean isRemote() {
     return elsewhere;
   }
 
@@ -82,11 +82,11 @@ public final class ConceptEmbedder implements Embedder {
   public List<Embedding> embed(List<String> texts) {
     var reason = asked.incrementAndGet() > most ? "away" : trouble;
     if (reason != null) {
-      throw new Unavailable(reason);
+      throw new EmbedderUnavailableException(reason);
     }
     var part = refused;
     if (part != null && texts.stream().anyMatch(text -> text.contains(part))) {
-      throw new Refused("a text with " + part);
+      throw new InvalidInputException("a text with " + part);
     }
     embedded.addAndGet(texts.size());
     return texts.stream().map(this::embed).toList();

@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.DeadLetters.Kept;
-import dev.sluice.core.port.DeadLetters.Room;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.DeadLetterQueue.Capacity;
+import dev.sluice.core.port.DeadLetterQueue.DeadLetterItem;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What all {@link DeadLetters} keep to, with the {@link Deliveries} that add them. Each test begins
- * with an empty spool of one shard that keeps {@link #CAPACITY} letters.
+ * What all {@link DeadLetterQueue} keep to, with the {@link SpoolConsumer} that add them. Each test
+ * begins with an empty spool of one shard that keeps {@link #CAPACITY} letters.
  */
 @Timeout(60)
 public abstract class DeadLettersContract {
@@ -36,32 +36,32 @@ public abstract class DeadLettersContract {
   /** The spool, always the same within a test, as the others here are. */
   protected abstract Spool spool();
 
-  protected abstract Deliveries deliveries();
+  protected abstract SpoolConsumer deliveries();
 
-  protected abstract DeadLetters deadLetters();
+  protected abstract DeadLetterQueue deadLetters();
 
   @Test
   void settle_withLetters_keepsThemOldestFirstAndDeliversNothingAgain() throws Exception {
     append(LogBatches.of(10));
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
     var letters = letters(3);
 
-    boolean settled = deliveries().settle(delivery, letters);
+    boolean settled = deliveries().ack(delivery, letters);
 
     assertThat(settled).isTrue();
     assertLetters(deadLetters().list(null, 10), letters);
-    assertThat(deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(deliveries().poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
   void settle_noRoomForAll_isFalseAndDoesNothing() throws Exception {
     append(LogBatches.of(10));
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
 
-    assertThat(deliveries().settle(delivery, letters(CAPACITY + 1))).isFalse();
+    assertThat(deliveries().ack(delivery, letters(CAPACITY + 1))).isFalse();
 
-    assertThat(deadLetters().room()).isEqualTo(new Room(0, CAPACITY));
-    var again = deliveries().next(PATIENCE).orElseThrow();
+    assertThat(deadLetters().capacity()).isEqualTo(new Capacity(0, CAPACITY));
+    var again = deliveries().poll(PATIENCE).orElseThrow();
     assertThat(again.token()).isEqualTo(delivery.token());
     SpoolContract.assertSame(again.batches(), delivery.batches());
   }
@@ -70,12 +70,12 @@ public abstract class DeadLettersContract {
   void settle_noRoomBesideOthers_isTrueOnceThereIs() throws Exception {
     var kept = keep(2);
     append(LogBatches.of(10));
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
     var more = letters(2);
 
-    assertThat(deliveries().settle(delivery, more)).isFalse();
+    assertThat(deliveries().ack(delivery, more)).isFalse();
     assertThat(deadLetters().purge(deadLetters().list(null, 1).getFirst().id())).isTrue();
-    assertThat(deliveries().settle(delivery, more)).isTrue();
+    assertThat(deliveries().ack(delivery, more)).isTrue();
 
     assertLetters(
         deadLetters().list(null, 10), List.of(kept.get(1), more.getFirst(), more.getLast()));
@@ -86,10 +86,10 @@ public abstract class DeadLettersContract {
     keep(CAPACITY);
     append(LogBatches.of(1));
 
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
 
-    assertThat(deliveries().settle(delivery, List.of())).isTrue();
-    assertThat(deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(deliveries().ack(delivery, List.of())).isTrue();
+    assertThat(deliveries().poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
@@ -145,30 +145,30 @@ public abstract class DeadLettersContract {
   @Test
   void replay_asCorrected_isDeliveredAndNotAcceptedAgain() throws Exception {
     keep(2);
-    long accepted = spool().tally().accepted();
-    var kept = deadLetters().list(null, 1).getFirst();
-    var corrected = withBytesOf(kept.letter().log(), LogBatches.of(1));
+    long accepted = spool().recordCounts().accepted();
+    var deadLetterItem = deadLetters().list(null, 1).getFirst();
+    var corrected = withBytesOf(deadLetterItem.letter().log(), LogBatches.of(1));
 
-    assertThat(deadLetters().replay(kept.id(), corrected)).isTrue();
+    assertThat(deadLetters().replay(deadLetterItem.id(), corrected)).isTrue();
 
-    assertThat(deadLetters().find(kept.id())).isEmpty();
-    assertThat(deadLetters().room().letters()).isEqualTo(1);
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
+    assertThat(deadLetters().find(deadLetterItem.id())).isEmpty();
+    assertThat(deadLetters().capacity().used()).isEqualTo(1);
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
     SpoolContract.assertSame(delivery.batches(), List.of(corrected));
-    assertThat(spool().tally().accepted()).isEqualTo(accepted);
-    assertThat(spool().tally().inFlight()).isEqualTo(1);
+    assertThat(spool().recordCounts().accepted()).isEqualTo(accepted);
+    assertThat(spool().recordCounts().inFlight()).isEqualTo(1);
   }
 
   @Test
   void replay_noneOfThatId_isFalseAndAppendsNothing() throws Exception {
     keep(1);
-    var kept = deadLetters().list(null, 1).getFirst();
-    deadLetters().purge(kept.id());
+    var deadLetterItem = deadLetters().list(null, 1).getFirst();
+    deadLetters().purge(deadLetterItem.id());
 
-    assertThat(deadLetters().replay(kept.id(), kept.letter().log())).isFalse();
-    assertThat(deadLetters().replay("what", kept.letter().log())).isFalse();
+    assertThat(deadLetters().replay(deadLetterItem.id(), deadLetterItem.letter().log())).isFalse();
+    assertThat(deadLetters().replay("what", deadLetterItem.letter().log())).isFalse();
 
-    assertThat(deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(deliveries().poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
@@ -187,7 +187,7 @@ public abstract class DeadLettersContract {
         .isInstanceOf(IllegalArgumentException.class);
 
     assertLetters(deadLetters().list(null, 10), letters);
-    assertThat(deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(deliveries().poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
@@ -200,24 +200,24 @@ public abstract class DeadLettersContract {
     assertThat(deadLetters().purge("what")).isFalse();
 
     assertLetters(deadLetters().list(null, 10), letters.subList(1, 2));
-    assertThat(deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(deliveries().poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
   void room_someKept_countsThem() throws Exception {
-    assertThat(deadLetters().room()).isEqualTo(new Room(0, CAPACITY));
+    assertThat(deadLetters().capacity()).isEqualTo(new Capacity(0, CAPACITY));
 
     keep(2);
 
-    assertThat(deadLetters().room()).isEqualTo(new Room(2, CAPACITY));
+    assertThat(deadLetters().capacity()).isEqualTo(new Capacity(2, CAPACITY));
   }
 
   /** So many letters come to be. */
   private List<DeadLetter> keep(int count) throws Exception {
     var letters = letters(count);
     append(LogBatches.of(count));
-    var delivery = deliveries().next(PATIENCE).orElseThrow();
-    assertThat(deliveries().settle(delivery, letters)).isTrue();
+    var delivery = deliveries().poll(PATIENCE).orElseThrow();
+    assertThat(deliveries().ack(delivery, letters)).isTrue();
     return letters;
   }
 
@@ -229,7 +229,7 @@ public abstract class DeadLettersContract {
 
   private void append(LogBatch batch) throws Exception {
     assertThat(spool().append(batch).toCompletableFuture().get(30, SECONDS))
-        .isInstanceOf(Appended.Accepted.class);
+        .isInstanceOf(AppendResult.Accepted.class);
   }
 
   private static LogBatch withBytesOf(LogBatch log, LogBatch other) {
@@ -240,7 +240,7 @@ public abstract class DeadLettersContract {
         log.firstId(),
         1,
         other.expandedBytes(),
-        other.refused(),
+        other.excludedOrdinals(),
         other.otlp());
   }
 
@@ -252,17 +252,16 @@ public abstract class DeadLettersContract {
         log.firstId(),
         1,
         log.expandedBytes(),
-        log.refused(),
+        log.excludedOrdinals(),
         log.otlp());
   }
 
-  private static void assertLetters(List<Kept> actual, List<DeadLetter> expected) {
-    assertThat(actual.stream().map(Kept::letter))
+  private static void assertLetters(List<DeadLetterItem> actual, List<DeadLetter> expected) {
+    assertThat(actual.stream().map(DeadLetterItem::letter))
         .usingRecursiveFieldByFieldElementComparator(
             RecursiveComparisonConfiguration.builder()
                 .withEqualsForType(
-                    (one, other) -> Arrays.equals(one.otlp(), other.otlp()),
-                    LogBatch.Contents.class)
+                    (one, other) -> Arrays.equals(one.otlp(), other.otlp()), LogBatch.Payload.class)
                 .build())
         .containsExactlyElementsOf(expected);
   }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult.Written;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -30,80 +30,96 @@ public abstract class DictionaryContract {
   void find_written_isAsItWasWritten() throws Exception {
     var text = "select 'grüße', '\\', '\t', '\uD83D\uDE00'\n\tfrom \"dual\" -- '";
     var link = TextId.of("select <*>");
-    var entry = new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, AT, AT + 5, link);
+    var entry =
+        new DictionaryEntry("acme", EntryKind.TEMPLATE, TextId.of(text), text, AT, AT + 5, link);
 
     write(entry);
 
-    assertThat(find("acme", Kind.TEMPLATE, text)).containsExactly(entry);
+    assertThat(find("acme", EntryKind.TEMPLATE, text)).containsExactly(entry);
   }
 
   @Test
   void find_longText_isWhole() throws Exception {
     var text = "at com.example.Shop.sell(Shop.java:42)\n".repeat(20_000);
 
-    write(entry(Kind.TEXT, text, AT));
+    write(entry(EntryKind.TEXT, text, AT));
 
-    assertThat(find("acme", Kind.TEXT, text)).containsExactly(entry(Kind.TEXT, text, AT));
+    assertThat(find("acme", EntryKind.TEXT, text)).containsExactly(entry(EntryKind.TEXT, text, AT));
   }
 
   @Test
   void find_emptyText_isThereToo() throws Exception {
-    write(entry(Kind.TEXT, "", AT));
+    write(entry(EntryKind.TEXT, "", AT));
 
-    assertThat(find("acme", Kind.TEXT, "")).containsExactly(entry(Kind.TEXT, "", AT));
+    assertThat(find("acme", EntryKind.TEXT, "")).containsExactly(entry(EntryKind.TEXT, "", AT));
   }
 
   @Test
   void find_idsThatAreNotThere_areLeftOut() throws Exception {
-    write(entry(Kind.TEXT, "a", AT), entry(Kind.TEXT, "b", AT), entry(Kind.TEXT, "c", AT));
+    write(
+        entry(EntryKind.TEXT, "a", AT),
+        entry(EntryKind.TEXT, "b", AT),
+        entry(EntryKind.TEXT, "c", AT));
 
-    assertThat(find("acme", Kind.TEXT, "a", "x", "c"))
-        .containsExactlyInAnyOrder(entry(Kind.TEXT, "a", AT), entry(Kind.TEXT, "c", AT));
-    assertThat(find("acme", Kind.TEXT)).isEmpty();
+    assertThat(find("acme", EntryKind.TEXT, "a", "x", "c"))
+        .containsExactlyInAnyOrder(entry(EntryKind.TEXT, "a", AT), entry(EntryKind.TEXT, "c", AT));
+    assertThat(find("acme", EntryKind.TEXT)).isEmpty();
   }
 
   @Test
   void find_anotherTenantOrKind_isAnotherEntry() throws Exception {
-    write(entry(Kind.TEXT, "a", AT));
+    write(entry(EntryKind.TEXT, "a", AT));
 
-    assertThat(find("other", Kind.TEXT, "a")).isEmpty();
-    assertThat(find("acme", Kind.RESOURCE, "a")).isEmpty();
+    assertThat(find("other", EntryKind.TEXT, "a")).isEmpty();
+    assertThat(find("acme", EntryKind.RESOURCE, "a")).isEmpty();
 
-    write(entry(Kind.RESOURCE, "a", AT + 7));
+    write(entry(EntryKind.RESOURCE, "a", AT + 7));
 
-    assertThat(find("acme", Kind.TEXT, "a")).containsExactly(entry(Kind.TEXT, "a", AT));
-    assertThat(find("acme", Kind.RESOURCE, "a")).containsExactly(entry(Kind.RESOURCE, "a", AT + 7));
+    assertThat(find("acme", EntryKind.TEXT, "a")).containsExactly(entry(EntryKind.TEXT, "a", AT));
+    assertThat(find("acme", EntryKind.RESOURCE, "a"))
+        .containsExactly(entry(EntryKind.RESOURCE, "a", AT + 7));
   }
 
   @Test
   void find_asManyIdsAsMayBe_findsThem() throws Exception {
-    var texts = IntStream.range(0, Dictionary.MOST_IDS).mapToObj(i -> "text " + i).toList();
-    write(texts.stream().map(text -> entry(Kind.TEXT, text, AT)).toArray(Entry[]::new));
+    var texts = IntStream.range(0, Dictionary.MAX_IDS).mapToObj(i -> "text " + i).toList();
+    write(
+        texts.stream()
+            .map(text -> entry(EntryKind.TEXT, text, AT))
+            .toArray(DictionaryEntry[]::new));
 
-    assertThat(find("acme", Kind.TEXT, texts.toArray(String[]::new))).hasSize(texts.size());
+    assertThat(find("acme", EntryKind.TEXT, texts.toArray(String[]::new))).hasSize(texts.size());
   }
 
   @Test
   void write_sameAgain_isOneEntrySeenFromTheFirstToTheLast() throws Exception {
-    write(entry(Kind.TEXT, "a", AT + DAY), entry(Kind.TEXT, "a", AT + 2 * DAY));
-    write(entry(Kind.TEXT, "a", AT));
-    write(entry(Kind.TEXT, "a", AT + DAY));
+    write(entry(EntryKind.TEXT, "a", AT + DAY), entry(EntryKind.TEXT, "a", AT + 2 * DAY));
+    write(entry(EntryKind.TEXT, "a", AT));
+    write(entry(EntryKind.TEXT, "a", AT + DAY));
 
-    assertThat(find("acme", Kind.TEXT, "a"))
-        .containsExactly(new Entry("acme", Kind.TEXT, TextId.of("a"), "a", AT, AT + 2 * DAY, null));
-    assertThat(all(Kind.TEXT, 10)).hasSize(1);
+    assertThat(find("acme", EntryKind.TEXT, "a"))
+        .containsExactly(
+            new DictionaryEntry(
+                "acme", EntryKind.TEXT, TextId.of("a"), "a", AT, AT + 2 * DAY, null));
+    assertThat(all(EntryKind.TEXT, 10)).hasSize(1);
   }
 
   @Test
   void write_afterALink_doesNotLoseIt() throws Exception {
-    write(entry(Kind.TEMPLATE, "a b", AT));
+    write(entry(EntryKind.TEMPLATE, "a b", AT));
     write(linked("a b", AT, "a <*>"));
-    write(entry(Kind.TEMPLATE, "a b", AT + DAY));
+    write(entry(EntryKind.TEMPLATE, "a b", AT + DAY));
 
-    assertThat(find("acme", Kind.TEMPLATE, "a b"))
+    assertThat(find("acme", EntryKind.TEMPLATE, "a b"))
         .containsExactly(
-            new Entry(
-                "acme", Kind.TEMPLATE, TextId.of("a b"), "a b", AT, AT + DAY, TextId.of("a <*>")));
+            new DictionaryEntry(
+                "acme",
+                EntryKind.TEMPLATE,
+                TextId.of("a b"),
+                "a b",
+                AT,
+                AT + DAY,
+                TextId.of("a <*>")));
   }
 
   @Test
@@ -128,13 +144,14 @@ public abstract class DictionaryContract {
   void since_pageAfterPage_showsAllOfTheTenantAndKind() throws Exception {
     for (int i = 0; i < 25; i++) {
       write(
-          entry(Kind.TEMPLATE, "template " + i, AT),
-          entry(Kind.TEXT, "text " + i, AT),
-          new Entry("other", Kind.TEMPLATE, TextId.of("theirs " + i), "theirs " + i, AT, AT, null));
+          entry(EntryKind.TEMPLATE, "template " + i, AT),
+          entry(EntryKind.TEXT, "text " + i, AT),
+          new DictionaryEntry(
+              "other", EntryKind.TEMPLATE, TextId.of("theirs " + i), "theirs " + i, AT, AT, null));
     }
 
-    assertThat(all(Kind.TEMPLATE, 10))
-        .extracting(Entry::text)
+    assertThat(all(EntryKind.TEMPLATE, 10))
+        .extracting(DictionaryEntry::text)
         .containsExactlyInAnyOrderElementsOf(
             IntStream.range(0, 25).mapToObj(i -> "template " + i).toList());
   }
@@ -143,54 +160,55 @@ public abstract class DictionaryContract {
   void since_manyWrittenAtOnce_showsThemInPagesToo() throws Exception {
     write(
         IntStream.range(0, 25)
-            .mapToObj(i -> entry(Kind.TEMPLATE, "template " + i, AT))
-            .toArray(Entry[]::new));
+            .mapToObj(i -> entry(EntryKind.TEMPLATE, "template " + i, AT))
+            .toArray(DictionaryEntry[]::new));
 
-    assertThat(all(Kind.TEMPLATE, 10)).hasSize(25);
+    assertThat(all(EntryKind.TEMPLATE, 10)).hasSize(25);
   }
 
   @Test
   void since_placeOfAnEarlierPage_showsWhatCameAfter() throws Exception {
-    write(entry(Kind.TEMPLATE, "a b", AT));
+    write(entry(EntryKind.TEMPLATE, "a b", AT));
     var place = lastPlace(null);
 
-    write(entry(Kind.TEMPLATE, "c", AT - DAY)); // later, though it was seen before
+    write(entry(EntryKind.TEMPLATE, "c", AT - DAY)); // later, though it was seen before
     write(linked("a b", AT, "a <*>"));
 
     assertThat(after(place))
-        .contains(entry(Kind.TEMPLATE, "c", AT - DAY), linked("a b", AT, "a <*>"));
+        .contains(entry(EntryKind.TEMPLATE, "c", AT - DAY), linked("a b", AT, "a <*>"));
   }
 
   @Test
   void since_nothingWritten_isTheLastPageAndEmpty() throws Exception {
-    var page = dictionary().since("acme", Kind.TEMPLATE, null, 10);
+    var page = dictionary().changesSince("acme", EntryKind.TEMPLATE, null, 10);
 
     assertThat(page.entries()).isEmpty();
     assertThat(page.last()).isTrue();
 
-    write(entry(Kind.TEMPLATE, "a", AT));
-    assertThat(after(page.next())).contains(entry(Kind.TEMPLATE, "a", AT));
+    write(entry(EntryKind.TEMPLATE, "a", AT));
+    assertThat(after(page.next())).contains(entry(EntryKind.TEMPLATE, "a", AT));
   }
 
-  private void write(Entry... entries) throws InterruptedException {
+  private void write(DictionaryEntry... entries) throws InterruptedException {
     assertThat(dictionary().write(List.of(entries))).isEqualTo(new Written());
   }
 
-  private List<Entry> find(String tenant, Kind kind, String... texts) throws InterruptedException {
+  private List<DictionaryEntry> find(String tenant, EntryKind kind, String... texts)
+      throws InterruptedException {
     return dictionary().find(tenant, kind, Arrays.stream(texts).map(TextId::of).toList());
   }
 
   private @Nullable UUID linkOf(String text) throws InterruptedException {
-    return find("acme", Kind.TEMPLATE, text).getFirst().mergedInto();
+    return find("acme", EntryKind.TEMPLATE, text).getFirst().mergedInto();
   }
 
   /** Each once, as it was shown last. */
-  private List<Entry> all(Kind kind, int limit) throws InterruptedException {
-    var all = new LinkedHashMap<UUID, Entry>();
+  private List<DictionaryEntry> all(EntryKind kind, int limit) throws InterruptedException {
+    var all = new LinkedHashMap<UUID, DictionaryEntry>();
     String place = null;
     boolean last = false;
     while (!last) {
-      var page = dictionary().since("acme", kind, place, limit);
+      var page = dictionary().changesSince("acme", kind, place, limit);
       assertThat(page.entries()).hasSizeLessThanOrEqualTo(limit);
       page.entries().forEach(entry -> all.put(entry.id(), entry));
       place = page.next();
@@ -199,11 +217,11 @@ public abstract class DictionaryContract {
     return List.copyOf(all.values());
   }
 
-  private List<Entry> after(@Nullable String place) throws InterruptedException {
-    var entries = new ArrayList<Entry>();
+  private List<DictionaryEntry> after(@Nullable String place) throws InterruptedException {
+    var entries = new ArrayList<DictionaryEntry>();
     boolean last = false;
     while (!last) {
-      var page = dictionary().since("acme", Kind.TEMPLATE, place, 10);
+      var page = dictionary().changesSince("acme", EntryKind.TEMPLATE, place, 10);
       entries.addAll(page.entries());
       place = page.next();
       last = page.last();
@@ -212,15 +230,16 @@ public abstract class DictionaryContract {
   }
 
   private @Nullable String lastPlace(@Nullable String place) throws InterruptedException {
-    var page = dictionary().since("acme", Kind.TEMPLATE, place, 10);
+    var page = dictionary().changesSince("acme", EntryKind.TEMPLATE, place, 10);
     return page.last() ? page.next() : lastPlace(page.next());
   }
 
-  private static Entry entry(Kind kind, String text, long seen) {
-    return new Entry("acme", kind, TextId.of(text), text, seen, seen, null);
+  private static DictionaryEntry entry(EntryKind kind, String text, long seen) {
+    return new DictionaryEntry("acme", kind, TextId.of(text), text, seen, seen, null);
   }
 
-  private static Entry linked(String text, long seen, String into) {
-    return new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, seen, seen, TextId.of(into));
+  private static DictionaryEntry linked(String text, long seen, String into) {
+    return new DictionaryEntry(
+        "acme", EntryKind.TEMPLATE, TextId.of(text), text, seen, seen, TextId.of(into));
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -13,7 +13,7 @@ import java.util.List;
  * Time that stands still until the test moves it, and the timer and the deadlines that go by it.
  * Safe for use by many threads.
  */
-public final class HandClock implements InstantSource, Timer, Deadlines {
+public final class HandClock implements InstantSource, Scheduler, TimeoutScheduler {
   private record Task(Instant due, Runnable run) {}
 
   private final List<Task> tasks = new ArrayList<>();
@@ -32,12 +32,12 @@ public final class HandClock implements InstantSource, Timer, Deadlines {
   }
 
   @Override
-  public synchronized void after(Duration delay, Runnable task) {
+  public synchronized void schedule(Duration delay, Runnable task) {
     tasks.add(new Task(now.plus(delay), task));
   }
 
   @Override
-  public synchronized Runnable set(Duration within, Runnable missed) {
+  public synchronized Runnable scheduleTimeout(Duration within, Runnable missed) {
     var task = new Task(now.plus(within), missed);
     tasks.add(task);
     return () -> takeBack(task);

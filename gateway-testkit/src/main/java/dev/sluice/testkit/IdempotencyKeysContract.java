@@ -4,27 +4,27 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
 import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What all {@link IdempotencyKeys} keep to. Each test begins with an empty spool. */
+/** What all {@link IdempotencyStore} keep to. Each test begins with an empty spool. */
 @Timeout(60)
 public abstract class IdempotencyKeysContract {
-  protected static final IdempotencyKeys.Key KEY =
-      new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
-  private static final IdempotencyKeys.Key OTHER_REQUEST =
-      new IdempotencyKeys.Key("default", "order-1", new UUID(1, 3));
+  protected static final IdempotencyStore.IdempotencyKey KEY =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
+  private static final IdempotencyStore.IdempotencyKey OTHER_REQUEST =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 3));
 
-  protected abstract IdempotencyKeys keys();
+  protected abstract IdempotencyStore keys();
 
   /** The spool behind the keys. */
   protected abstract Spool spool();
@@ -33,16 +33,16 @@ public abstract class IdempotencyKeysContract {
   void claim_again_isUnderWayOrAnothers() throws Exception {
     mine(KEY);
 
-    assertThat(claim(KEY)).isEqualTo(new Claimed.UnderWay());
-    assertThat(claim(OTHER_REQUEST)).isEqualTo(new Claimed.Another());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
+    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.KeyReused());
   }
 
   @Test
   void claim_sameKeyOfAnotherTenant_isItsOwn() throws Exception {
     mine(KEY);
 
-    mine(new IdempotencyKeys.Key("other", KEY.key(), KEY.request()));
-    mine(new IdempotencyKeys.Key("defaultorder", "-1", KEY.request()));
+    mine(new IdempotencyStore.IdempotencyKey("other", KEY.key(), KEY.requestDigest()));
+    mine(new IdempotencyStore.IdempotencyKey("defaultorder", "-1", KEY.requestDigest()));
   }
 
   @Test
@@ -51,7 +51,7 @@ public abstract class IdempotencyKeysContract {
 
     int mine = 0;
     for (var claim : claims) {
-      mine += get(claim) instanceof Claimed.Mine ? 1 : 0;
+      mine += get(claim) instanceof ClaimResult.Granted ? 1 : 0;
     }
 
     assertThat(mine).isEqualTo(1);
@@ -61,11 +61,11 @@ public abstract class IdempotencyKeysContract {
   void append_underClaim_takesTheKey() throws Exception {
     var claim = mine(KEY);
 
-    assertThat(append(LogBatches.of(3), claim)).isInstanceOf(Appended.Accepted.class);
+    assertThat(append(LogBatches.of(3), claim)).isInstanceOf(AppendResult.Accepted.class);
 
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
-    assertThat(claim(OTHER_REQUEST)).isEqualTo(new Claimed.Another());
-    assertThat(spool().tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    assertThat(claim(OTHER_REQUEST)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
   }
 
   @Test
@@ -76,7 +76,7 @@ public abstract class IdempotencyKeysContract {
 
     assertThat(append(batch, claim)).isEqualTo(first);
 
-    assertThat(spool().tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
   }
 
   @Test
@@ -84,22 +84,22 @@ public abstract class IdempotencyKeysContract {
     var claim = mine(KEY);
     append(LogBatches.of(3), claim);
 
-    assertThat(append(LogBatches.of(4), claim)).isEqualTo(new Appended.Superseded());
+    assertThat(append(LogBatches.of(4), claim)).isEqualTo(new AppendResult.ClaimLost());
 
-    assertThat(spool().tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
   }
 
   @Test
   void append_claimOfAnother_isSupersededAndAppendsNothing() throws Exception {
     var old = mine(KEY);
     get(keys().release(old));
-    assertThat(append(LogBatches.of(3), old)).isEqualTo(new Appended.Superseded());
+    assertThat(append(LogBatches.of(3), old)).isEqualTo(new AppendResult.ClaimLost());
     var claim = mine(KEY);
 
-    assertThat(append(LogBatches.of(3), old)).isEqualTo(new Appended.Superseded());
+    assertThat(append(LogBatches.of(3), old)).isEqualTo(new AppendResult.ClaimLost());
 
-    assertThat(spool().tally()).isEqualTo(Tally.NONE);
-    assertThat(append(LogBatches.of(3), claim)).isInstanceOf(Appended.Accepted.class);
+    assertThat(spool().recordCounts()).isEqualTo(RecordCounts.NONE);
+    assertThat(append(LogBatches.of(3), claim)).isInstanceOf(AppendResult.Accepted.class);
   }
 
   @Test
@@ -116,24 +116,24 @@ public abstract class IdempotencyKeysContract {
     var claim = mine(KEY);
 
     get(keys().release(old));
-    assertThat(claim(KEY)).isEqualTo(new Claimed.UnderWay());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
 
     append(LogBatches.of(1), claim);
     get(keys().release(claim));
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
   }
 
-  protected final Claim mine(IdempotencyKeys.Key key) throws Exception {
-    var claimed = claim(key);
-    assertThat(claimed).isInstanceOf(Claimed.Mine.class);
-    return ((Claimed.Mine) claimed).claim();
+  protected final Claim mine(IdempotencyStore.IdempotencyKey key) throws Exception {
+    var claimResult = claim(key);
+    assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
+    return ((ClaimResult.Granted) claimResult).claim();
   }
 
-  protected final Claimed claim(IdempotencyKeys.Key key) throws Exception {
+  protected final ClaimResult claim(IdempotencyStore.IdempotencyKey key) throws Exception {
     return get(keys().claim(key));
   }
 
-  protected final Appended append(LogBatch batch, Claim claim) throws Exception {
+  protected final AppendResult append(LogBatch batch, Claim claim) throws Exception {
     return get(keys().append(batch, claim));
   }
 

@@ -17,22 +17,22 @@ import org.jspecify.annotations.Nullable;
  * object.
  */
 public final class InMemoryDictionary implements Dictionary {
-  private record Identity(String tenant, Kind kind, UUID id) {}
+  private record Identity(String tenant, EntryKind kind, UUID id) {}
 
-  private final Map<Identity, Entry> entries = new LinkedHashMap<>();
+  private final Map<Identity, DictionaryEntry> entries = new LinkedHashMap<>();
 
   /** Every entry as it was written, so that a place is how many there were. */
   private final List<Identity> writes = new ArrayList<>();
 
-  private @Nullable Outcome answer;
+  private @Nullable WriteResult answer;
 
   /** From now on nothing is written and this is what becomes of it; null to write again. */
-  public synchronized void answer(@Nullable Outcome outcome) {
-    answer = outcome;
+  public synchronized void answer(@Nullable WriteResult writeResult) {
+    answer = writeResult;
   }
 
   /** All of them, in the order in which they first came. */
-  public synchronized List<Entry> entries() {
+  public synchronized List<DictionaryEntry> entries() {
     return List.copyOf(entries.values());
   }
 
@@ -42,20 +42,21 @@ public final class InMemoryDictionary implements Dictionary {
   }
 
   @Override
-  public synchronized Outcome write(List<Entry> entries) {
+  public synchronized WriteResult write(List<DictionaryEntry> entries) {
     if (answer != null) {
       return answer;
     }
     for (var entry : entries) {
       var identity = new Identity(entry.tenant(), entry.kind(), entry.id());
-      this.entries.merge(identity, entry, Entry::with);
+      this.entries.merge(identity, entry, DictionaryEntry::merge);
       writes.add(identity);
     }
-    return new Outcome.Written();
+    return new WriteResult.Written();
   }
 
   @Override
-  public synchronized List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+  public synchronized List<DictionaryEntry> find(
+      String tenant, EntryKind kind, Collection<UUID> ids) {
     return ids.stream()
         .distinct()
         .flatMap(id -> Stream.ofNullable(entries.get(new Identity(tenant, kind, id))))
@@ -63,8 +64,9 @@ public final class InMemoryDictionary implements Dictionary {
   }
 
   @Override
-  public synchronized Page since(String tenant, Kind kind, @Nullable String after, int limit) {
-    var page = new LinkedHashMap<Identity, Entry>();
+  public synchronized EntryPage changesSince(
+      String tenant, EntryKind kind, @Nullable String after, int limit) {
+    var page = new LinkedHashMap<Identity, DictionaryEntry>();
     int place = after == null ? 0 : Integer.parseInt(after);
     for (; place < writes.size() && page.size() < limit; place++) {
       var identity = writes.get(place);
@@ -73,7 +75,7 @@ public final class InMemoryDictionary implements Dictionary {
         page.put(identity, entry);
       }
     }
-    return new Page(
+    return new EntryPage(
         List.copyOf(page.values()),
         writes.isEmpty() ? null : Integer.toString(place),
         place == writes.size());

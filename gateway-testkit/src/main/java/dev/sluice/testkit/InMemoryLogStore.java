@@ -8,17 +8,17 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.otlp.AnyValue;
-import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Naming;
 import dev.sluice.core.query.LogFilter;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -57,11 +57,11 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private final List<Row> rows = new ArrayList<>();
   private final Set<LogId> ids = new HashSet<>();
   private final Set<String> tokens = new HashSet<>();
-  private @Nullable Outcome answer;
+  private @Nullable StoreResult answer;
 
   /** From now on nothing is stored and this is what becomes of it; null to store again. */
-  public synchronized void answer(@Nullable Outcome outcome) {
-    answer = outcome;
+  public synchronized void answer(@Nullable StoreResult storeResult) {
+    answer = storeResult;
   }
 
   /** Everything stored, in the order of storing. */
@@ -75,12 +75,15 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         row ->
             row.log().id().equals(log)
                 ? new Row(
-                    row.tenant(), row.log().ofTemplate(template), row.sent().ofTemplate(template))
+                    row.tenant(),
+                    row.log().withTemplateId(template),
+                    row.sent().withTemplateId(template))
                 : row);
   }
 
   @Override
-  public synchronized Outcome store(Portion portion, Naming naming) throws InterruptedException {
+  public synchronized StoreResult store(DeliverySlice portion, LogEnricher naming)
+      throws InterruptedException {
     if (answer != null) {
       return answer;
     }
@@ -92,31 +95,31 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       if (first < end) {
         try {
           wanted.addAll(rows(batch, naming).subList(first, end));
-        } catch (MalformedOtlp | IllegalArgumentException | IllegalStateException e) {
-          return new Outcome.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
+        } catch (MalformedOtlpException | IllegalArgumentException | IllegalStateException e) {
+          return new StoreResult.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
         }
       }
       base += batch.records();
     }
-    if (naming.write() instanceof Dictionary.Outcome.TryLater(var reason)) {
-      return new Outcome.TryLater(reason);
+    if (naming.flush() instanceof Dictionary.WriteResult.Retryable(var reason)) {
+      return new StoreResult.Retryable(reason);
     }
     boolean known = !tokens.add(portion.token());
     for (var row : wanted) {
-      if (portion.again() ? !ids.contains(row.log().id()) : !known) {
+      if (portion.redelivered() ? !ids.contains(row.log().id()) : !known) {
         ids.add(row.log().id());
         rows.add(row);
       }
     }
-    return new Outcome.Stored();
+    return new StoreResult.Stored();
   }
 
-  private static List<Row> rows(LogBatch batch, Naming naming)
-      throws MalformedOtlp, InterruptedException {
+  private static List<Row> rows(LogBatch batch, LogEnricher naming)
+      throws MalformedOtlpException, InterruptedException {
     var rows = new ArrayList<Row>();
-    naming.batch(batch);
+    naming.beginBatch(batch);
     var otlp = batch.otlp();
-    new OtlpWalker(Limits.ALREADY_JUDGED).walk(otlp, 0, otlp.length, new Rows(batch, naming, rows));
+    new OtlpWalker(Limits.TRUSTED).walk(otlp, 0, otlp.length, new Rows(batch, naming, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
           "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));
@@ -125,7 +128,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized SortedMap<LocalDate, Long> stored(LocalDate from) {
+  public synchronized SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
     return rows.stream()
         .map(row -> LocalDate.ofEpochDay(row.log().receivedNanos() / DAY_NANOS))
         .filter(day -> !day.isBefore(from))
@@ -133,12 +136,12 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public Duration pace() {
+  public Duration minInsertInterval() {
     return Duration.ZERO;
   }
 
   @Override
-  public synchronized Page read(Query query) {
+  public synchronized LogPage read(Query query) {
     var logs =
         rows.stream()
             .filter(row -> LogFilters.matches(row.tenant(), row.sent(), query.filter()))
@@ -148,10 +151,10 @@ public final class InMemoryLogStore implements LogStore, LogReader {
             .limit(query.limit() + 1L)
             .toList();
     if (logs.size() <= query.limit()) {
-      return new Page(logs, null);
+      return new LogPage(logs, null);
     }
     var last = logs.get(query.limit() - 1);
-    return new Page(logs.subList(0, query.limit()), new Position(last.timeNanos(), last.id()));
+    return new LogPage(logs.subList(0, query.limit()), new Position(last.timeNanos(), last.id()));
   }
 
   private static boolean isAfter(StoredLog log, @Nullable Position after) {
@@ -161,19 +164,20 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   @Override
-  public synchronized Span span(LogFilter filter) {
+  public synchronized TimeExtent timeExtent(LogFilter filter) {
     var times =
         rows.stream()
             .filter(row -> LogFilters.matches(row.tenant(), row.sent(), filter))
             .mapToLong(row -> row.log().timeNanos())
             .summaryStatistics();
     return times.getCount() == 0
-        ? new Span(0, 0, 0)
-        : new Span(times.getCount(), times.getMin(), times.getMax());
+        ? new TimeExtent(0, 0, 0)
+        : new TimeExtent(times.getCount(), times.getMin(), times.getMax());
   }
 
   @Override
-  public synchronized List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+  public synchronized List<HistogramBucket> histogram(
+      LogFilter filter, long originNanos, long widthNanos) {
     var buckets = new TreeMap<Long, List<StoredLog>>();
     for (var row : rows) {
       if (LogFilters.matches(row.tenant(), row.sent(), filter)) {
@@ -184,7 +188,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     return buckets.entrySet().stream()
         .map(
             bucket ->
-                new Bucket(
+                new HistogramBucket(
                     originNanos + bucket.getKey() * widthNanos,
                     bucket.getValue().size(),
                     bucket.getValue().stream()
@@ -195,22 +199,22 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   /** Makes a row of each record. */
-  private record Rows(LogBatch batch, Naming naming, List<Row> into, int[] next)
-      implements OtlpSink {
-    Rows(LogBatch batch, Naming naming, List<Row> into) {
+  private record Rows(LogBatch batch, LogEnricher naming, List<Row> into, int[] next)
+      implements OtlpRecordVisitor {
+    Rows(LogBatch batch, LogEnricher naming, List<Row> into) {
       this(batch, naming, into, new int[1]);
     }
 
     @Override
-    public void refused(int ordinal, String field, String reason) {
-      if (!batch.refused().get(ordinal)) {
+    public void visitRejected(int ordinal, String field, String reason) {
+      if (!batch.excludedOrdinals().get(ordinal)) {
         throw new IllegalArgumentException("accepted before, refused now: " + reason);
       }
     }
 
     @Override
-    public void accepted(OtlpRecord log) {
-      if (!batch.refused().get(log.ordinal())) {
+    public void visitRecord(OtlpRecord log) {
+      if (!batch.excludedOrdinals().get(log.ordinal())) {
         var sent = named(row(log, batch.firstId().plus(next[0]++)), log);
         var stored = sent.withAttributes(stored(log.attributes(), log.bytes(), sent.attributes()));
         into.add(new Row(batch.tenant(), stored, sent));
@@ -251,16 +255,18 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     /** Asks for each log, which is no different from asking once for a resource. */
     private StoredLog named(StoredLog row, OtlpRecord log) {
       var service = row.service().getBytes(UTF_8);
-      naming.service(service, 0, service.length);
-      naming.resource(log.resource(), log.bytes());
+      naming.beginService(service, 0, service.length);
+      naming.resolveResource(log.resource(), log.bytes());
       var resourceId = told();
       var body = row.body().getBytes(UTF_8);
-      naming.template(body, 0, body.length);
+      naming.resolveTemplate(body, 0, body.length);
       return row.with(row.attributes(), told(), resourceId);
     }
 
     private @Nullable UUID told() {
-      return naming.high() == 0 && naming.low() == 0 ? null : new UUID(naming.high(), naming.low());
+      return naming.idHigh() == 0 && naming.idLow() == 0
+          ? null
+          : new UUID(naming.idHigh(), naming.idLow());
     }
 
     private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {
@@ -284,7 +290,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           stored.compute(
               key,
               (_, text) ->
-                  naming.text(bytes, value.offset(), value.length())
+                  naming.resolveText(bytes, value.offset(), value.length())
                       ? TextReference.of(text)
                       : TextReference.inline(text));
         }
@@ -294,7 +300,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
 
     private static String text(AnyValue value, byte[] bytes) {
       var out = new ByteOutput(64);
-      AnyValueText.append(value, bytes, out);
+      AnyValueFormatter.append(value, bytes, out);
       return text(out.array(), 0, out.size());
     }
 

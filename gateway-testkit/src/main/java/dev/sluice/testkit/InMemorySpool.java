@@ -6,11 +6,11 @@ import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -34,13 +34,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A spool of one shard that lives as long as this object; its own {@link Deliveries}, {@link
- * Backlog} and {@link DeadLetters}. What waits is handed out at once, without waiting for more.
+ * A spool of one shard that lives as long as this object; its own {@link SpoolConsumer}, {@link
+ * Backlog} and {@link DeadLetterQueue}. What waits is handed out at once, without waiting for more.
  *
  * <p>{@link #refuse} makes it full or out of reach. Safe for use by many threads; everything is
  * guarded by {@code lock}.
  */
-public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Backlog, DeadLetters {
+public final class InMemorySpool
+    implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog, DeadLetterQueue {
   /**
    * @param doubtful whether it may be somewhere else too
    */
@@ -59,7 +60,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   private final java.util.concurrent.locks.Condition appended = lock.newCondition();
   private final Deque<Entry> waiting = new ArrayDeque<>();
 
-  /** What {@link #nextCertain} has passed over. */
+  /** What {@link #pollConfirmed} has passed over. */
   private final Deque<Entry> passedOver = new ArrayDeque<>();
 
   private final List<Entry> aside = new ArrayList<>();
@@ -67,10 +68,10 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   private final long maxDeadLetters;
   private List<Entry> handedOut = List.of();
   private @Nullable Delivery delivery;
-  private Appended.@Nullable Busy busy;
+  private AppendResult.@Nullable Unavailable busy;
   private boolean again;
 
-  /** Whether {@link #nextCertain} has handed it out. */
+  /** Whether {@link #pollConfirmed} has handed it out. */
   private boolean certain;
 
   private long entries;
@@ -78,10 +79,10 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   private long replayed;
   private long deadLettered;
   private final Map<UUID, Receipt> receipts = new HashMap<>();
-  private final SortedMap<LocalDate, Tally> accepted = new TreeMap<>();
-  private final SortedMap<LocalDate, Tally> purged = new TreeMap<>();
+  private final SortedMap<LocalDate, RecordCounts> accepted = new TreeMap<>();
+  private final SortedMap<LocalDate, RecordCounts> purged = new TreeMap<>();
   private final Map<TenantKey, Holder> keys = new HashMap<>();
-  private final Map<UUID, Key> taken = new HashMap<>();
+  private final Map<UUID, IdempotencyKey> taken = new HashMap<>();
 
   /** Without bounds in practice, by the system's clock. */
   public InMemorySpool() {
@@ -102,7 +103,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   /** From now on every append is answered like this; null to take them again. */
-  public void refuse(Appended.@Nullable Busy answer) {
+  public void refuse(AppendResult.@Nullable Unavailable answer) {
     lock.lock();
     try {
       busy = answer;
@@ -112,35 +113,37 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
     lock.lock();
     try {
-      return CompletableFuture.completedStage(busy == null ? accept(batch, manner) : busy);
+      return CompletableFuture.completedStage(busy == null ? accept(batch, appendMode) : busy);
     } finally {
       lock.unlock();
     }
   }
 
-  private Appended accept(LogBatch batch, Manner manner) {
+  private AppendResult accept(LogBatch batch, AppendMode appendMode) {
     var known = receipts.get(batch.appendId());
     if (known != null) {
-      return new Appended.Accepted(known);
+      return new AppendResult.Accepted(known);
     }
     entries++;
-    waiting.add(new Entry(entries, clock.instant(), batch, manner == Manner.AGAIN));
-    accepted.merge(batch.day(), new Tally(batch.records(), 0, 0, 0, 0), Tally::plus);
+    waiting.add(
+        new Entry(entries, clock.instant(), batch, appendMode == AppendMode.POSSIBLE_DUPLICATE));
+    accepted.merge(batch.day(), new RecordCounts(batch.records(), 0, 0, 0, 0), RecordCounts::plus);
     var receipt = new Receipt(0, Long.toString(entries));
     receipts.put(batch.appendId(), receipt);
     appended.signalAll();
-    return new Appended.Accepted(receipt);
+    return new AppendResult.Accepted(receipt);
   }
 
   @Override
-  public CompletionStage<Claimed> claim(Key key) {
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     lock.lock();
     try {
       if (busy != null) {
-        return CompletableFuture.completedStage(new Claimed.Away(busy.retryAfter(), busy.reason()));
+        return CompletableFuture.completedStage(
+            new ClaimResult.Unavailable(busy.retryAfter(), busy.reason()));
       }
       return CompletableFuture.completedStage(claimed(key));
     } finally {
@@ -149,41 +152,41 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Optional<Claimed> taken(Key key) {
+  public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     lock.lock();
     try {
       var holder = keys.get(nameOf(key));
       if (holder == null || !holder.taken()) {
         return Optional.empty();
       }
-      boolean same = holder.request().equals(key.request());
-      return Optional.of(same ? new Claimed.Taken() : new Claimed.Another());
+      boolean same = holder.request().equals(key.requestDigest());
+      return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
     } finally {
       lock.unlock();
     }
   }
 
-  private Claimed claimed(Key key) {
+  private ClaimResult claimed(IdempotencyKey key) {
     var holder = keys.get(nameOf(key));
     if (holder != null && (holder.taken() || clock.instant().isBefore(holder.until()))) {
-      if (!holder.request().equals(key.request())) {
-        return new Claimed.Another();
+      if (!holder.request().equals(key.requestDigest())) {
+        return new ClaimResult.KeyReused();
       }
-      return holder.taken() ? new Claimed.Taken() : new Claimed.UnderWay();
+      return holder.taken() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
     }
     var claim = new Claim(key, UUID.randomUUID());
     keys.put(
         nameOf(key),
-        new Holder(claim.owner(), key.request(), clock.instant().plus(CLAIM_ENDS_AFTER), false));
-    return new Claimed.Mine(claim);
+        new Holder(claim.owner(), key.requestDigest(), clock.instant().plus(CLAIM_TTL), false));
+    return new ClaimResult.Granted(claim);
   }
 
-  private static TenantKey nameOf(Key key) {
+  private static TenantKey nameOf(IdempotencyKey key) {
     return new TenantKey(key.tenant(), key.key());
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode appendMode) {
     lock.lock();
     try {
       if (busy != null) {
@@ -192,13 +195,13 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
       var holder = keys.get(nameOf(claim.key()));
       if (!receipts.containsKey(batch.appendId())) {
         if (holder == null || holder.taken() || !holder.owner().equals(claim.owner())) {
-          return CompletableFuture.completedStage(new Appended.Superseded());
+          return CompletableFuture.completedStage(new AppendResult.ClaimLost());
         }
         keys.put(
             nameOf(claim.key()), new Holder(claim.owner(), holder.request(), holder.until(), true));
         taken.put(batch.appendId(), claim.key());
       }
-      return CompletableFuture.completedStage(accept(batch, manner));
+      return CompletableFuture.completedStage(accept(batch, appendMode));
     } finally {
       lock.unlock();
     }
@@ -219,16 +222,18 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
     lock.lock();
     try {
       if (!receipts.containsValue(receipt)) {
-        return CompletableFuture.completedStage(new Fate.Unknown("never appended here"));
+        return CompletableFuture.completedStage(new DeliveryStatus.Unknown("never appended here"));
       }
-      long entry = Long.parseLong(receipt.entry());
+      long entry = Long.parseLong(receipt.entryId());
       boolean there = unsettled().anyMatch(e -> e.id() == entry);
       return CompletableFuture.completedStage(
-          there ? new Fate.Waiting() : new Fate.Settled(deadLetters(first, records)));
+          there
+              ? new DeliveryStatus.Pending()
+              : new DeliveryStatus.Delivered(deadLetters(first, records)));
     } finally {
       lock.unlock();
     }
@@ -244,11 +249,11 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public CompletionStage<Spool.Condition> condition() {
+  public CompletionStage<Spool.SpoolStatus> spoolStatus() {
     lock.lock();
     try {
       return CompletableFuture.completedStage(
-          new Spool.Condition(
+          new Spool.SpoolStatus(
               busy == null ? null : busy.reason(),
               null,
               unsettled().mapToLong(e -> e.batch().records()).sum(),
@@ -259,18 +264,23 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     lock.lock();
     try {
       var days = new TreeMap<>(accepted);
-      purged.forEach((day, tally) -> days.merge(day, tally, Tally::plus));
+      purged.forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
       unsettled()
           .forEach(
               e ->
                   days.merge(
-                      e.batch().day(), new Tally(0, e.batch().records(), 0, 0, 0), Tally::plus));
+                      e.batch().day(),
+                      new RecordCounts(0, e.batch().records(), 0, 0, 0),
+                      RecordCounts::plus));
       dead.values()
-          .forEach(letter -> days.merge(letter.log().day(), new Tally(0, 0, 1, 0, 0), Tally::plus));
+          .forEach(
+              letter ->
+                  days.merge(
+                      letter.log().day(), new RecordCounts(0, 0, 1, 0, 0), RecordCounts::plus));
       return new TreeMap<>(days.tailMap(from));
     } finally {
       lock.unlock();
@@ -295,13 +305,14 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
     return next(patience, maxRecords, maxBytes);
   }
 
   @Override
-  public Optional<Delivery> nextToReturn(Bounds bounds) throws InterruptedException {
-    return next(Duration.ZERO, bounds.maxRecords(), bounds.maxBytes());
+  public Optional<Delivery> pollForDrain(DeliveryLimits deliveryLimits)
+      throws InterruptedException {
+    return next(Duration.ZERO, deliveryLimits.maxRecords(), deliveryLimits.maxBytes());
   }
 
   private Optional<Delivery> next(Duration patience, long mostRecords, long mostBytes)
@@ -326,7 +337,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Optional<Delivery> nextCertain(Duration patience, Duration gather)
+  public Optional<Delivery> pollConfirmed(Duration patience, Duration gather)
       throws InterruptedException {
     lock.lockInterruptibly();
     try {
@@ -351,7 +362,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public boolean begun() {
+  public boolean hasInFlight() {
     lock.lock();
     try {
       return certain && !handedOut.isEmpty();
@@ -392,7 +403,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
     long bytes = 0;
     for (var entry = from.peek(); entry != null; entry = from.peek()) {
       records += entry.batch().records();
-      bytes += entry.batch().contents().held();
+      bytes += entry.batch().payload().retainedBytes();
       if (!taken.isEmpty() && (records > mostRecords || bytes > mostBytes)) {
         break;
       }
@@ -402,7 +413,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public boolean keep(Delivery kept) {
+  public boolean renewLease(Delivery kept) {
     lock.lock();
     try {
       return delivery != null && delivery.token().equals(kept.token());
@@ -412,7 +423,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public int unreadable() {
+  public int skippedEntries() {
     lock.lock();
     try {
       return aside.size();
@@ -423,10 +434,10 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
 
   /** Nothing to do: nothing is gathered. */
   @Override
-  public void hurry() {}
+  public void flush() {}
 
   @Override
-  public void setAside(UUID appendId, String reason) {
+  public void skip(UUID appendId, String reason) {
     lock.lock();
     try {
       var bad = handedOut.stream().filter(e -> e.batch().appendId().equals(appendId)).toList();
@@ -442,7 +453,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public boolean settle(Delivery settled, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery settled, List<DeadLetter> deadLetters) {
     lock.lock();
     try {
       if (delivery == null || !delivery.token().equals(settled.token())) {
@@ -462,7 +473,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public void surrender(Delivery surrendered) {
+  public void ackDrained(Delivery surrendered) {
     lock.lock();
     try {
       if (delivery == null || !delivery.token().equals(surrendered.token())) {
@@ -472,7 +483,9 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
       handedOut.forEach(
           e ->
               accepted.merge(
-                  e.batch().day(), new Tally(-e.batch().records(), 0, 0, 0, 0), Tally::plus));
+                  e.batch().day(),
+                  new RecordCounts(-e.batch().records(), 0, 0, 0, 0),
+                  RecordCounts::plus));
       delivery = null;
       handedOut = List.of();
     } finally {
@@ -481,7 +494,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Optional<Key> keyOf(UUID appendId) {
+  public Optional<IdempotencyKey> idempotencyKeyOf(UUID appendId) {
     lock.lock();
     try {
       return Optional.ofNullable(taken.get(appendId));
@@ -491,12 +504,12 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public List<Kept> list(@Nullable String after, int limit) {
+  public List<DeadLetterItem> list(@Nullable String after, int limit) {
     lock.lock();
     try {
       return dead.tailMap(after == null ? 0 : Long.parseLong(after) + 1).entrySet().stream()
           .limit(limit)
-          .map(letter -> new Kept(Long.toString(letter.getKey()), letter.getValue()))
+          .map(letter -> new DeadLetterItem(Long.toString(letter.getKey()), letter.getValue()))
           .toList();
     } finally {
       lock.unlock();
@@ -504,10 +517,11 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Optional<Kept> find(String id) {
+  public Optional<DeadLetterItem> find(String id) {
     lock.lock();
     try {
-      return Optional.ofNullable(dead.get(number(id))).map(letter -> new Kept(id, letter));
+      return Optional.ofNullable(dead.get(number(id)))
+          .map(letter -> new DeadLetterItem(id, letter));
     } finally {
       lock.unlock();
     }
@@ -543,7 +557,7 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
       if (letter == null) {
         return false;
       }
-      purged.merge(letter.log().day(), new Tally(0, 0, 0, 1, 0), Tally::plus);
+      purged.merge(letter.log().day(), new RecordCounts(0, 0, 0, 1, 0), RecordCounts::plus);
       return true;
     } finally {
       lock.unlock();
@@ -556,10 +570,10 @@ public final class InMemorySpool implements Spool, IdempotencyKeys, Returns, Bac
   }
 
   @Override
-  public Room room() {
+  public Capacity capacity() {
     lock.lock();
     try {
-      return new Room(dead.size(), maxDeadLetters);
+      return new Capacity(dead.size(), maxDeadLetters);
     } finally {
       lock.unlock();
     }

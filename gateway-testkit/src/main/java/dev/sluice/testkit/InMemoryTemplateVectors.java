@@ -1,11 +1,11 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateVectorStore;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -24,13 +24,13 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Vectors in memory. Safe for use by many threads; its state is guarded by this object. */
-public final class InMemoryTemplateVectors implements TemplateVectors {
+public final class InMemoryTemplateVectors implements TemplateVectorStore {
   private record Key(String recipe, String tenant, UUID id) {}
 
   private final InMemoryDictionary dictionary;
   private final int dimension;
   private final List<StoredSample> stored = new ArrayList<>();
-  private final Map<Key, Row> rows = new LinkedHashMap<>();
+  private final Map<Key, VectorRow> rows = new LinkedHashMap<>();
   private int settled;
   private boolean wordsTooCostly;
 
@@ -40,7 +40,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
    * @param timeNanos its own time, nanoseconds since 1970
    */
   public record StoredSample(
-      String tenant, UUID template, long timeNanos, int severity, Sample log) {}
+      String tenant, UUID template, long timeNanos, int severity, TemplateSample log) {}
 
   /**
    * @param dictionary whose templates should have vectors
@@ -57,7 +57,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized void settle(String recipe) {
+  public synchronized void compact(String recipe) {
     settled++;
   }
 
@@ -67,9 +67,9 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized void write(String recipe, List<Row> written) {
+  public synchronized void write(String recipe, List<VectorRow> written) {
     for (var row : written) {
-      if (row.vectors().whole().length != dimension) {
+      if (row.vectors().sentenceVector().length != dimension) {
         throw new IllegalArgumentException("a vector not of " + dimension + " numbers");
       }
     }
@@ -79,14 +79,16 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized List<Wanting> wanting(
+  public synchronized List<UnembeddedTemplate> findUnembedded(
       String recipe, String tenant, Collection<UUID> but, int limit) {
     requireNotTooMany(but);
     return missing(recipe, tenant)
         .filter(entry -> !but.contains(entry.id()))
-        .sorted(Comparator.comparingLong(Entry::firstSeenNanos).thenComparing(Entry::id))
+        .sorted(
+            Comparator.comparingLong(DictionaryEntry::firstSeenNanos)
+                .thenComparing(DictionaryEntry::id))
         .limit(limit)
-        .map(entry -> new Wanting(entry.id(), entry.text(), entry.firstSeenNanos()))
+        .map(entry -> new UnembeddedTemplate(entry.id(), entry.text(), entry.firstSeenNanos()))
         .toList();
   }
 
@@ -95,18 +97,19 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
     return missing(recipe, tenant).count();
   }
 
-  private Stream<Entry> missing(String recipe, String tenant) {
+  private Stream<DictionaryEntry> missing(String recipe, String tenant) {
     return dictionary.entries().stream()
-        .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
+        .filter(entry -> entry.kind() == EntryKind.TEMPLATE && entry.tenant().equals(tenant))
         .filter(entry -> !rows.containsKey(new Key(recipe, tenant, entry.id())));
   }
 
   @Override
-  public synchronized Map<UUID, Sample> samples(String tenant, Map<UUID, Minutes> minutes) {
-    var samples = new HashMap<UUID, Sample>();
+  public synchronized Map<UUID, TemplateSample> samples(
+      String tenant, Map<UUID, MinuteRange> minutes) {
+    var samples = new HashMap<UUID, TemplateSample>();
     for (var each : stored) {
       var within = minutes.get(each.template());
-      long minute = Minutes.of(each.timeNanos());
+      long minute = MinuteRange.minuteOf(each.timeNanos());
       if (within != null
           && each.tenant().equals(tenant)
           && minute >= within.from()
@@ -119,7 +122,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
 
   /** {@inheritDoc} Knows tenant, service and time of a log. */
   @Override
-  public synchronized Set<UUID> having(LogFilter filter) {
+  public synchronized Set<UUID> templatesMatching(LogFilter filter) {
     var from = filter.fromNanos();
     var to = filter.toNanos();
     return stored.stream()
@@ -133,17 +136,17 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
 
   @Override
   public synchronized List<Candidate> nearest(
-      String recipe, Question scope, float[] vector, List<String> words, int limit) {
+      String recipe, TemplateQuery scope, float[] vector, List<String> words, int limit) {
     return in(recipe, scope)
         .map(
             row ->
                 new Candidate(
                     row.vectors().id(),
-                    product(vector, row.vectors().whole()),
+                    product(vector, row.vectors().sentenceVector()),
                     !words.isEmpty() && found(row, words) == words.size()))
         .sorted(
-            Comparator.comparing(Candidate::allWords)
-                .thenComparingDouble(Candidate::measure)
+            Comparator.comparing(Candidate::matchesAllKeywords)
+                .thenComparingDouble(Candidate::score)
                 .reversed()
                 .thenComparing(Candidate::id))
         .limit(limit)
@@ -151,8 +154,8 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized List<Candidate> saying(
-      String recipe, Question scope, List<String> words, int limit) {
+  public synchronized List<Candidate> matchKeywords(
+      String recipe, TemplateQuery scope, List<String> words, int limit) {
     return saying(
         in(recipe, scope).map(row -> new Candidate(row.vectors().id(), found(row, words), false)),
         words,
@@ -160,8 +163,8 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
   }
 
   @Override
-  public synchronized List<Candidate> waiting(
-      String recipe, Question scope, List<String> words, int limit) {
+  public synchronized List<Candidate> matchKeywordsUnembedded(
+      String recipe, TemplateQuery scope, List<String> words, int limit) {
     return saying(
         missing(recipe, scope.tenant())
             .filter(entry -> isIn(scope, entry.id()))
@@ -170,46 +173,46 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         limit);
   }
 
-  /** From now on {@link #words} would cost too much. */
+  /** From now on {@link #vocabulary} would cost too much. */
   public synchronized void makeWordsTooCostly() {
     wordsTooCostly = true;
   }
 
   @Override
-  public synchronized Set<String> words(String tenant, int most) {
+  public synchronized Set<String> vocabulary(String tenant, int most) {
     var words =
         dictionary.entries().stream()
-            .filter(entry -> entry.kind() == Kind.TEMPLATE && entry.tenant().equals(tenant))
+            .filter(entry -> entry.kind() == EntryKind.TEMPLATE && entry.tenant().equals(tenant))
             .filter(entry -> entry.mergedInto() == null)
             .flatMap(entry -> Stream.of(words(entry)))
             .filter(word -> !word.isEmpty())
             .collect(Collectors.toSet());
     if (wordsTooCostly || words.size() > most) {
-      throw new TooCostly("templates of more than %d words".formatted(most));
+      throw new QueryTooExpensiveException("templates of more than %d words".formatted(most));
     }
     return words;
   }
 
-  private static String[] words(Entry entry) {
+  private static String[] words(DictionaryEntry entry) {
     return entry.text().toLowerCase(Locale.ROOT).split("[^\\p{L}\\p{N}]+", -1);
   }
 
   private static List<Candidate> saying(
       Stream<Candidate> candidates, List<String> words, int limit) {
     return candidates
-        .filter(each -> each.measure() > 0)
-        .map(each -> new Candidate(each.id(), each.measure(), each.measure() == words.size()))
+        .filter(each -> each.score() > 0)
+        .map(each -> new Candidate(each.id(), each.score(), each.score() == words.size()))
         .sorted(
-            Comparator.comparingDouble(Candidate::measure).reversed().thenComparing(Candidate::id))
+            Comparator.comparingDouble(Candidate::score).reversed().thenComparing(Candidate::id))
         .limit(limit)
         .toList();
   }
 
-  private static long found(Row row, List<String> words) {
-    return found(row.words().split(" ", -1), words);
+  private static long found(VectorRow row, List<String> words) {
+    return found(row.keywords().split(" ", -1), words);
   }
 
-  private static long found(Entry entry, List<String> words) {
+  private static long found(DictionaryEntry entry, List<String> words) {
     return found(words(entry), words);
   }
 
@@ -217,7 +220,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
     return words.stream().distinct().filter(new HashSet<>(Arrays.asList(there))::contains).count();
   }
 
-  private Stream<Row> in(String recipe, Question scope) {
+  private Stream<VectorRow> in(String recipe, TemplateQuery scope) {
     return rows.entrySet().stream()
         .filter(row -> row.getKey().recipe().equals(recipe))
         .filter(row -> row.getKey().tenant().equals(scope.tenant()))
@@ -225,7 +228,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         .map(Map.Entry::getValue);
   }
 
-  private boolean isIn(Question scope, UUID id) {
+  private boolean isIn(TemplateQuery scope, UUID id) {
     if (!scope.ids().isEmpty() && !scope.ids().contains(id)) {
       return false;
     }
@@ -233,23 +236,23 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         scope.service() == null
             && scope.severities().isEmpty()
             && scope.minSeverity() == 0
-            && scope.minutes().equals(Minutes.ALL);
+            && scope.minuteRange().equals(MinuteRange.ALL);
     return all || stored.stream().anyMatch(log -> log.template().equals(id) && isIn(scope, log));
   }
 
-  private static boolean isIn(Question scope, StoredSample log) {
-    long minute = Minutes.of(log.timeNanos());
+  private static boolean isIn(TemplateQuery scope, StoredSample log) {
+    long minute = MinuteRange.minuteOf(log.timeNanos());
     return log.tenant().equals(scope.tenant())
         && (scope.service() == null || scope.service().equals(log.log().service()))
         && (scope.severities().isEmpty() || scope.severities().contains(log.severity()))
         && log.severity() >= scope.minSeverity()
-        && minute >= scope.minutes().from()
-        && minute < scope.minutes().to();
+        && minute >= scope.minuteRange().from()
+        && minute < scope.minuteRange().to();
   }
 
   private static void requireNotTooMany(Collection<UUID> ids) {
-    if (ids.size() > MOST_IDS) {
-      throw new IllegalArgumentException(ids.size() + " ids, at most " + MOST_IDS);
+    if (ids.size() > MAX_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
     }
   }
 
@@ -268,7 +271,7 @@ public final class InMemoryTemplateVectors implements TemplateVectors {
         .distinct()
         .map(id -> rows.get(new Key(recipe, tenant, id)))
         .filter(Objects::nonNull)
-        .map(Row::vectors)
+        .map(VectorRow::vectors)
         .toList();
   }
 }

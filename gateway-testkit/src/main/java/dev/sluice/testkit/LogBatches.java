@@ -3,10 +3,10 @@ package dev.sluice.testkit;
 import com.google.protobuf.ByteString;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogIds;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.domain.LogIdGenerator;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -27,7 +27,7 @@ import java.util.stream.IntStream;
 
 /** Sample batches, such as the way in makes them. */
 public final class LogBatches {
-  private static final LogIds IDS = new LogIds(InstantSource.system());
+  private static final LogIdGenerator IDS = new LogIdGenerator(InstantSource.system());
   private static final String[] SERVICES = {"checkout", "cart", "payment", "shipping", "search"};
   private static final String[] LEVELS = {"DEBUG", "INFO", "WARN", "ERROR"};
   private static final String[] BODIES = {
@@ -64,16 +64,16 @@ public final class LogBatches {
           otlp,
           0,
           otlp.length,
-          new OtlpSink() {
+          new OtlpRecordVisitor() {
             @Override
-            public void accepted(OtlpRecord log) {}
+            public void visitRecord(OtlpRecord log) {}
 
             @Override
-            public void refused(int ordinal, String field, String reason) {
+            public void visitRejected(int ordinal, String field, String reason) {
               refused.set(ordinal);
             }
           });
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw new IllegalArgumentException(e);
     }
     int records = walker.records() - refused.cardinality();

@@ -9,7 +9,7 @@ import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.LogStore.Outcome;
+import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.AttributeCondition.Operator;
 import dev.sluice.core.query.LogFilter;
@@ -53,7 +53,7 @@ abstract class LogContract {
   protected abstract LogReader reader();
 
   final void store(LogBatch... batches) throws InterruptedException {
-    assertThat(store().store(token(), List.of(batches))).isEqualTo(new Outcome.Stored());
+    assertThat(store().store(token(), List.of(batches))).isEqualTo(new StoreResult.Stored());
   }
 
   static String token() {

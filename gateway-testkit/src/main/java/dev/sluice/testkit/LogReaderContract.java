@@ -7,10 +7,10 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.port.LogReader.HistogramBucket;
 import dev.sluice.core.port.LogReader.Position;
-import dev.sluice.core.port.LogReader.Span;
 import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.LogReader.TimeExtent;
 import dev.sluice.core.query.AttributeCondition.Operator;
 import dev.sluice.core.query.LogFilter;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -45,7 +45,7 @@ public abstract class LogReaderContract extends LogContract {
             batch.firstId(),
             3,
             batch.expandedBytes(),
-            batch.refused(),
+            batch.excludedOrdinals(),
             batch.otlp());
     store(theirs, LogBatches.of(2));
 
@@ -342,10 +342,10 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(offsets(query().template(ONE).template(OTHER))).containsExactly(0, 1, 2);
     assertThat(offsets(query().template(ONE).from(NOON - 1))).containsExactly(0);
     assertThat(offsets(query().template(TextId.of("none")))).isEmpty();
-    assertThat(reader().span(query().template(ONE).build().filter()))
-        .isEqualTo(new Span(2, NOON - 2, NOON));
+    assertThat(reader().timeExtent(query().template(ONE).build().filter()))
+        .isEqualTo(new TimeExtent(2, NOON - 2, NOON));
     assertThat(reader().histogram(query().template(OTHER).build().filter(), 0, NOON))
-        .extracting(Bucket::count)
+        .extracting(HistogramBucket::count)
         .containsExactly(1L);
   }
 
@@ -366,12 +366,14 @@ public abstract class LogReaderContract extends LogContract {
   void span_someLogs_countsThemAndTellsFirstAndLast() throws Exception {
     store(of(said(0, "a"), said(40, "a"), said(90, "b")));
 
-    assertThat(reader().span(query().build().filter())).isEqualTo(new Span(3, NOON - 90, NOON));
-    assertThat(reader().span(query().text("a").build().filter()))
-        .isEqualTo(new Span(2, NOON - 40, NOON));
-    assertThat(reader().span(query().text("none").build().filter())).isEqualTo(new Span(0, 0, 0));
-    assertThat(reader().span(query().from(NOON).to(NOON).build().filter()))
-        .isEqualTo(new Span(0, 0, 0));
+    assertThat(reader().timeExtent(query().build().filter()))
+        .isEqualTo(new TimeExtent(3, NOON - 90, NOON));
+    assertThat(reader().timeExtent(query().text("a").build().filter()))
+        .isEqualTo(new TimeExtent(2, NOON - 40, NOON));
+    assertThat(reader().timeExtent(query().text("none").build().filter()))
+        .isEqualTo(new TimeExtent(0, 0, 0));
+    assertThat(reader().timeExtent(query().from(NOON).to(NOON).build().filter()))
+        .isEqualTo(new TimeExtent(0, 0, 0));
   }
 
   @Test
@@ -389,9 +391,9 @@ public abstract class LogReaderContract extends LogContract {
 
     assertThat(reader().histogram(filter, NOON - 39, 10))
         .containsExactly(
-            new Bucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
-            new Bucket(NOON - 19, 1, Map.of()),
-            new Bucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
+            new HistogramBucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
+            new HistogramBucket(NOON - 19, 1, Map.of()),
+            new HistogramBucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
     assertThat(reader().histogram(query().from(0).to(5).build().filter(), 0, 10)).isEmpty();
   }
 

@@ -10,8 +10,8 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.InstrumentationScope;
@@ -242,8 +242,8 @@ public abstract class LogStoreContract extends LogContract {
       records.add(log.build());
     }
     var batch = of(records.toArray(LogRecord[]::new));
-    assertThat(batch.refused().cardinality()).isEqualTo(4);
-    batch.refused().set(4); // as a limit does that holds no more
+    assertThat(batch.excludedOrdinals().cardinality()).isEqualTo(4);
+    batch.excludedOrdinals().set(4); // as a limit does that holds no more
     var fewer =
         new LogBatch(
             batch.appendId(),
@@ -252,7 +252,7 @@ public abstract class LogStoreContract extends LogContract {
             batch.firstId(),
             batch.records() - 1,
             batch.expandedBytes(),
-            batch.refused(),
+            batch.excludedOrdinals(),
             batch.otlp());
 
     store(fewer);
@@ -267,10 +267,10 @@ public abstract class LogStoreContract extends LogContract {
   void store_recordRefusedWithoutVerdict_isCorrupt() throws Exception {
     var batch =
         of(LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[5])).build(), log(0));
-    batch.refused().clear();
+    batch.excludedOrdinals().clear();
 
     assertCorrupt(batch, store().store(token(), List.of(batch)));
-    assertThat(store().stored()).isZero();
+    assertThat(store().storedRecords()).isZero();
   }
 
   @Test
@@ -278,7 +278,7 @@ public abstract class LogStoreContract extends LogContract {
     var bad = noOtlp();
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
-    assertThat(store().stored()).isZero();
+    assertThat(store().storedRecords()).isZero();
   }
 
   /** Part of it may be on its way to the store when that is found. */
@@ -287,7 +287,7 @@ public abstract class LogStoreContract extends LogContract {
     var bad = noOtlp();
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(70_000), bad)));
-    assertThat(store().stored()).isZero();
+    assertThat(store().storedRecords()).isZero();
   }
 
   @Test
@@ -301,26 +301,26 @@ public abstract class LogStoreContract extends LogContract {
             good.firstId(),
             1,
             1,
-            good.refused(),
+            good.excludedOrdinals(),
             new Unpackable());
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
-    assertThat(store().stored()).isZero();
+    assertThat(store().storedRecords()).isZero();
   }
 
-  private static final class Unpackable implements LogBatch.Contents {
+  private static final class Unpackable implements LogBatch.Payload {
     @Override
     public byte[] otlp() {
       throw new IllegalStateException("no LZ4 block");
     }
 
     @Override
-    public int length() {
+    public int uncompressedBytes() {
       return 1;
     }
 
     @Override
-    public int held() {
+    public int retainedBytes() {
       return 1;
     }
   }
@@ -336,21 +336,21 @@ public abstract class LogStoreContract extends LogContract {
             batch.firstId(),
             4,
             batch.expandedBytes(),
-            batch.refused(),
+            batch.excludedOrdinals(),
             batch.otlp());
 
     assertCorrupt(more, store().store(token(), List.of(more)));
-    assertThat(store().stored()).isZero();
+    assertThat(store().storedRecords()).isZero();
   }
 
   @Test
   void store_corruptBatchBesideTheRun_isNotLookedAt() throws Exception {
     var batches = List.of(LogBatches.of(3), noOtlp(), LogBatches.of(2));
 
-    assertThat(store().store(new Portion(token(), batches, 0, 3, false)))
-        .isEqualTo(new Outcome.Stored());
-    assertThat(store().store(new Portion(token(), batches, 4, 6, true)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice(token(), batches, 0, 3, false)))
+        .isEqualTo(new StoreResult.Stored());
+    assertThat(store().store(new DeliverySlice(token(), batches, 4, 6, true)))
+        .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 0, 1, 2, 4, 5);
   }
@@ -364,14 +364,14 @@ public abstract class LogStoreContract extends LogContract {
         good.firstId(),
         1,
         1,
-        good.refused(),
+        good.excludedOrdinals(),
         new byte[] {10, 100, 1});
   }
 
-  private static void assertCorrupt(LogBatch batch, Outcome outcome) {
-    assertThat(outcome)
+  private static void assertCorrupt(LogBatch batch, StoreResult storeResult) {
+    assertThat(storeResult)
         .isInstanceOfSatisfying(
-            Outcome.Corrupt.class,
+            StoreResult.Corrupt.class,
             corrupt -> {
               assertThat(corrupt.appendId()).isEqualTo(batch.appendId());
               assertThat(corrupt.reason()).isNotBlank();
@@ -384,11 +384,11 @@ public abstract class LogStoreContract extends LogContract {
   void store_runsOfADelivery_storeTheirRecordsAlone() throws Exception {
     var batches = LogBatches.some(3, 4);
 
-    assertThat(store().store(new Portion("right", batches, 6, 12, false)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice("right", batches, 6, 12, false)))
+        .isEqualTo(new StoreResult.Stored());
     assertIds(batches, 6, 7, 8, 9, 10, 11);
-    assertThat(store().store(new Portion("left", batches, 0, 6, false)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice("left", batches, 0, 6, false)))
+        .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
   }
@@ -397,8 +397,8 @@ public abstract class LogStoreContract extends LogContract {
   void store_againAndNothingThere_storesAll() throws Exception {
     var batches = LogBatches.some(3, 4);
 
-    assertThat(store().store(new Portion(token(), batches, 1, 11, true)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice(token(), batches, 1, 11, true)))
+        .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10);
   }
@@ -409,21 +409,21 @@ public abstract class LogStoreContract extends LogContract {
     store(batches.toArray(LogBatch[]::new));
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store().store(new Portion(token(), batches, 0, 12, true)))
-          .isEqualTo(new Outcome.Stored());
+      assertThat(store().store(new DeliverySlice(token(), batches, 0, 12, true)))
+          .isEqualTo(new StoreResult.Stored());
     }
 
-    assertThat(store().stored()).isEqualTo(12);
+    assertThat(store().storedRecords()).isEqualTo(12);
   }
 
   @Test
   void store_againAndSomeThere_storesTheOthers() throws Exception {
     var batches = LogBatches.some(5, 4);
-    store().store(new Portion(token(), batches, 3, 9, false));
-    store().store(new Portion(token(), batches, 12, 13, false));
+    store().store(new DeliverySlice(token(), batches, 3, 9, false));
+    store().store(new DeliverySlice(token(), batches, 12, 13, false));
 
-    assertThat(store().store(new Portion(token(), batches, 1, 20, true)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice(token(), batches, 1, 20, true)))
+        .isEqualTo(new StoreResult.Stored());
 
     assertIds(batches, IntStream.range(1, 20).toArray());
   }
@@ -432,11 +432,11 @@ public abstract class LogStoreContract extends LogContract {
   void store_againAndSomeOfHundredsOfDaysThere_storesTheOthers() throws Exception {
     var times = LongStream.range(0, 600).mapToObj(i -> NOON - (i * 7 % 300) * DAY - i).toList();
     var batches = List.of(at(times.subList(0, 250)), at(times.subList(250, 600)));
-    store().store(new Portion(token(), batches, 100, 420, false));
+    store().store(new DeliverySlice(token(), batches, 100, 420, false));
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store().store(new Portion("days again", batches, 0, 600, true)))
-          .isEqualTo(new Outcome.Stored());
+      assertThat(store().store(new DeliverySlice("days again", batches, 0, 600, true)))
+          .isEqualTo(new StoreResult.Stored());
       assertIds(batches, IntStream.range(0, 600).toArray());
     }
   }
@@ -451,10 +451,10 @@ public abstract class LogStoreContract extends LogContract {
     var mine = IntStream.range(0, 600).filter(i -> i % 3 != 1).mapToObj(all::get).toList();
     var theirs = IntStream.range(0, 600).filter(i -> i % 3 == 1).mapToObj(all::get).toList();
     store(theirs.toArray(LogBatch[]::new));
-    store().store(new Portion(token(), mine, 50, 350, false));
+    store().store(new DeliverySlice(token(), mine, 50, 350, false));
 
-    assertThat(store().store(new Portion(token(), mine, 0, 400, true)))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice(token(), mine, 0, 400, true)))
+        .isEqualTo(new StoreResult.Stored());
 
     assertThat(all().stream().map(StoredLog::id))
         .containsExactlyInAnyOrderElementsOf(all.stream().map(LogBatch::firstId).toList());
@@ -470,7 +470,7 @@ public abstract class LogStoreContract extends LogContract {
         new LogId(id.high() + (millis << 16), id.low()),
         batch.records(),
         batch.expandedBytes(),
-        batch.refused(),
+        batch.excludedOrdinals(),
         batch.otlp());
   }
 
@@ -482,7 +482,7 @@ public abstract class LogStoreContract extends LogContract {
             .toList();
     assertThat(all().stream().map(StoredLog::id))
         .containsExactlyInAnyOrderElementsOf(IntStream.of(records).mapToObj(ids::get).toList());
-    assertThat(store().stored()).isEqualTo(records.length);
+    assertThat(store().storedRecords()).isEqualTo(records.length);
   }
 
   @Test
@@ -494,13 +494,13 @@ public abstract class LogStoreContract extends LogContract {
     store(receivedAt(midnight - 1, LogBatches.of(1)), receivedAt(midnight, LogBatches.of(1)));
     store(receivedAt(NOON + 3 * DAY, LogBatches.of(5)));
 
-    assertThat(store().stored(LocalDate.EPOCH))
+    assertThat(store().storedRecords(LocalDate.EPOCH))
         .containsExactly(
             entry(first, 4L), entry(first.plusDays(1), 5L), entry(first.plusDays(4), 5L));
-    assertThat(store().stored(first.plusDays(1)))
+    assertThat(store().storedRecords(first.plusDays(1)))
         .containsExactly(entry(first.plusDays(1), 5L), entry(first.plusDays(4), 5L));
-    assertThat(store().stored(first.plusDays(5))).isEmpty();
-    assertThat(store().stored()).isEqualTo(14);
+    assertThat(store().storedRecords(first.plusDays(5))).isEmpty();
+    assertThat(store().storedRecords()).isEqualTo(14);
   }
 
   private static LogBatch receivedAt(long nanos, LogBatch batch) {
@@ -511,7 +511,7 @@ public abstract class LogStoreContract extends LogContract {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.refused(),
+        batch.excludedOrdinals(),
         batch.otlp());
   }
 
@@ -519,10 +519,10 @@ public abstract class LogStoreContract extends LogContract {
   void store_sameTokenAgain_storesOnce() throws Exception {
     var batches = LogBatches.some(3, 100);
 
-    assertThat(store().store("again", batches)).isEqualTo(new Outcome.Stored());
-    assertThat(store().store("again", batches)).isEqualTo(new Outcome.Stored());
+    assertThat(store().store("again", batches)).isEqualTo(new StoreResult.Stored());
+    assertThat(store().store("again", batches)).isEqualTo(new StoreResult.Stored());
 
-    assertThat(store().stored()).isEqualTo(300);
+    assertThat(store().storedRecords()).isEqualTo(300);
   }
 
   @Test
@@ -536,8 +536,8 @@ public abstract class LogStoreContract extends LogContract {
     var batches = List.of(at(times.subList(0, half)), at(times.subList(half, times.size())));
 
     for (int i = 0; i < 2; i++) {
-      assertThat(store().store("days", batches)).isEqualTo(new Outcome.Stored());
-      assertThat(store().stored()).isEqualTo(1200);
+      assertThat(store().store("days", batches)).isEqualTo(new StoreResult.Stored());
+      assertThat(store().storedRecords()).isEqualTo(1200);
     }
 
     var newestFirst = times.stream().sorted(Comparator.reverseOrder()).toList();
@@ -561,7 +561,7 @@ public abstract class LogStoreContract extends LogContract {
     }
     expected.sort(
         Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed());
-    assertThat(store().stored()).isEqualTo(expected.size());
+    assertThat(store().storedRecords()).isEqualTo(expected.size());
     assertThat(everyPage(query(), 64)).isEqualTo(expected);
     for (var log : expected.subList(0, Math.min(5, expected.size()))) {
       var found = read(query().attributes(log.attributes()).service(log.service()));

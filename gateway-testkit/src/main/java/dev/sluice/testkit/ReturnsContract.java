@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries.Bounds;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Manner;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,19 +24,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What all {@link Returns} keep to beside what {@link SpoolContract} asks of them. Each test begins
- * with an empty spool, in whose deliveries there is room for a hundred records at least.
+ * What all {@link FallbackSpoolConsumer} keep to beside what {@link SpoolContract} asks of them.
+ * Each test begins with an empty spool, in whose deliveries there is room for a hundred records at
+ * least.
  */
 @Timeout(60)
 public abstract class ReturnsContract {
   protected abstract Spool spool();
 
-  protected abstract IdempotencyKeys keys();
+  protected abstract IdempotencyStore keys();
 
   protected abstract Backlog backlog();
 
   /** Always the same within a life of the spool. */
-  protected abstract Returns returns();
+  protected abstract FallbackSpoolConsumer returns();
 
   /** As after a kill of the process; a spool that does not outlive it does nothing. */
   protected void kill() throws Exception {}
@@ -47,84 +48,86 @@ public abstract class ReturnsContract {
     var delivery = next().orElseThrow();
     var behind = append(5);
 
-    returns().surrender(delivery);
+    returns().ackDrained(delivery);
 
     acceptedAndWaiting(5);
     kill();
     acceptedAndWaiting(5);
     var rest = next().orElseThrow();
     SpoolContract.assertSame(rest.batches(), List.of(behind));
-    returns().surrender(rest);
+    returns().ackDrained(rest);
     assertThat(next()).isEmpty();
     acceptedAndWaiting(0);
   }
 
   /** What was given back was settled elsewhere, if at all. */
   private void acceptedAndWaiting(long records) throws Exception {
-    assertThat(spool().tally()).isEqualTo(new Tally(records, records, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(records, records, 0, 0, 0));
     assertThat(backlog().depth().entries()).isEqualTo(records == 0 ? 0 : 1);
-    assertThat(spool().condition().toCompletableFuture().get(30, SECONDS).settled()).isZero();
+    assertThat(spool().spoolStatus().toCompletableFuture().get(30, SECONDS).deliveredRecords())
+        .isZero();
   }
 
   @Test
   void surrender_notHandedOut_throws() throws Exception {
     append(10);
     var delivery = next().orElseThrow();
-    returns().surrender(delivery);
+    returns().ackDrained(delivery);
 
-    assertThatThrownBy(() -> returns().surrender(delivery))
+    assertThatThrownBy(() -> returns().ackDrained(delivery))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
   void keyOf_appendUnderAClaim_isItsKey() throws Exception {
-    var key = new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
-    var claim = ((Claimed.Mine) keys().claim(key).toCompletableFuture().get(30, SECONDS)).claim();
+    var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
+    var claim =
+        ((ClaimResult.Granted) keys().claim(key).toCompletableFuture().get(30, SECONDS)).claim();
     var keyed = LogBatches.of(3);
-    accepted(keys().append(keyed, claim, Manner.AWAITED).toCompletableFuture().get(30, SECONDS));
+    accepted(keys().append(keyed, claim, AppendMode.SYNC).toCompletableFuture().get(30, SECONDS));
     var plain = append(2);
 
     kill();
     var delivery = next().orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(5);
-    assertThat(returns().keyOf(keyed.appendId())).contains(key);
-    assertThat(returns().keyOf(plain.appendId())).isEmpty();
-    assertThat(returns().keyOf(UUID.randomUUID())).isEmpty();
+    assertThat(returns().idempotencyKeyOf(keyed.appendId())).contains(key);
+    assertThat(returns().idempotencyKeyOf(plain.appendId())).isEmpty();
+    assertThat(returns().idempotencyKeyOf(UUID.randomUUID())).isEmpty();
   }
 
   @Test
   void nextCertain_doubtfulAmongOthers_isPassedOverAndComesLaterByNext() throws Exception {
     var before = append(10);
-    var doubtful = append(20, Manner.AGAIN);
+    var doubtful = append(20, AppendMode.POSSIBLE_DUPLICATE);
     var behind = append(30);
 
     var certain = certain().orElseThrow();
     SpoolContract.assertSame(certain.batches(), List.of(before, behind));
-    assertThat(certain.again()).isFalse();
-    returns().settle(certain);
+    assertThat(certain.redelivered()).isFalse();
+    returns().ack(certain);
 
     assertThat(certain()).isEmpty();
     waiting(1, 20);
     var newer = append(40);
     var held = next().orElseThrow();
     SpoolContract.assertSame(held.batches(), List.of(doubtful));
-    assertThat(held.again()).isTrue();
-    returns().surrender(held);
+    assertThat(held.redelivered()).isTrue();
+    returns().ackDrained(held);
     SpoolContract.assertSame(next().orElseThrow().batches(), List.of(newer));
   }
 
   @Test
   void nextCertain_nothingButDoubtful_isEmptyAndHoldsUpNothing() throws Exception {
-    var first = append(10, Manner.AGAIN);
-    var second = append(20, Manner.AGAIN);
+    var first = append(10, AppendMode.POSSIBLE_DUPLICATE);
+    var second = append(20, AppendMode.POSSIBLE_DUPLICATE);
 
     assertThat(certain()).isEmpty();
     var behind = append(30);
     kill();
     var certain = certain().orElseThrow();
     SpoolContract.assertSame(certain.batches(), List.of(behind));
-    returns().settle(certain);
+    returns().ack(certain);
     kill();
 
     waiting(2, 30);
@@ -141,17 +144,17 @@ public abstract class ReturnsContract {
 
     var certain = certain().orElseThrow();
     SpoolContract.assertSame(certain.batches(), List.of(behind));
-    returns().settle(certain);
+    returns().ack(certain);
     kill();
 
     waiting(2, 30);
     SpoolContract.assertSame(surrendered(), List.of(first, second));
-    assertThat(spool().tally()).isEqualTo(new Tally(30, 0, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(30, 0, 0, 0, 0));
   }
 
   @Test
   void nextCertain_deliveryOfNextThatWasHeldBefore_isHeldOnceMore() throws Exception {
-    var doubtful = append(10, Manner.AGAIN);
+    var doubtful = append(10, AppendMode.POSSIBLE_DUPLICATE);
     assertThat(certain()).isEmpty();
     SpoolContract.assertSame(next().orElseThrow().batches(), List.of(doubtful));
     kill();
@@ -164,7 +167,7 @@ public abstract class ReturnsContract {
 
   @Test
   void next_unsettledDeliveryOfNextCertain_comesFirstAndAgain() throws Exception {
-    append(20, Manner.AGAIN);
+    append(20, AppendMode.POSSIBLE_DUPLICATE);
     var batch = append(10);
     var certain = certain().orElseThrow();
 
@@ -173,17 +176,17 @@ public abstract class ReturnsContract {
     var again = next().orElseThrow();
 
     assertThat(certainAgain.token()).isEqualTo(certain.token());
-    assertThat(certainAgain.again()).isTrue();
+    assertThat(certainAgain.redelivered()).isTrue();
     assertThat(again.token()).isEqualTo(certain.token());
     SpoolContract.assertSame(again.batches(), List.of(batch));
-    assertThat(again.again()).isTrue();
+    assertThat(again.redelivered()).isTrue();
   }
 
   /** Whoever has asked by next may have given some of it away. */
   @Test
   void nextCertain_deliveryOfItsOwnThatNextHandedOut_isHeld() throws Exception {
     var batch = append(10);
-    returns().settle(certain().orElseThrow());
+    returns().ack(certain().orElseThrow());
     var begun = append(20);
     assertThat(certain()).isPresent();
 
@@ -194,24 +197,24 @@ public abstract class ReturnsContract {
     assertThat(certain()).isEmpty();
     waiting(1, 20);
     SpoolContract.assertSame(surrendered(), List.of(begun));
-    assertThat(spool().tally()).isEqualTo(new Tally(batch.records(), 0, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(batch.records(), 0, 0, 0, 0));
   }
 
   @Test
   void begun_deliveryOfNextCertain_isSoUntilItIsSettledOrHandedOutByNext() throws Exception {
-    assertThat(returns().begun()).isFalse();
+    assertThat(returns().hasInFlight()).isFalse();
     append(10);
     assertThat(certain()).isPresent();
-    assertThat(returns().begun()).isTrue();
+    assertThat(returns().hasInFlight()).isTrue();
     kill();
-    assertThat(returns().begun()).isTrue();
-    returns().settle(certain().orElseThrow());
-    assertThat(returns().begun()).isFalse();
+    assertThat(returns().hasInFlight()).isTrue();
+    returns().ack(certain().orElseThrow());
+    assertThat(returns().hasInFlight()).isFalse();
 
     append(10);
     assertThat(certain()).isPresent();
     assertThat(next()).isPresent();
-    assertThat(returns().begun()).isFalse();
+    assertThat(returns().hasInFlight()).isFalse();
   }
 
   @Test
@@ -223,13 +226,13 @@ public abstract class ReturnsContract {
 
     var given = new ArrayList<LogBatch>();
     var sizes = new ArrayList<Integer>();
-    var bounds = new Bounds(20, Long.MAX_VALUE, Duration.ZERO);
-    for (var next = returns().nextToReturn(bounds);
+    var deliveryLimits = new DeliveryLimits(20, Long.MAX_VALUE, Duration.ZERO);
+    for (var next = returns().pollForDrain(deliveryLimits);
         next.isPresent();
-        next = returns().nextToReturn(bounds)) {
+        next = returns().pollForDrain(deliveryLimits)) {
       given.addAll(next.get().batches());
       sizes.add(next.get().batches().size());
-      returns().surrender(next.get());
+      returns().ackDrained(next.get());
     }
 
     assertThat(sizes).containsExactly(2, 2, 1);
@@ -238,40 +241,40 @@ public abstract class ReturnsContract {
 
   private void waiting(long entries, long records) {
     assertThat(backlog().depth().entries()).isEqualTo(entries);
-    assertThat(spool().tally().inFlight()).isEqualTo(records);
-    assertThat(returns().unreadable()).isZero();
+    assertThat(spool().recordCounts().inFlight()).isEqualTo(records);
+    assertThat(returns().skippedEntries()).isZero();
   }
 
   /** Everything there is, given back in as many deliveries as it comes in. */
   private List<LogBatch> surrendered() throws InterruptedException {
     var surrendered = new ArrayList<LogBatch>();
     for (var next = next(); next.isPresent(); next = next()) {
-      assertThat(next.get().again()).isTrue();
+      assertThat(next.get().redelivered()).isTrue();
       surrendered.addAll(next.get().batches());
-      returns().surrender(next.get());
+      returns().ackDrained(next.get());
     }
     return surrendered;
   }
 
   private Optional<Delivery> next() throws InterruptedException {
-    return returns().next(Duration.ZERO);
+    return returns().poll(Duration.ZERO);
   }
 
   private Optional<Delivery> certain() throws InterruptedException {
-    return returns().nextCertain(Duration.ZERO, Duration.ZERO);
+    return returns().pollConfirmed(Duration.ZERO, Duration.ZERO);
   }
 
   private LogBatch append(int records) throws Exception {
-    return append(records, Manner.AWAITED);
+    return append(records, AppendMode.SYNC);
   }
 
-  private LogBatch append(int records, Manner manner) throws Exception {
+  private LogBatch append(int records, AppendMode appendMode) throws Exception {
     var batch = LogBatches.of(records);
-    accepted(spool().append(batch, manner).toCompletableFuture().get(30, SECONDS));
+    accepted(spool().append(batch, appendMode).toCompletableFuture().get(30, SECONDS));
     return batch;
   }
 
-  private static void accepted(Appended appended) {
-    assertThat(appended).isInstanceOf(Appended.Accepted.class);
+  private static void accepted(AppendResult appendResult) {
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
   }
 }

@@ -9,15 +9,15 @@ import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.query.AttributeCondition.Operator;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.WholeTexts;
@@ -54,25 +54,26 @@ public abstract class SharedTextsContract extends LogContract {
     return new TextCache(new TextCache.Settings(1024, 1024), dictionary());
   }
 
-  private static Naming naming(TextCache cache) {
+  private static LogEnricher naming(TextCache cache) {
     return naming(cache, LONG);
   }
 
-  private static Naming naming(TextCache cache, int longText) {
-    return new SharedTexts(Naming.NONE, cache.lookup(), new SharedTexts.Settings(longText, true));
+  private static LogEnricher naming(TextCache cache, int longText) {
+    return new SharedTexts(
+        LogEnricher.NONE, cache.lookup(), new SharedTexts.Settings(longText, true));
   }
 
   private LogReader whole() {
     return new WholeTexts(reader(), dictionary());
   }
 
-  private void store(Naming naming, LogBatch... batches) throws InterruptedException {
-    assertThat(store().store(portion(batches), naming)).isEqualTo(new Outcome.Stored());
+  private void store(LogEnricher naming, LogBatch... batches) throws InterruptedException {
+    assertThat(store().store(portion(batches), naming)).isEqualTo(new StoreResult.Stored());
   }
 
-  private static Portion portion(LogBatch... batches) {
+  private static DeliverySlice portion(LogBatch... batches) {
     int records = List.of(batches).stream().mapToInt(LogBatch::records).sum();
-    return new Portion(token(), List.of(batches), 0, records, false);
+    return new DeliverySlice(token(), List.of(batches), 0, records, false);
   }
 
   private static LogRecord with(int nanosBefore, String value) {
@@ -92,9 +93,9 @@ public abstract class SharedTextsContract extends LogContract {
     return log.attributes().getOrDefault("text", "none");
   }
 
-  private List<Entry> entries(String... texts) throws InterruptedException {
+  private List<DictionaryEntry> entries(String... texts) throws InterruptedException {
     return dictionary()
-        .find("default", Kind.TEXT, List.of(texts).stream().map(TextId::of).toList());
+        .find("default", EntryKind.TEXT, List.of(texts).stream().map(TextId::of).toList());
   }
 
   private List<StoredLog> read(LogReader from, Asking asking) throws InterruptedException {
@@ -116,7 +117,9 @@ public abstract class SharedTextsContract extends LogContract {
         .startsWith(TRACE_OF_STACK.substring(0, 250))
         .endsWith("… [sluice:text:" + TextId.of(TRACE_OF_STACK) + "]")
         .hasSizeLessThan(TextReference.MAX_BYTES);
-    assertThat(entries(TRACE_OF_STACK)).extracting(Entry::text).containsExactly(TRACE_OF_STACK);
+    assertThat(entries(TRACE_OF_STACK))
+        .extracting(DictionaryEntry::text)
+        .containsExactly(TRACE_OF_STACK);
     assertThat(read(whole(), query()))
         .hasSize(1000)
         .allSatisfy(log -> assertThat(text(log)).isEqualTo(TRACE_OF_STACK));
@@ -127,12 +130,12 @@ public abstract class SharedTextsContract extends LogContract {
     var texts = IntStream.range(0, 20).mapToObj(i -> i + TRACE_OF_STACK).toArray(String[]::new);
     var batch =
         of(IntStream.range(0, 20).mapToObj(i -> with(i, texts[i])).toArray(LogRecord[]::new));
-    var naming = naming(cache());
+    var logEnricher = naming(cache());
 
-    store(naming, batch);
+    store(logEnricher, batch);
     // the same logs once more, as after a failure
-    assertThat(store().store(new Portion(token(), List.of(batch), 0, 20, true), naming))
-        .isEqualTo(new Outcome.Stored());
+    assertThat(store().store(new DeliverySlice(token(), List.of(batch), 0, 20, true), logEnricher))
+        .isEqualTo(new StoreResult.Stored());
 
     assertThat(stored()).containsExactly(texts);
     assertThat(entries(texts)).isEmpty();
@@ -141,19 +144,20 @@ public abstract class SharedTextsContract extends LogContract {
   @Test
   void store_theSameLogsTriedAgain_areNoRepetition() throws Exception {
     var failing = new Failing(dictionary());
-    var naming = naming(new TextCache(new TextCache.Settings(64, 64), failing));
+    var logEnricher = naming(new TextCache(new TextCache.Settings(64, 64), failing));
     var once = with(2, "once " + TRACE_OF_STACK);
     var batch = of(with(0, TRACE_OF_STACK), with(1, TRACE_OF_STACK), once);
 
     failing.reason = "not now";
     for (int i = 0; i < 3; i++) {
-      assertThat(store().store(portion(batch), naming)).isInstanceOf(Outcome.TryLater.class);
+      assertThat(store().store(portion(batch), logEnricher))
+          .isInstanceOf(StoreResult.Retryable.class);
     }
     assertThat(stored()).isEmpty();
     assertThat(entries(TRACE_OF_STACK)).isEmpty();
 
     failing.reason = null;
-    store(naming, batch);
+    store(logEnricher, batch);
 
     assertThat(stored())
         .containsExactly(
@@ -163,7 +167,7 @@ public abstract class SharedTextsContract extends LogContract {
 
   @Test
   void store_anotherServiceAndAnotherTenant_shareWithinTheTenant() throws Exception {
-    var naming = naming(cache());
+    var logEnricher = naming(cache());
     var ours = times(2, TRACE_OF_STACK);
     var theirs =
         new LogBatch(
@@ -173,15 +177,16 @@ public abstract class SharedTextsContract extends LogContract {
             ours.firstId().plus(1_000_000),
             2,
             ours.expandedBytes(),
-            ours.refused(),
+            ours.excludedOrdinals(),
             ours.otlp());
 
-    store(naming, ours, theirs);
+    store(logEnricher, ours, theirs);
 
     assertThat(read(whole(), query().tenant("acme")))
         .hasSize(2)
         .allSatisfy(log -> assertThat(text(log)).isEqualTo(TRACE_OF_STACK));
-    assertThat(dictionary().find("acme", Kind.TEXT, List.of(TextId.of(TRACE_OF_STACK)))).hasSize(1);
+    assertThat(dictionary().find("acme", EntryKind.TEXT, List.of(TextId.of(TRACE_OF_STACK))))
+        .hasSize(1);
     assertThat(read(query().tenant("acme")))
         .extracting(SharedTextsContract::text)
         .containsExactly(TRACE_OF_STACK, TextReference.of(TRACE_OF_STACK));
@@ -206,11 +211,11 @@ public abstract class SharedTextsContract extends LogContract {
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var tasks =
           IntStream.range(0, 4)
-              .<Callable<Outcome>>mapToObj(
+              .<Callable<StoreResult>>mapToObj(
                   _ -> () -> store().store(portion(times(50, TRACE_OF_STACK)), naming(cache)))
               .toList();
       for (var outcome : threads.invokeAll(tasks)) {
-        assertThat(outcome.get()).isEqualTo(new Outcome.Stored());
+        assertThat(outcome.get()).isEqualTo(new StoreResult.Stored());
       }
     }
 
@@ -257,13 +262,13 @@ public abstract class SharedTextsContract extends LogContract {
         values.add("x".repeat(before) + character.repeat(LONG));
       }
     }
-    var naming = naming(cache());
+    var logEnricher = naming(cache());
     for (int i = 0; i < 3; i++) {
       var logs = new ArrayList<LogRecord>();
       for (int at = 0; at < values.size(); at++) {
         logs.add(with(i * values.size() + at, values.get(at)));
       }
-      store(i < 2 ? naming : naming(cache(), 0), of(logs.toArray(LogRecord[]::new)));
+      store(i < 2 ? logEnricher : naming(cache(), 0), of(logs.toArray(LogRecord[]::new)));
     }
 
     var expected = new ArrayList<>(values);
@@ -322,10 +327,10 @@ public abstract class SharedTextsContract extends LogContract {
     var set =
         "{\"labels\":\"{\\\"a\\\":[true],\\\"b\\\":\\\"\\\\u003c2\\\\u003e\\\"}\","
             + "\"port\":\"8080\",\"service.name\":\"cart\"}";
-    var naming = naming(cache());
+    var logEnricher = naming(cache());
 
     store(
-        naming,
+        logEnricher,
         LogBatches.of(request(one.build(), List.of(log(0), log(1)))),
         LogBatches.of(request(other.build(), List.of(log(2)))),
         LogBatches.of(request(different.build(), List.of(log(3)))),
@@ -335,8 +340,8 @@ public abstract class SharedTextsContract extends LogContract {
     assertThat(read(query()).subList(0, 3)).extracting(StoredLog::resourceId).containsOnly(id);
     assertThat(read(query()).get(3).resourceId()).isNotNull().isNotEqualTo(id);
     assertThat(read(query()).get(4).resourceId()).isNull();
-    assertThat(dictionary().find("default", Kind.RESOURCE, List.of(id)))
-        .extracting(Entry::text)
+    assertThat(dictionary().find("default", EntryKind.RESOURCE, List.of(id)))
+        .extracting(DictionaryEntry::text)
         .containsExactly(set);
     assertThat(offsets(reader(), query().resourceId(id))).containsExactly(0, 1, 2);
     assertThat(offsets(reader(), query().resourceId(TextId.of("none")))).isEmpty();
@@ -344,7 +349,8 @@ public abstract class SharedTextsContract extends LogContract {
 
   @Test
   void store_resourcesSwitchedOff_haveNoId() throws Exception {
-    var off = new SharedTexts(Naming.NONE, cache().lookup(), new SharedTexts.Settings(LONG, false));
+    var off =
+        new SharedTexts(LogEnricher.NONE, cache().lookup(), new SharedTexts.Settings(LONG, false));
 
     store(off, LogBatches.of(2));
 
@@ -367,21 +373,21 @@ public abstract class SharedTextsContract extends LogContract {
   @Test
   void read_manyLargeTexts_comeInPagesOfBoundedSize() throws Exception {
     var texts = IntStream.range(0, 300).mapToObj(i -> i + "x".repeat(65_000)).toList();
-    var naming = naming(cache());
+    var logEnricher = naming(cache());
     for (int i = 0; i < 2; i++) {
       for (int from = 0; from < 300; from += 50) {
         var logs = new ArrayList<LogRecord>();
         for (int at = from; at < from + 50; at++) {
           logs.add(with(300 * i + at, texts.get(at)));
         }
-        store(naming, of(logs.toArray(LogRecord[]::new)));
+        store(logEnricher, of(logs.toArray(LogRecord[]::new)));
       }
     }
     var found = new ArrayList<String>();
     Position after = null;
     int pages = 0;
     do {
-      Page page =
+      LogPage page =
           whole().read(query().from(NOON - 599).to(NOON - 299).limit(10_000).after(after).build());
       assertThat(page.logs().stream().mapToLong(log -> text(log).length()).sum())
           .isLessThan((16 << 20) + 66_000);
@@ -476,20 +482,23 @@ public abstract class SharedTextsContract extends LogContract {
     }
 
     @Override
-    public Dictionary.Outcome write(List<Entry> entries) throws InterruptedException {
-      return reason == null ? dictionary.write(entries) : new Dictionary.Outcome.TryLater(reason);
+    public Dictionary.WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
+      return reason == null
+          ? dictionary.write(entries)
+          : new Dictionary.WriteResult.Retryable(reason);
     }
 
     @Override
-    public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids)
+    public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
         throws InterruptedException {
       return dictionary.find(tenant, kind, ids);
     }
 
     @Override
-    public Dictionary.Page since(String tenant, Kind kind, @Nullable String after, int limit)
+    public Dictionary.EntryPage changesSince(
+        String tenant, EntryKind kind, @Nullable String after, int limit)
         throws InterruptedException {
-      return dictionary.since(tenant, kind, after, limit);
+      return dictionary.changesSince(tenant, kind, after, limit);
     }
   }
 }

@@ -10,13 +10,13 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Deliveries.Delivery;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.InstrumentationScope;
@@ -39,7 +39,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What every {@link Spool} with its {@link Deliveries} and {@link Backlog} keeps to. Each test
+ * What every {@link Spool} with its {@link SpoolConsumer} and {@link Backlog} keeps to. Each test
  * begins with an empty spool of one shard, whose deliveries are bounded by {@link #MAX_RECORDS} and
  * {@link #MAX_BYTES}.
  */
@@ -65,25 +65,25 @@ public abstract class SpoolContract {
    * The consumer as after a restart of its process: the one before it, if any, was not closed and
    * is not used any more.
    */
-  protected abstract Deliveries restarted();
+  protected abstract SpoolConsumer restarted();
 
   @Test
   void append_oneBatch_isAcceptedAndDeliveredAsItWas() throws Exception {
     var batch = LogBatches.of(7);
 
-    var appended = append(batch);
+    var appendResult = append(batch);
 
-    assertThat(appended).isInstanceOf(Appended.Accepted.class);
-    var delivery = restarted().next(PATIENCE).orElseThrow();
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
+    var delivery = restarted().poll(PATIENCE).orElseThrow();
     assertSame(delivery.batches(), List.of(batch));
   }
 
   @Test
   void append_batchWithRefusedRecords_isDeliveredWithoutThem() throws Exception {
     var all = LogBatches.of(20);
-    all.refused().set(0);
-    all.refused().set(3, 5);
-    all.refused().set(19);
+    all.excludedOrdinals().set(0);
+    all.excludedOrdinals().set(3, 5);
+    all.excludedOrdinals().set(19);
     var batch =
         new LogBatch(
             all.appendId(),
@@ -92,11 +92,11 @@ public abstract class SpoolContract {
             all.firstId(),
             16,
             all.expandedBytes(),
-            all.refused(),
+            all.excludedOrdinals(),
             all.otlp());
     append(batch);
 
-    var delivery = restarted().next(PATIENCE).orElseThrow();
+    var delivery = restarted().poll(PATIENCE).orElseThrow();
 
     assertSame(delivery.batches(), List.of(batch));
   }
@@ -104,53 +104,60 @@ public abstract class SpoolContract {
   @Test
   void append_sameBatchAgain_isOneEntryUnderOneReceipt() throws Exception {
     var batch = LogBatches.of(7);
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
     var first = append(batch);
 
     var second = append(batch);
 
-    assertThat(first).isInstanceOf(Appended.Accepted.class);
+    assertThat(first).isInstanceOf(AppendResult.Accepted.class);
     assertThat(second).isEqualTo(first);
-    assertThat(spool().tally()).isEqualTo(new Tally(7, 7, 0, 0, 0));
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0, 0, 0));
+    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
     assertSame(delivery.batches(), List.of(batch));
-    deliveries.settle(delivery);
+    spoolConsumer.ack(delivery);
     assertThat(append(batch)).isEqualTo(first);
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
   }
 
   @Test
   void append_again_isDeliveredAsAgain() throws Exception {
-    var deliveries = restarted();
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    var spoolConsumer = restarted();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
     append(LogBatches.of(1));
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
     var batch = LogBatches.of(7);
 
-    var appended = spool().append(batch, Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+    var appendResult =
+        spool()
+            .append(batch, Spool.AppendMode.POSSIBLE_DUPLICATE)
+            .toCompletableFuture()
+            .get(30, SECONDS);
 
-    assertThat(appended).isInstanceOf(Appended.Accepted.class);
-    var again = deliveries.next(PATIENCE).orElseThrow();
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
+    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
     assertSame(again.batches(), List.of(batch));
-    assertThat(again.again()).isTrue();
-    deliveries.settle(again);
+    assertThat(again.redelivered()).isTrue();
+    spoolConsumer.ack(again);
     append(LogBatches.of(1));
-    assertThat(deliveries.next(PATIENCE).orElseThrow().again()).isFalse();
+    assertThat(spoolConsumer.poll(PATIENCE).orElseThrow().redelivered()).isFalse();
   }
 
   @Test
   void append_againAmongOthers_makesTheDeliveryAgain() throws Exception {
-    var deliveries = restarted();
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    var spoolConsumer = restarted();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
     append(LogBatches.of(1));
     var _ =
-        spool().append(LogBatches.of(2), Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+        spool()
+            .append(LogBatches.of(2), Spool.AppendMode.POSSIBLE_DUPLICATE)
+            .toCompletableFuture()
+            .get(30, SECONDS);
     append(LogBatches.of(1));
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(4);
-    assertThat(delivery.again()).isTrue();
+    assertThat(delivery.redelivered()).isTrue();
   }
 
   @Test
@@ -158,24 +165,28 @@ public abstract class SpoolContract {
     var batch = LogBatches.of(7);
     var first = append(batch);
 
-    var second = spool().append(batch, Spool.Manner.AGAIN).toCompletableFuture().get(30, SECONDS);
+    var second =
+        spool()
+            .append(batch, Spool.AppendMode.POSSIBLE_DUPLICATE)
+            .toCompletableFuture()
+            .get(30, SECONDS);
 
     assertThat(second).isEqualTo(first);
-    assertThat(spool().tally()).isEqualTo(new Tally(7, 7, 0, 0, 0));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0, 0, 0));
   }
 
   @Test
   void fate_wayOfOneEntry_isWaitingUntilSettled() throws Exception {
     var batch = LogBatches.of(3);
-    var deliveries = restarted();
-    var receipt = ((Appended.Accepted) append(batch)).receipt();
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+    var spoolConsumer = restarted();
+    var receipt = ((AppendResult.Accepted) append(batch)).receipt();
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
-    deliveries.settle(delivery);
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Settled(0));
+    spoolConsumer.ack(delivery);
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
   }
 
   @Test
@@ -183,7 +194,7 @@ public abstract class SpoolContract {
     var batch = LogBatches.of(3);
     append(batch);
 
-    assertThat(fate(new Receipt(17, "1-0"), batch)).isInstanceOf(Fate.Unknown.class);
+    assertThat(fate(new Receipt(17, "1-0"), batch)).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   @Test
@@ -191,21 +202,25 @@ public abstract class SpoolContract {
     var first = LocalDate.of(2026, 3, 1);
     append(List.of(receivedOn(first, 3), receivedOn(first, 4), receivedOn(first.plusDays(2), 5)));
 
-    assertThat(spool().tally(LocalDate.EPOCH))
+    assertThat(spool().recordCounts(LocalDate.EPOCH))
         .isEqualTo(
-            Map.of(first, new Tally(7, 7, 0, 0, 0), first.plusDays(2), new Tally(5, 5, 0, 0, 0)));
-    assertThat(spool().tally(first.plusDays(1)))
-        .isEqualTo(Map.of(first.plusDays(2), new Tally(5, 5, 0, 0, 0)));
-    assertThat(spool().tally()).isEqualTo(new Tally(12, 12, 0, 0, 0));
+            Map.of(
+                first,
+                new RecordCounts(7, 7, 0, 0, 0),
+                first.plusDays(2),
+                new RecordCounts(5, 5, 0, 0, 0)));
+    assertThat(spool().recordCounts(first.plusDays(1)))
+        .isEqualTo(Map.of(first.plusDays(2), new RecordCounts(5, 5, 0, 0, 0)));
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(12, 12, 0, 0, 0));
   }
 
   @Test
   void condition_someLogs_saysHowManyWait() throws Exception {
     append(LogBatches.some(3, 10));
 
-    var condition = spool().condition().toCompletableFuture().get(30, SECONDS);
+    var spoolStatus = spool().spoolStatus().toCompletableFuture().get(30, SECONDS);
 
-    assertThat(condition).isEqualTo(new Spool.Condition(null, null, 30, 0));
+    assertThat(spoolStatus).isEqualTo(new Spool.SpoolStatus(null, null, 30, 0));
   }
 
   @Test
@@ -213,7 +228,7 @@ public abstract class SpoolContract {
     var batches = LogBatches.some(5, 10);
     append(batches);
 
-    var delivery = restarted().next(PATIENCE).orElseThrow();
+    var delivery = restarted().poll(PATIENCE).orElseThrow();
 
     assertSame(delivery.batches(), batches);
     assertThat(delivery.records()).isEqualTo(50);
@@ -221,10 +236,10 @@ public abstract class SpoolContract {
 
   @Test
   void next_nothingThere_isEmptyAfterPatience() throws Exception {
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
     long start = System.nanoTime();
 
-    var delivery = deliveries.next(SHORT);
+    var delivery = spoolConsumer.poll(SHORT);
 
     assertThat(delivery).isEmpty();
     assertThat(Duration.ofNanos(System.nanoTime() - start))
@@ -235,20 +250,20 @@ public abstract class SpoolContract {
   void next_noPatience_handsOutWhatIsThere() throws Exception {
     var batches = LogBatches.some(3, 10);
     append(batches);
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
 
-    var delivery = deliveries.next(Duration.ZERO).orElseThrow();
-    deliveries.settle(delivery);
+    var delivery = spoolConsumer.poll(Duration.ZERO).orElseThrow();
+    spoolConsumer.ack(delivery);
 
     assertSame(delivery.batches(), batches);
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+    assertThat(spoolConsumer.poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
   void next_appendWhileWaiting_endsTheWait() throws Exception {
-    var deliveries = restarted();
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofSeconds(30)));
+    var spoolConsumer = restarted();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofSeconds(30)));
     startAndAwaitBlocked(waiting);
     var batch = LogBatches.of(1);
     long start = System.nanoTime();
@@ -262,9 +277,9 @@ public abstract class SpoolContract {
 
   @Test
   void next_interrupted_throwsAndLosesNothing() throws Exception {
-    var deliveries = restarted();
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> deliveries.next(Duration.ofSeconds(2)));
+    var spoolConsumer = restarted();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofSeconds(2)));
     var thread = startAndAwaitBlocked(waiting);
 
     thread.interrupt();
@@ -273,18 +288,18 @@ public abstract class SpoolContract {
         .hasCauseInstanceOf(InterruptedException.class);
     var batch = LogBatches.of(1);
     append(batch);
-    assertSame(deliveries.next(PATIENCE).orElseThrow().batches(), List.of(batch));
+    assertSame(spoolConsumer.poll(PATIENCE).orElseThrow().batches(), List.of(batch));
   }
 
   @Test
   void next_unsettled_isTheSameDeliveryAgain() throws Exception {
     var batches = LogBatches.some(4, 10);
     append(batches);
-    var deliveries = restarted();
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var spoolConsumer = restarted();
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
     append(LogBatches.of(10));
 
-    var second = deliveries.next(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
 
     assertThat(second.token()).isEqualTo(first.token());
     assertSame(second.batches(), batches);
@@ -294,10 +309,10 @@ public abstract class SpoolContract {
   void next_unsettledBeforeRestart_isTheSameDeliveryAgain() throws Exception {
     var batches = LogBatches.some(4, 10);
     append(batches);
-    var first = restarted().next(PATIENCE).orElseThrow();
+    var first = restarted().poll(PATIENCE).orElseThrow();
     append(LogBatches.of(10));
 
-    var second = restarted().next(PATIENCE).orElseThrow();
+    var second = restarted().poll(PATIENCE).orElseThrow();
 
     assertThat(second.token()).isEqualTo(first.token());
     assertSame(second.batches(), batches);
@@ -306,12 +321,12 @@ public abstract class SpoolContract {
   @Test
   void next_unsettledAtABound_isTheSameDeliveryAgainAndAfterRestart() throws Exception {
     append(LogBatches.some(10, MAX_RECORDS / 4));
-    var deliveries = restarted();
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var spoolConsumer = restarted();
+    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
 
-    var second = deliveries.next(PATIENCE).orElseThrow();
-    var third = restarted().next(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var third = restarted().poll(PATIENCE).orElseThrow();
 
     assertThat(first.records()).isEqualTo(MAX_RECORDS);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
@@ -321,21 +336,21 @@ public abstract class SpoolContract {
 
   @Test
   void next_handedOutAgain_saysSo() throws Exception {
-    var deliveries = restarted();
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    var spoolConsumer = restarted();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
     append(LogBatches.of(10));
 
-    var first = deliveries.next(PATIENCE).orElseThrow();
-    var again = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(again);
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
+    spoolConsumer.ack(again);
     append(LogBatches.of(10));
-    var second = deliveries.next(PATIENCE).orElseThrow();
-    var afterRestart = restarted().next(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var afterRestart = restarted().poll(PATIENCE).orElseThrow();
 
-    assertThat(first.again()).isFalse();
-    assertThat(again.again()).isTrue();
-    assertThat(second.again()).isFalse();
-    assertThat(afterRestart.again()).isTrue();
+    assertThat(first.redelivered()).isFalse();
+    assertThat(again.redelivered()).isTrue();
+    assertThat(second.redelivered()).isFalse();
+    assertThat(afterRestart.redelivered()).isTrue();
     assertThat(afterRestart.token()).isEqualTo(second.token());
   }
 
@@ -343,17 +358,17 @@ public abstract class SpoolContract {
   void setAside_oneOfABatch_restComesAgainUnderItsOwnToken() throws Exception {
     var batches = LogBatches.some(3, 10);
     append(batches);
-    var deliveries = restarted();
-    var all = deliveries.next(PATIENCE).orElseThrow();
+    var spoolConsumer = restarted();
+    var all = spoolConsumer.poll(PATIENCE).orElseThrow();
 
-    deliveries.setAside(batches.get(1).appendId(), "not what it says");
+    spoolConsumer.skip(batches.get(1).appendId(), "not what it says");
     append(LogBatches.of(10));
-    var rest = deliveries.next(PATIENCE).orElseThrow();
-    var again = deliveries.next(PATIENCE).orElseThrow();
+    var rest = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
 
     assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(rest.token()).isNotEqualTo(all.token());
-    assertThat(rest.again()).isTrue();
+    assertThat(rest.redelivered()).isTrue();
     assertThat(again.token()).isEqualTo(rest.token());
   }
 
@@ -361,16 +376,16 @@ public abstract class SpoolContract {
   void setAside_everythingOfABatch_passesOverItAndKeepsIt() throws Exception {
     var batches = LogBatches.some(2, MAX_RECORDS);
     append(batches);
-    var deliveries = restarted();
-    var first = deliveries.next(PATIENCE).orElseThrow();
+    var spoolConsumer = restarted();
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
 
-    deliveries.setAside(first.batches().getFirst().appendId(), "not what it says");
-    var second = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(second);
+    spoolConsumer.skip(first.batches().getFirst().appendId(), "not what it says");
+    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    spoolConsumer.ack(second);
 
     assertSame(second.batches(), batches.subList(1, 2));
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    assertThat(spool().tally().inFlight()).isEqualTo(MAX_RECORDS);
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    assertThat(spool().recordCounts().inFlight()).isEqualTo(MAX_RECORDS);
     assertThat(backlog().depth().entries()).isEqualTo(1);
   }
 
@@ -378,12 +393,12 @@ public abstract class SpoolContract {
   void setAside_notHandedOut_throws() throws Exception {
     var batch = LogBatches.of(1);
     append(batch);
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
 
-    assertThatThrownBy(() -> deliveries.setAside(batch.appendId(), "why"))
+    assertThatThrownBy(() -> spoolConsumer.skip(batch.appendId(), "why"))
         .isInstanceOf(IllegalArgumentException.class);
-    var _ = deliveries.next(PATIENCE).orElseThrow();
-    assertThatThrownBy(() -> deliveries.setAside(UUID.randomUUID(), "why"))
+    var _ = spoolConsumer.poll(PATIENCE).orElseThrow();
+    assertThatThrownBy(() -> spoolConsumer.skip(UUID.randomUUID(), "why"))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
@@ -391,24 +406,24 @@ public abstract class SpoolContract {
   void settle_afterSetAside_throwsAndSettlesNothing() throws Exception {
     var batches = LogBatches.some(2, 10);
     append(batches);
-    var deliveries = restarted();
-    var all = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.setAside(batches.getFirst().appendId(), "not what it says");
+    var spoolConsumer = restarted();
+    var all = spoolConsumer.poll(PATIENCE).orElseThrow();
+    spoolConsumer.skip(batches.getFirst().appendId(), "not what it says");
 
-    assertThatThrownBy(() -> deliveries.settle(all)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> spoolConsumer.ack(all)).isInstanceOf(IllegalArgumentException.class);
 
-    assertThat(spool().tally().inFlight()).isEqualTo(20);
+    assertThat(spool().recordCounts().inFlight()).isEqualTo(20);
   }
 
   @Test
   void next_differentRuns_haveDifferentTokens() throws Exception {
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
     append(LogBatches.of(1));
-    var first = deliveries.next(PATIENCE).orElseThrow();
-    deliveries.settle(first);
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    spoolConsumer.ack(first);
     append(LogBatches.of(1));
 
-    var second = deliveries.next(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
 
     assertThat(second.token()).isNotEqualTo(first.token());
   }
@@ -416,25 +431,25 @@ public abstract class SpoolContract {
   @Test
   void settle_delivery_isNeverHandedOutAgain() throws Exception {
     append(LogBatches.some(3, 10));
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
 
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
 
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    assertThat(restarted().next(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    assertThat(restarted().poll(SHORT)).isEmpty();
   }
 
   @Test
   void settle_notHandedOut_throwsAndSettlesNothing() throws Exception {
     append(LogBatches.of(10));
-    var deliveries = restarted();
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var spoolConsumer = restarted();
+    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
     var other = new Delivery("another", delivery.batches(), false);
 
-    assertThatThrownBy(() -> deliveries.settle(other))
+    assertThatThrownBy(() -> spoolConsumer.ack(other))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("another");
-    assertThat(deliveries.next(PATIENCE)).isPresent();
+    assertThat(spoolConsumer.poll(PATIENCE)).isPresent();
   }
 
   @Test
@@ -474,41 +489,43 @@ public abstract class SpoolContract {
 
   @Test
   void tally_wayOfSomeLogs_countsAcceptedAndInFlight() throws Exception {
-    var deliveries = restarted();
-    assertThat(spool().tally()).isEqualTo(new Tally(0, 0, 0, 0, 0));
+    var spoolConsumer = restarted();
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(0, 0, 0, 0, 0));
 
     append(List.of(LogBatches.of(MAX_RECORDS), LogBatches.of(30)));
-    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
+    assertThat(spool().recordCounts())
+        .isEqualTo(new RecordCounts(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
 
-    var first = deliveries.next(PATIENCE).orElseThrow();
-    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
+    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    assertThat(spool().recordCounts())
+        .isEqualTo(new RecordCounts(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
 
-    deliveries.settle(first);
-    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, 30, 0, 0, 0));
+    spoolConsumer.ack(first);
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(MAX_RECORDS + 30, 30, 0, 0, 0));
 
-    deliveries.settle(deliveries.next(PATIENCE).orElseThrow());
-    assertThat(spool().tally()).isEqualTo(new Tally(MAX_RECORDS + 30, 0, 0, 0, 0));
+    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
+    assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(MAX_RECORDS + 30, 0, 0, 0, 0));
   }
 
   @Test
   void depth_wayOfSomeEntries_countsUnsettled() throws Exception {
-    var deliveries = restarted();
+    var spoolConsumer = restarted();
     assertThat(backlog().depth()).isEqualTo(new Backlog.Depth(0, Duration.ZERO));
 
     append(LogBatches.some(3, 1));
     assertThat(backlog().depth().entries()).isEqualTo(3);
-    assertThat(backlog().depth().oldest()).isLessThan(Duration.ofMinutes(1));
+    assertThat(backlog().depth().oldestAge()).isLessThan(Duration.ofMinutes(1));
 
-    var delivery = deliveries.next(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
     assertThat(backlog().depth().entries()).isEqualTo(3);
 
-    deliveries.settle(delivery);
+    spoolConsumer.ack(delivery);
     assertThat(backlog().depth()).isEqualTo(new Backlog.Depth(0, Duration.ZERO));
   }
 
   @Test
   void unavailable_healthy_isEmpty() {
-    assertThat(spool().unavailable()).isEmpty();
+    assertThat(spool().unavailableReason()).isEmpty();
   }
 
   @Test
@@ -536,15 +553,15 @@ public abstract class SpoolContract {
     var ids = new ArrayList<UUID>();
     for (int i = 0; i < count; i++) {
       var batch = LogBatches.of(5);
-      assertThat(append(batch)).isInstanceOf(Appended.Accepted.class);
+      assertThat(append(batch)).isInstanceOf(AppendResult.Accepted.class);
       ids.add(batch.appendId());
     }
     return ids;
   }
 
-  private Fate fate(Receipt receipt, LogBatch batch) throws Exception {
+  private DeliveryStatus fate(Receipt receipt, LogBatch batch) throws Exception {
     return spool()
-        .fate(receipt, batch.firstId(), batch.records())
+        .statusOf(receipt, batch.firstId(), batch.records())
         .toCompletableFuture()
         .get(30, SECONDS);
   }
@@ -559,29 +576,29 @@ public abstract class SpoolContract {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.refused(),
+        batch.excludedOrdinals(),
         batch.otlp());
   }
 
-  private Appended append(LogBatch batch) throws Exception {
+  private AppendResult append(LogBatch batch) throws Exception {
     return spool().append(batch).toCompletableFuture().get(30, SECONDS);
   }
 
   private void append(List<LogBatch> batches) throws Exception {
     for (var batch : batches) {
-      assertThat(append(batch)).isInstanceOf(Appended.Accepted.class);
+      assertThat(append(batch)).isInstanceOf(AppendResult.Accepted.class);
     }
   }
 
-  private static List<Delivery> drain(Deliveries deliveries) throws InterruptedException {
+  private static List<Delivery> drain(SpoolConsumer spoolConsumer) throws InterruptedException {
     var drained = new ArrayList<Delivery>();
     while (true) {
-      var delivery = deliveries.next(Duration.ZERO);
+      var delivery = spoolConsumer.poll(Duration.ZERO);
       if (delivery.isEmpty()) {
         return drained;
       }
       drained.add(delivery.get());
-      deliveries.settle(delivery.get());
+      spoolConsumer.ack(delivery.get());
     }
   }
 
@@ -656,7 +673,7 @@ public abstract class SpoolContract {
       for (var resource : request.getResourceLogsList()) {
         for (var scope : resource.getScopeLogsList()) {
           for (var log : scope.getLogRecordsList()) {
-            if (!batch.refused().get(ordinal++)) {
+            if (!batch.excludedOrdinals().get(ordinal++)) {
               logs.add(
                   new Log(
                       resource.getResource(),

@@ -7,18 +7,18 @@ import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome.Written;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Candidate;
-import dev.sluice.core.port.TemplateVectors.Row;
-import dev.sluice.core.port.TemplateVectors.Sample;
-import dev.sluice.core.port.TemplateVectors.Vectors;
-import dev.sluice.core.port.TemplateVectors.Wanting;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult.Written;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.Candidate;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.core.port.TemplateVectorStore.UnembeddedTemplate;
+import dev.sluice.core.port.TemplateVectorStore.VectorRow;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import dev.sluice.core.query.LogFilter;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What every {@link TemplateVectors} keeps to. Each test begins with nothing stored. */
+/** What every {@link TemplateVectorStore} keeps to. Each test begins with nothing stored. */
 @Timeout(60)
 public abstract class TemplateVectorsContract {
   /** Numbers in all vectors here. */
@@ -39,7 +39,7 @@ public abstract class TemplateVectorsContract {
   private static final UUID A = TextId.of("a");
   private static final UUID B = TextId.of("b");
   private static final UUID C = TextId.of("c");
-  private static final long AT = Minutes.nanos(29_474_400); // 2026-01-15T08:00:00Z
+  private static final long AT = MinuteRange.startNanos(29_474_400); // 2026-01-15T08:00:00Z
   private static final long MINUTE = 60_000_000_000L;
 
   /**
@@ -57,31 +57,31 @@ public abstract class TemplateVectorsContract {
       String body) {}
 
   /** Always the same within a test, whose vectors are of {@link #DIMENSION}. */
-  protected abstract TemplateVectors vectors();
+  protected abstract TemplateVectorStore vectors();
 
   protected abstract Dictionary dictionary();
 
   /** Stores logs in one go. */
   protected abstract void store(List<Log> logs);
 
-  private static Row row(String tenant, UUID id, String words, float... vector) {
-    return new Row(tenant, words, new Vectors(id, vector, new byte[] {1, -2, 3}));
+  private static VectorRow row(String tenant, UUID id, String words, float... vector) {
+    return new VectorRow(tenant, words, new Vectors(id, vector, new byte[] {1, -2, 3}));
   }
 
   private static Log log(UUID template, long nanos, int severity, String service) {
     return new Log("acme", template, nanos, severity, service, "", "body");
   }
 
-  private static Question all() {
-    return new Question("acme", null, Set.of(), 0, Minutes.ALL, Set.of());
+  private static TemplateQuery all() {
+    return new TemplateQuery("acme", null, Set.of(), 0, MinuteRange.ALL, Set.of());
   }
 
-  private static Question scope(
-      @Nullable String service, Set<Integer> severities, int least, Minutes minutes) {
-    return new Question("acme", service, severities, least, minutes, Set.of());
+  private static TemplateQuery scope(
+      @Nullable String service, Set<Integer> severities, int least, MinuteRange minuteRange) {
+    return new TemplateQuery("acme", service, severities, least, minuteRange, Set.of());
   }
 
-  private List<UUID> nearest(Question scope) throws InterruptedException {
+  private List<UUID> nearest(TemplateQuery scope) throws InterruptedException {
     return vectors().nearest(RECIPE, scope, new float[] {1, 0, 0}, List.of(), 10).stream()
         .map(Candidate::id)
         .toList();
@@ -96,8 +96,8 @@ public abstract class TemplateVectorsContract {
 
     assertThat(found).hasSize(1);
     assertThat(found.getFirst().id()).isEqualTo(A);
-    assertThat(found.getFirst().whole()).containsExactly(0.6f, 0.8f, 0);
-    assertThat(found.getFirst().tokens()).containsExactly(1, -2, 3);
+    assertThat(found.getFirst().sentenceVector()).containsExactly(0.6f, 0.8f, 0);
+    assertThat(found.getFirst().tokenVectors()).containsExactly(1, -2, 3);
     assertThat(vectors().find(RECIPE, "other", List.of(A))).isEmpty();
     assertThat(vectors().find("another", "acme", List.of(A))).isEmpty();
     assertThat(vectors().find(RECIPE, "acme", List.of())).isEmpty();
@@ -111,8 +111,8 @@ public abstract class TemplateVectorsContract {
     for (int i = 0; i < 2; i++) {
       assertThat(vectors().find(RECIPE, "acme", List.of(A))).hasSize(1);
       assertThat(nearest(all())).containsExactly(A);
-      assertThat(vectors().saying(RECIPE, all(), List.of("a"), 10)).hasSize(1);
-      vectors().settle(RECIPE);
+      assertThat(vectors().matchKeywords(RECIPE, all(), List.of("a"), 10)).hasSize(1);
+      vectors().compact(RECIPE);
     }
   }
 
@@ -125,9 +125,11 @@ public abstract class TemplateVectorsContract {
   @Test
   void find_moreIdsThanMayBe_isAMistake() {
     var many =
-        IntStream.rangeClosed(0, TemplateVectors.MOST_IDS).mapToObj(i -> new UUID(1, i)).toList();
+        IntStream.rangeClosed(0, TemplateVectorStore.MAX_IDS)
+            .mapToObj(i -> new UUID(1, i))
+            .toList();
 
-    assertThatThrownBy(() -> vectors().wanting(RECIPE, "acme", many, 10))
+    assertThatThrownBy(() -> vectors().findUnembedded(RECIPE, "acme", many, 10))
         .isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> vectors().find(RECIPE, "acme", many))
         .isInstanceOf(IllegalArgumentException.class);
@@ -135,32 +137,35 @@ public abstract class TemplateVectorsContract {
 
   @Test
   void wanting_someTemplates_areThoseWithoutARowOfTheRecipeTheFirstSeenFirst() throws Exception {
-    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10)).isEmpty();
+    assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(), 10)).isEmpty();
     write("a", AT + 2);
     write("b", AT + 1);
     write("c", AT);
     write("c", AT + 9); // seen again
-    var text = new Entry("acme", Kind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    var text = new DictionaryEntry("acme", EntryKind.TEXT, TextId.of("d"), "d", AT, AT, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
 
-    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10))
+    assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(), 10))
         .containsExactly(
-            new Wanting(C, "c", AT), new Wanting(B, "b", AT + 1), new Wanting(A, "a", AT + 2));
-    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 1)).hasSize(1);
-    assertThat(vectors().wanting(RECIPE, "acme", List.of(C), 1))
-        .extracting(Wanting::id)
+            new UnembeddedTemplate(C, "c", AT),
+            new UnembeddedTemplate(B, "b", AT + 1),
+            new UnembeddedTemplate(A, "a", AT + 2));
+    assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(), 1)).hasSize(1);
+    assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(C), 1))
+        .extracting(UnembeddedTemplate::id)
         .containsExactly(B);
 
     vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
     vectors().write("another", List.of(row("acme", B, "b", 1, 0, 0)));
-    assertThat(vectors().wanting(RECIPE, "acme", List.of(), 10))
-        .extracting(Wanting::id)
+    assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(), 10))
+        .extracting(UnembeddedTemplate::id)
         .containsExactly(C, B);
-    assertThat(vectors().wanting(RECIPE, "other", List.of(), 10)).isEmpty();
+    assertThat(vectors().findUnembedded(RECIPE, "other", List.of(), 10)).isEmpty();
   }
 
   private void write(String text, long seen) throws InterruptedException {
-    var entry = new Entry("acme", Kind.TEMPLATE, TextId.of(text), text, seen, seen, null);
+    var entry =
+        new DictionaryEntry("acme", EntryKind.TEMPLATE, TextId.of(text), text, seen, seen, null);
     assertThat(dictionary().write(List.of(entry))).isEqualTo(new Written());
   }
 
@@ -170,7 +175,7 @@ public abstract class TemplateVectorsContract {
     for (var text : List.of("a", "b", "c")) {
       write(text, AT);
     }
-    var text = new Entry("acme", Kind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    var text = new DictionaryEntry("acme", EntryKind.TEXT, TextId.of("d"), "d", AT, AT, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
 
     vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
@@ -188,11 +193,12 @@ public abstract class TemplateVectorsContract {
             new Log("acme", B, AT - 5 * MINUTE, 9, "web", "", "long before"),
             new Log("acme", C, AT + 5 * MINUTE, 9, "web", "", "long after"),
             new Log("other", B, AT, 9, "web", "", "somebody else's")));
-    var then = new Minutes(Minutes.of(AT), Minutes.of(AT) + 1);
+    var then = new MinuteRange(MinuteRange.minuteOf(AT), MinuteRange.minuteOf(AT) + 1);
 
     assertThat(vectors().samples("acme", Map.of(A, then, B, then, C, then)))
-        .containsExactly(Map.entry(A, new Sample("web", "http.Server", "first, it's \\ ü")));
-    assertThat(vectors().samples("acme", Map.of(A, then, C, Minutes.ALL))).hasSize(2);
+        .containsExactly(
+            Map.entry(A, new TemplateSample("web", "http.Server", "first, it's \\ ü")));
+    assertThat(vectors().samples("acme", Map.of(A, then, C, MinuteRange.ALL))).hasSize(2);
     assertThat(vectors().samples("acme", Map.of())).isEmpty();
   }
 
@@ -205,13 +211,13 @@ public abstract class TemplateVectorsContract {
             new Log("acme", A, AT + 9, 9, "web", "http.Client", "third"),
             new Log("acme", C, AT + 9, 9, "cart", "", "of another"));
     store(logs);
-    var then = new Minutes(Minutes.of(AT), Minutes.of(AT) + 1);
+    var then = new MinuteRange(MinuteRange.minuteOf(AT), MinuteRange.minuteOf(AT) + 1);
 
     var samples = vectors().samples("acme", Map.of(A, then, C, then));
 
     assertThat(samples).containsOnlyKeys(A, C);
     assertThat(logs)
-        .extracting(log -> new Sample(log.service(), log.component(), log.body()))
+        .extracting(log -> new TemplateSample(log.service(), log.component(), log.body()))
         .containsAll(samples.values());
   }
 
@@ -230,9 +236,9 @@ public abstract class TemplateVectorsContract {
     var nearest = vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, List.of(), 10);
 
     assertThat(nearest).extracting(Candidate::id).containsExactly(B, C, A);
-    assertThat(nearest.get(0).measure()).isCloseTo(1, within(1e-5));
-    assertThat(nearest.get(1).measure()).isCloseTo(0.8, within(1e-5));
-    assertThat(nearest.get(2).measure()).isCloseTo(0, within(1e-5));
+    assertThat(nearest.get(0).score()).isCloseTo(1, within(1e-5));
+    assertThat(nearest.get(1).score()).isCloseTo(0.8, within(1e-5));
+    assertThat(nearest.get(2).score()).isCloseTo(0, within(1e-5));
     assertThat(vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, List.of(), 2)).hasSize(2);
   }
 
@@ -248,13 +254,13 @@ public abstract class TemplateVectorsContract {
     var vector = new float[] {1, 0, 0};
 
     assertThat(vectors().nearest(RECIPE, all(), vector, List.of("refused", "peer"), 10))
-        .extracting(Candidate::id, Candidate::allWords)
+        .extracting(Candidate::id, Candidate::matchesAllKeywords)
         .containsExactly(tuple(C, true), tuple(A, true), tuple(B, false));
     assertThat(vectors().nearest(RECIPE, all(), vector, List.of("größer"), 2))
-        .extracting(Candidate::id, Candidate::allWords)
+        .extracting(Candidate::id, Candidate::matchesAllKeywords)
         .containsExactly(tuple(C, true), tuple(B, false));
     assertThat(vectors().nearest(RECIPE, all(), vector, List.of("ref"), 1))
-        .extracting(Candidate::id, Candidate::allWords)
+        .extracting(Candidate::id, Candidate::matchesAllKeywords)
         .containsExactly(tuple(B, false));
   }
 
@@ -269,30 +275,30 @@ public abstract class TemplateVectorsContract {
                 row("acme", C, "c", 0, 1, 0)));
     store(
         List.of(
-            log(A, Minutes.nanos(100), 9, "web"),
-            log(B, Minutes.nanos(100), 17, "db"),
-            log(B, Minutes.nanos(200), 9, "web"),
-            log(C, Minutes.nanos(200), 17, "web' OR 1=1 --"),
-            new Log("other", C, Minutes.nanos(100), 9, "web", "", "")));
+            log(A, MinuteRange.startNanos(100), 9, "web"),
+            log(B, MinuteRange.startNanos(100), 17, "db"),
+            log(B, MinuteRange.startNanos(200), 9, "web"),
+            log(C, MinuteRange.startNanos(200), 17, "web' OR 1=1 --"),
+            new Log("other", C, MinuteRange.startNanos(100), 9, "web", "", "")));
 
-    assertThat(nearest(scope("web", Set.of(), 0, Minutes.ALL))).containsExactly(A, B);
-    assertThat(nearest(scope("web' OR 1=1 --", Set.of(), 0, Minutes.ALL))).containsExactly(C);
-    assertThat(nearest(scope(null, Set.of(17), 0, Minutes.ALL))).containsExactly(B, C);
-    assertThat(nearest(scope(null, Set.of(), 10, Minutes.ALL))).containsExactly(B, C);
-    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(100, 101)))).containsExactly(A, B);
-    assertThat(nearest(scope("web", Set.of(), 0, new Minutes(150, 300)))).containsExactly(B);
+    assertThat(nearest(scope("web", Set.of(), 0, MinuteRange.ALL))).containsExactly(A, B);
+    assertThat(nearest(scope("web' OR 1=1 --", Set.of(), 0, MinuteRange.ALL))).containsExactly(C);
+    assertThat(nearest(scope(null, Set.of(17), 0, MinuteRange.ALL))).containsExactly(B, C);
+    assertThat(nearest(scope(null, Set.of(), 10, MinuteRange.ALL))).containsExactly(B, C);
+    assertThat(nearest(scope(null, Set.of(), 0, new MinuteRange(100, 101)))).containsExactly(A, B);
+    assertThat(nearest(scope("web", Set.of(), 0, new MinuteRange(150, 300)))).containsExactly(B);
     assertThat(nearest(scope(null, Set.of(), 0, since(200)))).containsExactly(B, C);
     assertThat(nearest(scope(null, Set.of(), 0, since(201)))).isEmpty();
     assertThat(nearest(scope("db", Set.of(), 0, since(101)))).isEmpty();
     assertThat(nearest(scope(null, Set.of(9), 0, since(101)))).containsExactly(B);
-    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(0, 101)))).containsExactly(A, B);
-    assertThat(nearest(scope(null, Set.of(), 0, new Minutes(0, 100)))).isEmpty();
-    assertThat(nearest(scope("nowhere", Set.of(), 0, Minutes.ALL))).isEmpty();
-    assertThat(nearest(all().of(Set.of(C)))).containsExactly(C);
+    assertThat(nearest(scope(null, Set.of(), 0, new MinuteRange(0, 101)))).containsExactly(A, B);
+    assertThat(nearest(scope(null, Set.of(), 0, new MinuteRange(0, 100)))).isEmpty();
+    assertThat(nearest(scope("nowhere", Set.of(), 0, MinuteRange.ALL))).isEmpty();
+    assertThat(nearest(all().withIds(Set.of(C)))).containsExactly(C);
   }
 
-  private static Minutes since(long minute) {
-    return new Minutes(minute, Minutes.ALL.to());
+  private static MinuteRange since(long minute) {
+    return new MinuteRange(minute, MinuteRange.ALL.to());
   }
 
   @Test
@@ -305,21 +311,22 @@ public abstract class TemplateVectorsContract {
                 row("acme", B, "connection reset by peer", 1, 0, 0),
                 row("acme", C, "verbindung größer über peers", 1, 0, 0)));
 
-    assertThat(vectors().saying(RECIPE, all(), List.of("connection", "refused"), 10))
+    assertThat(vectors().matchKeywords(RECIPE, all(), List.of("connection", "refused"), 10))
         .containsExactly(new Candidate(A, 2, true), new Candidate(B, 1, false));
-    assertThat(vectors().saying(RECIPE, all(), List.of("größer"), 10))
+    assertThat(vectors().matchKeywords(RECIPE, all(), List.of("größer"), 10))
         .containsExactly(new Candidate(C, 1, true));
-    assertThat(vectors().saying(RECIPE, all(), List.of("peer"), 1)).hasSize(1);
-    assertThat(vectors().saying(RECIPE, all(), List.of("ref"), 10)).isEmpty();
-    assertThat(vectors().saying(RECIPE, all().of(Set.of(B)), List.of("peer"), 10)).hasSize(1);
-    assertThat(vectors().saying("another", all(), List.of("peer"), 10)).isEmpty();
+    assertThat(vectors().matchKeywords(RECIPE, all(), List.of("peer"), 1)).hasSize(1);
+    assertThat(vectors().matchKeywords(RECIPE, all(), List.of("ref"), 10)).isEmpty();
+    assertThat(vectors().matchKeywords(RECIPE, all().withIds(Set.of(B)), List.of("peer"), 10))
+        .hasSize(1);
+    assertThat(vectors().matchKeywords("another", all(), List.of("peer"), 10)).isEmpty();
   }
 
   /**
    * What of another tenant would be found by every question: a template that is only his, though
    * logs of both have its id, and one of both of which he has other words.
    */
-  private List<Question> besideAnotherTenant() throws InterruptedException {
+  private List<TemplateQuery> besideAnotherTenant() throws InterruptedException {
     vectors()
         .write(
             RECIPE,
@@ -329,17 +336,17 @@ public abstract class TemplateVectorsContract {
                 row("other", B, "connection secret", 0, 1, 0)));
     store(
         List.of(
-            log(A, Minutes.nanos(100), 9, "web"),
-            log(B, Minutes.nanos(100), 9, "web"),
-            new Log("other", A, Minutes.nanos(100), 9, "web", "", "body"),
-            new Log("other", B, Minutes.nanos(100), 9, "web", "", "body")));
+            log(A, MinuteRange.startNanos(100), 9, "web"),
+            log(B, MinuteRange.startNanos(100), 9, "web"),
+            new Log("other", A, MinuteRange.startNanos(100), 9, "web", "", "body"),
+            new Log("other", B, MinuteRange.startNanos(100), 9, "web", "", "body")));
     return List.of(
         all(),
-        all().of(Set.of(A, B)),
-        scope("web", Set.of(), 0, Minutes.ALL),
-        scope(null, Set.of(9), 0, Minutes.ALL),
-        scope(null, Set.of(), 0, new Minutes(100, 101)),
-        scope("web", Set.of(), 0, since(100)).of(Set.of(A, B)));
+        all().withIds(Set.of(A, B)),
+        scope("web", Set.of(), 0, MinuteRange.ALL),
+        scope(null, Set.of(9), 0, MinuteRange.ALL),
+        scope(null, Set.of(), 0, new MinuteRange(100, 101)),
+        scope("web", Set.of(), 0, since(100)).withIds(Set.of(A, B)));
   }
 
   @Test
@@ -350,7 +357,7 @@ public abstract class TemplateVectorsContract {
         .satisfiesExactly(
             each -> {
               assertThat(each.id()).isEqualTo(A);
-              assertThat(each.whole()).containsExactly(1, 0, 0);
+              assertThat(each.sentenceVector()).containsExactly(1, 0, 0);
             });
   }
 
@@ -365,8 +372,8 @@ public abstract class TemplateVectorsContract {
             .satisfiesExactly(
                 each -> {
                   assertThat(each.id()).isEqualTo(A);
-                  assertThat(each.measure()).isCloseTo(0, within(1e-5));
-                  assertThat(each.allWords()).isFalse();
+                  assertThat(each.score()).isCloseTo(0, within(1e-5));
+                  assertThat(each.matchesAllKeywords()).isFalse();
                 });
       }
     }
@@ -375,10 +382,12 @@ public abstract class TemplateVectorsContract {
   @Test
   void saying_rowsOfAnotherTenant_areNotAmongThem() throws Exception {
     for (var scope : besideAnotherTenant()) {
-      assertThat(vectors().saying(RECIPE, scope, List.of("connection"), 10))
+      assertThat(vectors().matchKeywords(RECIPE, scope, List.of("connection"), 10))
           .as("%s", scope)
           .containsExactly(new Candidate(A, 1, true));
-      assertThat(vectors().saying(RECIPE, scope, List.of("secret"), 10)).as("%s", scope).isEmpty();
+      assertThat(vectors().matchKeywords(RECIPE, scope, List.of("secret"), 10))
+          .as("%s", scope)
+          .isEmpty();
     }
   }
 
@@ -392,57 +401,72 @@ public abstract class TemplateVectorsContract {
     }
     var refused = TextId.of(texts.get(0));
     var reset = TextId.of(texts.get(1));
-    var other = new Entry("other", Kind.TEMPLATE, refused, "connection", AT, AT, null);
+    var other =
+        new DictionaryEntry("other", EntryKind.TEMPLATE, refused, "connection", AT, AT, null);
     assertThat(dictionary().write(List.of(other))).isEqualTo(new Written());
 
-    assertThat(vectors().waiting(RECIPE, all(), List.of("connection", "refused"), 10))
+    assertThat(
+            vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("connection", "refused"), 10))
         .containsExactly(new Candidate(refused, 2, true), new Candidate(reset, 1, false));
-    assertThat(vectors().waiting(RECIPE, all(), List.of("größer"), 10))
+    assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("größer"), 10))
         .containsExactly(new Candidate(TextId.of(texts.get(2)), 1, true));
-    assertThat(vectors().waiting(RECIPE, all(), List.of("connection"), 1)).hasSize(1);
-    assertThat(vectors().waiting(RECIPE, all(), List.of("ref"), 10)).isEmpty();
+    assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("connection"), 1))
+        .hasSize(1);
+    assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("ref"), 10)).isEmpty();
 
     store(List.of(log(reset, AT, 9, "web"), log(refused, AT, 9, "db")));
     assertThat(
             vectors()
-                .waiting(RECIPE, scope("web", Set.of(), 0, Minutes.ALL), List.of("connection"), 9))
+                .matchKeywordsUnembedded(
+                    RECIPE, scope("web", Set.of(), 0, MinuteRange.ALL), List.of("connection"), 9))
         .extracting(Candidate::id)
         .containsExactly(reset);
 
     vectors().write(RECIPE, List.of(row("acme", refused, "a", 1, 0, 0)));
-    assertThat(vectors().waiting(RECIPE, all(), List.of("refused"), 10)).isEmpty();
-    assertThat(vectors().waiting("another", all(), List.of("refused"), 10)).hasSize(1);
+    assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("refused"), 10)).isEmpty();
+    assertThat(vectors().matchKeywordsUnembedded("another", all(), List.of("refused"), 10))
+        .hasSize(1);
   }
 
   @Test
   void words_someTemplates_areThoseOfTemplatesOfToday() throws Exception {
-    assertThat(vectors().words("acme", 10)).isEmpty();
+    assertThat(vectors().vocabulary("acme", 10)).isEmpty();
     write("Connection 7 refused by <*>", AT);
     write("Größer", AT);
     write("user fztu", AT);
     var link =
-        new Entry(
-            "acme", Kind.TEMPLATE, TextId.of("user fztu"), "user fztu", AT, AT, TextId.of("user"));
-    var foreign = new Entry("other", Kind.TEMPLATE, TextId.of("x"), "peer", AT, AT, null);
+        new DictionaryEntry(
+            "acme",
+            EntryKind.TEMPLATE,
+            TextId.of("user fztu"),
+            "user fztu",
+            AT,
+            AT,
+            TextId.of("user"));
+    var foreign =
+        new DictionaryEntry("other", EntryKind.TEMPLATE, TextId.of("x"), "peer", AT, AT, null);
     assertThat(dictionary().write(List.of(link, foreign))).isEqualTo(new Written());
 
-    assertThat(vectors().words("acme", 10))
+    assertThat(vectors().vocabulary("acme", 10))
         .containsExactlyInAnyOrder("connection", "7", "refused", "by", "größer");
-    assertThat(vectors().words("acme", 5)).hasSize(5);
-    assertThatThrownBy(() -> vectors().words("acme", 4)).isInstanceOf(TooCostly.class);
+    assertThat(vectors().vocabulary("acme", 5)).hasSize(5);
+    assertThatThrownBy(() -> vectors().vocabulary("acme", 4))
+        .isInstanceOf(QueryTooExpensiveException.class);
   }
 
   @Test
   void having_aFilter_areTheTemplatesOfItsLogs() throws Exception {
     store(
         List.of(
-            log(A, Minutes.nanos(100), 9, "web"),
-            log(A, Minutes.nanos(101), 9, "web"),
-            log(B, Minutes.nanos(100), 9, "db"),
-            new Log("other", C, Minutes.nanos(100), 9, "web", "", "")));
+            log(A, MinuteRange.startNanos(100), 9, "web"),
+            log(A, MinuteRange.startNanos(101), 9, "web"),
+            log(B, MinuteRange.startNanos(100), 9, "db"),
+            new Log("other", C, MinuteRange.startNanos(100), 9, "web", "", "")));
 
-    assertThat(vectors().having(LogFilter.of("acme").build())).containsExactlyInAnyOrder(A, B);
-    assertThat(vectors().having(LogFilter.of("acme").service("web").build())).containsExactly(A);
-    assertThat(vectors().having(LogFilter.of("acme").from(0L).to(1L).build())).isEmpty();
+    assertThat(vectors().templatesMatching(LogFilter.of("acme").build()))
+        .containsExactlyInAnyOrder(A, B);
+    assertThat(vectors().templatesMatching(LogFilter.of("acme").service("web").build()))
+        .containsExactly(A);
+    assertThat(vectors().templatesMatching(LogFilter.of("acme").from(0L).to(1L).build())).isEmpty();
   }
 }

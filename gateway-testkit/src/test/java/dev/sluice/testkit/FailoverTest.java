@@ -5,17 +5,17 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.Failover;
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Fate;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.Tally;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.testkit.FickleSpool.Mood;
 import java.time.Duration;
 import java.util.List;
@@ -45,17 +45,17 @@ final class FailoverTest {
   private static final Duration RETENTION = Duration.ofHours(2);
   private static final Duration LONGEST_INSERT = Duration.ofMinutes(7);
   private static final Duration SHORT = Duration.ofMillis(50);
-  private static final IdempotencyKeys.Key KEY =
-      new IdempotencyKeys.Key("default", "order-1", new UUID(1, 2));
-  private static final IdempotencyKeys.Key OTHER =
-      new IdempotencyKeys.Key("default", "order-1", new UUID(1, 3));
+  private static final IdempotencyStore.IdempotencyKey KEY =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
+  private static final IdempotencyStore.IdempotencyKey OTHER =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 3));
 
   private final HandClock time = new HandClock("2026-08-24T10:00:00Z");
   private final InMemorySpool firstInside = new InMemorySpool();
   private final FickleSpool first = new FickleSpool(firstInside);
   private final InMemorySpool second = new InMemorySpool();
   private final Failover failover = failover(PATIENCE, PROBE);
-  private final Deliveries deliveries = failover.deliveries();
+  private final SpoolConsumer deliveries = failover.deliveries();
 
   private Failover failover(Duration patience, Duration probe) {
     return failover(time, time, patience, probe, true);
@@ -66,14 +66,18 @@ final class FailoverTest {
   }
 
   private Failover failover(
-      Timer timer, Deadlines deadlines, Duration patience, Duration probe, boolean delivers) {
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      Duration patience,
+      Duration probe,
+      boolean delivers) {
     return new Failover(
         new Failover.Side("Redis", first, first, firstInside, firstInside),
         new Failover.Side("the log", second, second, second, second),
         second,
         new Failover.Settings(patience, probe, delivers, KEYS, RETENTION, LONGEST_INSERT),
-        timer,
-        deadlines,
+        scheduler,
+        timeoutScheduler,
         time);
   }
 
@@ -87,8 +91,8 @@ final class FailoverTest {
     var receipt = receipt(failover.append(LogBatches.of(3)).toCompletableFuture());
 
     assertThat(receipt.shard()).isZero();
-    assertThat(firstInside.tally().accepted()).isEqualTo(3);
-    assertThat(second.tally()).isEqualTo(Tally.NONE);
+    assertThat(firstInside.recordCounts().accepted()).isEqualTo(3);
+    assertThat(second.recordCounts()).isEqualTo(RecordCounts.NONE);
     assertThat(failover.status()).isEqualTo(new Failover.Status(true, "", 0));
   }
 
@@ -100,8 +104,8 @@ final class FailoverTest {
       assertThat(receipt(append(LogBatches.of(3))).shard()).isNegative();
     }
 
-    assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
-    assertThat(second.tally()).isEqualTo(new Tally(6, 6, 0, 0, 0));
+    assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
+    assertThat(second.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0, 0, 0));
     assertThat(failover.status().reason()).isEqualTo("first is full");
   }
 
@@ -137,12 +141,12 @@ final class FailoverTest {
   @Test
   void append_noDeadlinesAnyMore_isAnsweredByTheFirst() {
     first.be(Mood.LATE);
-    Deadlines stopped =
+    TimeoutScheduler stopped =
         (_, _) -> {
           throw new IllegalStateException("stopped");
         };
     try (var ending = failover(time, stopped, PATIENCE, PROBE, true)) {
-      var appended = ending.append(LogBatches.of(3), Manner.AWAITED).toCompletableFuture();
+      var appended = ending.append(LogBatches.of(3), AppendMode.SYNC).toCompletableFuture();
       assertThat(appended).isNotDone();
 
       first.told.complete(null);
@@ -154,16 +158,17 @@ final class FailoverTest {
   @Test
   void append_bothBusy_isBusyAndNamesBothReasons() {
     first.be(Mood.BUSY);
-    second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
+    second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
 
     assertThat(append(LogBatches.of(3)).join())
         .isEqualTo(
-            new Appended.Busy(
+            new AppendResult.Unavailable(
                 Duration.ofSeconds(3), "Redis: first is full; the log: disk is full", true));
-    assertThat(failover.unavailable()).contains("Redis: first is full; the log: disk is full");
+    assertThat(failover.unavailableReason())
+        .contains("Redis: first is full; the log: disk is full");
 
     second.refuse(null);
-    assertThat(failover.unavailable()).isEmpty();
+    assertThat(failover.unavailableReason()).isEmpty();
   }
 
   /** What ended in doubt and comes again may be in the first, though that is away by now. */
@@ -172,14 +177,15 @@ final class FailoverTest {
     var batch = LogBatches.of(1);
     first.be(Mood.BUSY);
     append(LogBatches.of(1)).join();
-    second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
-    var refused = failover.append(batch, Manner.AGAIN).toCompletableFuture().join();
+    second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
+    var refused =
+        failover.append(batch, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture().join();
     second.refuse(null);
 
-    receipt(failover.append(batch, Manner.AGAIN).toCompletableFuture());
+    receipt(failover.append(batch, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture());
 
-    assertThat(((Appended.Busy) refused).doubtful()).isTrue();
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
+    assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isTrue();
+    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
   }
 
   /** It must not wait for the first to come back, which may take days. */
@@ -189,17 +195,17 @@ final class FailoverTest {
     failover.start();
     first.be(Mood.BUSY);
     time.advance(PROBE);
-    second.refuse(new Appended.Busy(Duration.ofSeconds(3), "disk is full"));
+    second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
     var refused = append(batch).join();
     second.refuse(null);
 
     receipt(append(batch));
 
-    assertThat(((Appended.Busy) refused).doubtful()).isFalse();
+    assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isFalse();
     assertThat(first.asked).hasValue(0);
-    var delivery = await().until(() -> deliveries.next(SHORT), d -> d.isPresent()).orElseThrow();
+    var delivery = await().until(() -> deliveries.poll(SHORT), d -> d.isPresent()).orElseThrow();
     assertThat(ids(delivery)).containsExactly(batch.appendId());
-    assertThat(delivery.again()).isFalse();
+    assertThat(delivery.redelivered()).isFalse();
   }
 
   @Test
@@ -239,15 +245,15 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     var batches = LogBatches.some(50, 2);
     batches.forEach(batch -> receipt(append(batch)));
-    assertThat(failover.tally().inFlight()).isEqualTo(100);
+    assertThat(failover.recordCounts().inFlight()).isEqualTo(100);
 
     becomeWell();
 
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(failover.tally()).isEqualTo(new Tally(100, 100, 0, 0, 0));
-    var delivery = firstInside.next(Duration.ZERO).orElseThrow();
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(100, 100, 0, 0, 0));
+    var delivery = firstInside.poll(Duration.ZERO).orElseThrow();
     assertThat(ids(delivery)).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
-    assertThat(deliveries.next(SHORT)).isEmpty();
+    assertThat(deliveries.poll(SHORT)).isEmpty();
   }
 
   @Test
@@ -257,13 +263,13 @@ final class FailoverTest {
     var appended = append(LogBatches.of(3));
     time.advance(PATIENCE);
     receipt(appended);
-    assertThat(firstInside.tally().accepted()).isEqualTo(3);
-    assertThat(second.tally().accepted()).isEqualTo(3);
+    assertThat(firstInside.recordCounts().accepted()).isEqualTo(3);
+    assertThat(second.recordCounts().accepted()).isEqualTo(3);
 
     becomeWell();
 
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(firstInside.tally()).isEqualTo(new Tally(3, 3, 0, 0, 0));
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
   }
 
   @Test
@@ -276,18 +282,18 @@ final class FailoverTest {
     time.advance(PROBE);
     time.advance(PROBE);
     await().until(() -> left.get() < 0 && !failover.status().firstTakesLogs());
-    assertThat(firstInside.tally().accepted()).isBetween(1L, 5L);
+    assertThat(firstInside.recordCounts().accepted()).isBetween(1L, 5L);
 
-    assertThat(deliveries.next(SHORT)).isEmpty(); // the first may deliver some of it
+    assertThat(deliveries.poll(SHORT)).isEmpty(); // the first may deliver some of it
     receipt(append(LogBatches.of(2)));
-    var fresh = await().until(() -> deliveries.next(SHORT), d -> d.isPresent()).orElseThrow();
+    var fresh = await().until(() -> deliveries.poll(SHORT), d -> d.isPresent()).orElseThrow();
     assertThat(fresh.records()).isEqualTo(2);
-    deliveries.settle(fresh);
+    deliveries.ack(fresh);
     becomeWell();
 
-    await().until(() -> second.tally().inFlight() == 0);
-    assertThat(firstInside.tally()).isEqualTo(new Tally(10, 10, 0, 0, 0));
-    assertThat(second.tally()).isEqualTo(new Tally(2, 0, 0, 0, 0));
+    await().until(() -> second.recordCounts().inFlight() == 0);
+    assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(10, 10, 0, 0, 0));
+    assertThat(second.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
   }
 
   @Test
@@ -298,14 +304,14 @@ final class FailoverTest {
     receipt(doubtful);
     receipt(append(LogBatches.of(5)));
 
-    var delivery = deliveries.next(Duration.ZERO).orElseThrow();
+    var delivery = deliveries.poll(Duration.ZERO).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(5);
-    assertThat(delivery.again()).isFalse();
-    assertThat(deliveries.next(Duration.ZERO).orElseThrow().again()).isTrue();
-    deliveries.settle(delivery);
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
-    assertThat(second.tally().inFlight()).isEqualTo(3);
+    assertThat(delivery.redelivered()).isFalse();
+    assertThat(deliveries.poll(Duration.ZERO).orElseThrow().redelivered()).isTrue();
+    deliveries.ack(delivery);
+    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
+    assertThat(second.recordCounts().inFlight()).isEqualTo(3);
   }
 
   @Test
@@ -314,18 +320,18 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     time.advance(PROBE); // else what opens would be doubtful
     receipt(append(LogBatches.of(5)));
-    var begun = await().until(() -> deliveries.next(SHORT), d -> d.isPresent()).orElseThrow();
+    var begun = await().until(() -> deliveries.poll(SHORT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
     becomeWell();
 
-    var again = deliveries.next(SHORT).orElseThrow();
+    var again = deliveries.poll(SHORT).orElseThrow();
     assertThat(again.token()).isEqualTo(begun.token());
-    deliveries.settle(again);
+    deliveries.ack(again);
 
-    await().until(() -> second.tally().inFlight() == 0);
-    assertThat(deliveries.next(SHORT)).isEmpty();
-    assertThat(firstInside.tally().accepted()).isEqualTo(2);
-    assertThat(second.tally().accepted()).isEqualTo(5);
+    await().until(() -> second.recordCounts().inFlight() == 0);
+    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(firstInside.recordCounts().accepted()).isEqualTo(2);
+    assertThat(second.recordCounts().accepted()).isEqualTo(5);
   }
 
   /** An insert of it may still be under way in the store. */
@@ -338,33 +344,33 @@ final class FailoverTest {
 
     failover.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
 
-    assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
+    assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
     failover.close();
     try (var next = failover(true)) {
       next.start();
-      var again = next.deliveries().next(SHORT).orElseThrow();
+      var again = next.deliveries().poll(SHORT).orElseThrow();
       assertThat(again.token()).isEqualTo(begun.token());
-      assertThat(again.again()).isTrue();
-      assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
-      next.deliveries().settle(again);
+      assertThat(again.redelivered()).isTrue();
+      assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
+      next.deliveries().ack(again);
 
-      await().until(() -> second.tally().inFlight() == 0);
-      assertThat(next.deliveries().next(SHORT)).isEmpty();
+      await().until(() -> second.recordCounts().inFlight() == 0);
+      assertThat(next.deliveries().poll(SHORT)).isEmpty();
     }
-    assertThat(second.tally()).isEqualTo(new Tally(5, 0, 0, 0, 0));
-    assertThat(firstInside.tally()).isEqualTo(new Tally(2, 2, 0, 0, 0));
+    assertThat(second.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
+    assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0, 0, 0));
   }
 
   @Test
   void giveBack_batchOfABegunDeliverySetAside_leavesTheRestToTheWorker() throws Exception {
     failover.start();
     begun();
-    var begun = deliveries.next(SHORT).orElseThrow();
+    var begun = deliveries.poll(SHORT).orElseThrow();
     assertThat(begun.batches()).hasSize(2);
-    deliveries.setAside(begun.batches().getFirst().appendId(), "bad");
+    deliveries.skip(begun.batches().getFirst().appendId(), "bad");
     becomeWell();
 
-    var rest = deliveries.next(SHORT).orElseThrow();
+    var rest = deliveries.poll(SHORT).orElseThrow();
 
     SpoolContract.assertSame(rest.batches(), begun.batches().subList(1, 2));
   }
@@ -381,16 +387,16 @@ final class FailoverTest {
       next.start();
       time.advance(LONGEST_INSERT.minusSeconds(1));
       next.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
-      assertThat(firstInside.tally()).isEqualTo(Tally.NONE);
+      assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
     }
     try (var next = failover(false)) {
       next.start();
       time.advance(LONGEST_INSERT);
 
-      await().until(() -> second.tally().equals(Tally.NONE));
-      var delivery = firstInside.next(Duration.ZERO).orElseThrow();
+      await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+      var delivery = firstInside.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).isEqualTo(7);
-      assertThat(delivery.again()).isTrue();
+      assertThat(delivery.redelivered()).isTrue();
     }
   }
 
@@ -400,7 +406,7 @@ final class FailoverTest {
     time.advance(PROBE); // else what opens would be doubtful
     receipt(append(LogBatches.of(3)));
     receipt(append(LogBatches.of(2)));
-    var begun = await().until(() -> deliveries.next(SHORT), d -> d.isPresent()).orElseThrow();
+    var begun = await().until(() -> deliveries.poll(SHORT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
     return begun;
   }
@@ -432,14 +438,14 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     var batch = LogBatches.of(5);
     var receipt = receipt(append(batch));
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
     becomeWell();
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Waiting());
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
-    firstInside.settle(firstInside.next(Duration.ZERO).orElseThrow());
+    firstInside.ack(firstInside.poll(Duration.ZERO).orElseThrow());
 
-    assertThat(fate(receipt, batch)).isEqualTo(new Fate.Settled(0));
+    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
   }
 
   @Test
@@ -448,10 +454,10 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     append(LogBatches.of(1)).join();
 
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
-    assertThat(claim(OTHER)).isEqualTo(new Claimed.Another());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
     time.advance(RETENTION);
-    assertThat(claim(OTHER)).isInstanceOf(Claimed.Mine.class);
+    assertThat(claim(OTHER)).isInstanceOf(ClaimResult.Granted.class);
   }
 
   @Test
@@ -460,10 +466,10 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     append(LogBatches.of(1)).join();
     for (int i = 0; i < KEYS; i++) {
-      mine(new IdempotencyKeys.Key("default", "another-" + i, new UUID(1, 2)));
+      mine(new IdempotencyStore.IdempotencyKey("default", "another-" + i, new UUID(1, 2)));
     }
 
-    assertThat(claim(OTHER)).isInstanceOf(Claimed.Mine.class);
+    assertThat(claim(OTHER)).isInstanceOf(ClaimResult.Granted.class);
   }
 
   @Test
@@ -472,9 +478,9 @@ final class FailoverTest {
     first.be(Mood.BUSY);
     append(LogBatches.of(1)).join();
 
-    assertThat(claim(KEY)).isEqualTo(new Claimed.UnderWay());
-    time.advance(IdempotencyKeys.CLAIM_ENDS_AFTER);
-    assertThat(claim(KEY)).isInstanceOf(Claimed.Mine.class);
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
+    time.advance(IdempotencyStore.CLAIM_TTL);
+    assertThat(claim(KEY)).isInstanceOf(ClaimResult.Granted.class);
   }
 
   @Test
@@ -487,11 +493,12 @@ final class FailoverTest {
     time.advance(PATIENCE);
 
     receipt(appended);
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
     becomeWell();
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(firstInside.tally()).isEqualTo(new Tally(4, 4, 0, 0, 0));
-    assertThat(firstInside.claim(KEY).toCompletableFuture().join()).isEqualTo(new Claimed.Taken());
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(firstInside.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
   }
 
   /** What was under way to the first when it fell silent may still arrive there. */
@@ -505,18 +512,19 @@ final class FailoverTest {
     receipt(appended);
     becomeWell();
 
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(firstInside.tally()).isEqualTo(new Tally(4, 4, 0, 0, 0));
-    assertThat(firstInside.claim(KEY).toCompletableFuture().join()).isEqualTo(new Claimed.Taken());
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(firstInside.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
   }
 
   @Test
   void claim_takenInTheSecondBeforeTheStart_isTaken() {
-    var claim = (Claimed.Mine) second.claim(KEY).toCompletableFuture().join();
+    var claim = (ClaimResult.Granted) second.claim(KEY).toCompletableFuture().join();
     receipt(second.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
 
-    assertThat(claim(OTHER)).isEqualTo(new Claimed.Another());
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
     assertThat(first.asked).hasValue(0);
   }
 
@@ -527,8 +535,9 @@ final class FailoverTest {
     receipt(append(LogBatches.of(4), mine(KEY)));
     becomeWell();
 
-    await().until(() -> second.tally().equals(Tally.NONE));
-    assertThat(firstInside.claim(KEY).toCompletableFuture().join()).isEqualTo(new Claimed.Taken());
+    await().until(() -> second.recordCounts().equals(RecordCounts.NONE));
+    assertThat(firstInside.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
   }
 
   @Test
@@ -551,7 +560,7 @@ final class FailoverTest {
 
     failover.drain(Duration.ofSeconds(30));
 
-    assertThat(second.tally()).isEqualTo(Tally.NONE);
+    assertThat(second.recordCounts()).isEqualTo(RecordCounts.NONE);
     failover.close();
     failover.close();
   }
@@ -595,14 +604,14 @@ final class FailoverTest {
       await()
           .atMost(Duration.ofSeconds(30))
           .untilAsserted(() -> assertThat(stored.keySet()).containsAll(accepted));
-      await().until(() -> both.tally().inFlight() == 0);
+      await().until(() -> both.recordCounts().inFlight() == 0);
       working.set(false);
       for (var worker : workers) {
         worker.get();
       }
       assertThat(accepted).hasSize(16 * 200);
       assertThat(stored.values()).containsOnly(1);
-      assertThat(both.tally().accepted()).isEqualTo(stored.size());
+      assertThat(both.recordCounts().accepted()).isEqualTo(stored.size());
     }
   }
 
@@ -617,26 +626,26 @@ final class FailoverTest {
 
   private static @Nullable Void send(Failover failover, Set<UUID> accepted) {
     for (var batch : LogBatches.some(200, 1)) {
-      receipt(failover.append(batch, Manner.AWAITED).toCompletableFuture());
+      receipt(failover.append(batch, AppendMode.SYNC).toCompletableFuture());
       accepted.add(batch.appendId());
     }
     return null;
   }
 
   private static @Nullable Void work(
-      Deliveries deliveries, Map<UUID, Integer> stored, AtomicBoolean working)
+      SpoolConsumer spoolConsumer, Map<UUID, Integer> stored, AtomicBoolean working)
       throws InterruptedException {
     while (working.get()) {
-      var next = deliveries.next(Duration.ofMillis(5));
+      var next = spoolConsumer.poll(Duration.ofMillis(5));
       if (next.isEmpty()) {
         continue;
       }
       var delivery = next.get();
       for (var id : ids(delivery)) {
-        stored.merge(id, 1, (there, one) -> delivery.again() ? there : there + one);
+        stored.merge(id, 1, (there, one) -> delivery.redelivered() ? there : there + one);
       }
       if (ThreadLocalRandom.current().nextInt(5) > 0) { // else it was stored and not known to be
-        deliveries.settle(delivery);
+        spoolConsumer.ack(delivery);
       }
     }
     return null;
@@ -650,36 +659,39 @@ final class FailoverTest {
     assertThat(failover.status().firstTakesLogs()).isTrue();
   }
 
-  private CompletableFuture<Appended> append(LogBatch batch) {
-    return failover.append(batch, Manner.AWAITED).toCompletableFuture();
+  private CompletableFuture<AppendResult> append(LogBatch batch) {
+    return failover.append(batch, AppendMode.SYNC).toCompletableFuture();
   }
 
-  private CompletableFuture<Appended> append(LogBatch batch, Claimed.Mine mine) {
-    return failover.append(batch, mine.claim(), Manner.AWAITED).toCompletableFuture();
+  private CompletableFuture<AppendResult> append(LogBatch batch, ClaimResult.Granted granted) {
+    return failover.append(batch, granted.claim(), AppendMode.SYNC).toCompletableFuture();
   }
 
-  private Claimed claim(IdempotencyKeys.Key key) {
+  private ClaimResult claim(IdempotencyStore.IdempotencyKey key) {
     return failover.claim(key).toCompletableFuture().join();
   }
 
-  private Claimed.Mine mine(IdempotencyKeys.Key key) {
-    var claimed = claim(key);
-    assertThat(claimed).isInstanceOf(Claimed.Mine.class);
-    return (Claimed.Mine) claimed;
+  private ClaimResult.Granted mine(IdempotencyStore.IdempotencyKey key) {
+    var claimResult = claim(key);
+    assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
+    return (ClaimResult.Granted) claimResult;
   }
 
   private void join(CompletionStage<Void> stage) {
     stage.toCompletableFuture().join();
   }
 
-  private Fate fate(Receipt receipt, LogBatch batch) {
-    return failover.fate(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
+  private DeliveryStatus fate(Receipt receipt, LogBatch batch) {
+    return failover
+        .statusOf(receipt, batch.firstId(), batch.records())
+        .toCompletableFuture()
+        .join();
   }
 
-  private static Receipt receipt(CompletableFuture<Appended> appended) {
+  private static Receipt receipt(CompletableFuture<AppendResult> appended) {
     var answer = appended.orTimeout(30, TimeUnit.SECONDS).join();
-    assertThat(answer).isInstanceOf(Appended.Accepted.class);
-    return ((Appended.Accepted) answer).receipt();
+    assertThat(answer).isInstanceOf(AppendResult.Accepted.class);
+    return ((AppendResult.Accepted) answer).receipt();
   }
 
   private static List<UUID> ids(Delivery delivery) {

@@ -2,7 +2,7 @@ package dev.sluice.testkit;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.LocalDate;
@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
 /** A spool in front of another, which fails in the way that the test says. */
-final class FickleSpool implements Spool, IdempotencyKeys {
+final class FickleSpool implements Spool, IdempotencyStore {
   enum Mood {
     WELL,
     /** Says that it is in trouble. */
@@ -57,26 +57,28 @@ final class FickleSpool implements Spool, IdempotencyKeys {
     };
   }
 
-  private static Appended busy() {
-    return new Appended.Busy(Duration.ofSeconds(7), "first is full");
+  private static AppendResult busy() {
+    return new AppendResult.Unavailable(Duration.ofSeconds(7), "first is full");
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
     asked.incrementAndGet();
-    return answer(busy(), () -> spool.append(batch, manner));
+    return answer(busy(), () -> spool.append(batch, appendMode));
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode appendMode) {
     asked.incrementAndGet();
-    return answer(busy(), () -> spool.append(batch, claim, manner));
+    return answer(busy(), () -> spool.append(batch, claim, appendMode));
   }
 
   @Override
-  public CompletionStage<Claimed> claim(Key key) {
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     asked.incrementAndGet();
-    return answer(new Claimed.Away(Duration.ofSeconds(7), "first is full"), () -> spool.claim(key));
+    return answer(
+        new ClaimResult.Unavailable(Duration.ofSeconds(7), "first is full"),
+        () -> spool.claim(key));
   }
 
   @Override
@@ -85,17 +87,17 @@ final class FickleSpool implements Spool, IdempotencyKeys {
   }
 
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    return spool.fate(receipt, first, records);
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    return spool.statusOf(receipt, first, records);
   }
 
   @Override
-  public CompletionStage<Condition> condition() {
-    return answer(new Condition("first is full", null, 0, 0), spool::condition);
+  public CompletionStage<SpoolStatus> spoolStatus() {
+    return answer(new SpoolStatus("first is full", null, 0, 0), spool::spoolStatus);
   }
 
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    return spool.tally(from);
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
+    return spool.recordCounts(from);
   }
 }

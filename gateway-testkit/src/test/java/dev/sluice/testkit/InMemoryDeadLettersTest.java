@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.InstantSource;
 
 class InMemoryDeadLettersTest extends DeadLettersContract {
@@ -14,12 +14,12 @@ class InMemoryDeadLettersTest extends DeadLettersContract {
   }
 
   @Override
-  protected Deliveries deliveries() {
+  protected SpoolConsumer deliveries() {
     return spool;
   }
 
   @Override
-  protected DeadLetters deadLetters() {
+  protected DeadLetterQueue deadLetters() {
     return spool;
   }
 }

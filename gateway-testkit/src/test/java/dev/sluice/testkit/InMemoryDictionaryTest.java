@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome.TryLater;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult.Retryable;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -20,12 +20,13 @@ class InMemoryDictionaryTest extends DictionaryContract {
 
   @Test
   void answer_set_isWhatBecomesOfAWriteAndNothingIsKept() {
-    dictionary.answer(new TryLater("away"));
+    dictionary.answer(new Retryable("away"));
 
-    var outcome =
-        dictionary.write(List.of(new Entry("t", Kind.TEXT, TextId.of("a"), "a", 1, 1, null)));
+    var writeResult =
+        dictionary.write(
+            List.of(new DictionaryEntry("t", EntryKind.TEXT, TextId.of("a"), "a", 1, 1, null)));
 
-    assertThat(outcome).isEqualTo(new TryLater("away"));
+    assertThat(writeResult).isEqualTo(new Retryable("away"));
     assertThat(dictionary.entries()).isEmpty();
   }
 }

@@ -2,9 +2,9 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
 import java.time.Duration;
 import java.time.Instant;
 import org.junit.jupiter.api.Test;
@@ -14,7 +14,7 @@ class InMemoryIdempotencyKeysTest extends IdempotencyKeysContract {
   final InMemorySpool spool = new InMemorySpool(1_000, 1 << 20, 100, () -> now);
 
   @Override
-  protected IdempotencyKeys keys() {
+  protected IdempotencyStore keys() {
     return spool;
   }
 
@@ -30,7 +30,7 @@ class InMemoryIdempotencyKeysTest extends IdempotencyKeysContract {
 
     var claim = mine(KEY);
 
-    assertThat(append(LogBatches.of(1), old)).isEqualTo(new Appended.Superseded());
-    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(Appended.Accepted.class);
+    assertThat(append(LogBatches.of(1), old)).isEqualTo(new AppendResult.ClaimLost());
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
   }
 }

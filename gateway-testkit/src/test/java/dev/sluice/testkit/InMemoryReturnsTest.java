@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 
 class InMemoryReturnsTest extends ReturnsContract {
@@ -14,7 +14,7 @@ class InMemoryReturnsTest extends ReturnsContract {
   }
 
   @Override
-  protected IdempotencyKeys keys() {
+  protected IdempotencyStore keys() {
     return spool;
   }
 
@@ -24,7 +24,7 @@ class InMemoryReturnsTest extends ReturnsContract {
   }
 
   @Override
-  protected Returns returns() {
+  protected FallbackSpoolConsumer returns() {
     return spool;
   }
 }

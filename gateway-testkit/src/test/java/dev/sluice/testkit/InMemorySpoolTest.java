@@ -3,9 +3,9 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.InstantSource;
 import org.junit.jupiter.api.Test;
@@ -24,25 +24,25 @@ class InMemorySpoolTest extends SpoolContract {
   }
 
   @Override
-  protected Deliveries restarted() {
+  protected SpoolConsumer restarted() {
     return spool;
   }
 
   @Test
   void append_refusing_isBusyUntilItTakesAgain() {
-    var busy = new Appended.Busy(Duration.ofSeconds(3), "full");
-    spool.refuse(busy);
+    var unavailable = new AppendResult.Unavailable(Duration.ofSeconds(3), "full");
+    spool.refuse(unavailable);
 
     var refused = spool.append(LogBatches.of(1)).toCompletableFuture().join();
 
-    assertThat(refused).isEqualTo(busy);
-    assertThat(spool.unavailable()).contains("full");
-    assertThat(spool.tally()).isEqualTo(new Spool.Tally(0, 0, 0, 0, 0));
+    assertThat(refused).isEqualTo(unavailable);
+    assertThat(spool.unavailableReason()).contains("full");
+    assertThat(spool.recordCounts()).isEqualTo(new Spool.RecordCounts(0, 0, 0, 0, 0));
 
     spool.refuse(null);
 
     assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
-        .isInstanceOf(Appended.Accepted.class);
-    assertThat(spool.unavailable()).isEmpty();
+        .isInstanceOf(AppendResult.Accepted.class);
+    assertThat(spool.unavailableReason()).isEmpty();
   }
 }

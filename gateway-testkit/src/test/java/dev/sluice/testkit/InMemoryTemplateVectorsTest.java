@@ -1,8 +1,8 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import java.util.List;
 
@@ -12,7 +12,7 @@ final class InMemoryTemplateVectorsTest extends TemplateVectorsContract {
       new InMemoryTemplateVectors(dictionary, DIMENSION);
 
   @Override
-  protected TemplateVectors vectors() {
+  protected TemplateVectorStore vectors() {
     return vectors;
   }
 
@@ -30,7 +30,7 @@ final class InMemoryTemplateVectorsTest extends TemplateVectorsContract {
               log.template(),
               log.timeNanos(),
               log.severity(),
-              new Sample(log.service(), log.component(), log.body())));
+              new TemplateSample(log.service(), log.component(), log.body())));
     }
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.TemplateStats;
 import java.util.List;
 
 final class InMemoryTemplatesTest extends TemplateReaderContract {
@@ -9,7 +9,7 @@ final class InMemoryTemplatesTest extends TemplateReaderContract {
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
 
   @Override
-  protected TemplateReader templates() {
+  protected TemplateStats templates() {
     return templates;
   }
 

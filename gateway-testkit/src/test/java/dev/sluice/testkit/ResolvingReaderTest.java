@@ -5,14 +5,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
-import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.ResolvingReader;
@@ -39,9 +39,9 @@ class ResolvingReaderTest {
   private void template(String text, @Nullable String into) {
     dictionary.write(
         List.of(
-            new Entry(
+            new DictionaryEntry(
                 "default",
-                Kind.TEMPLATE,
+                EntryKind.TEMPLATE,
                 TextId.of(text),
                 text,
                 1,
@@ -109,7 +109,7 @@ class ResolvingReaderTest {
 
     for (var anyOfThem : List.of("a b", "a <*>", "<*> <*>")) {
       assertThat(shown(anyOfThem)).hasSize(4).containsOnly(TextId.of("<*> <*>"));
-      assertThat(reader.span(filter(anyOfThem)).count()).isEqualTo(4);
+      assertThat(reader.timeExtent(filter(anyOfThem)).count()).isEqualTo(4);
       assertThat(reader.histogram(filter(anyOfThem), 0, Long.MAX_VALUE).getFirst().count())
           .isEqualTo(4);
     }
@@ -169,8 +169,14 @@ class ResolvingReaderTest {
   void read_anotherTenant_hasLinksOfItsOwn() throws Exception {
     dictionary.write(
         List.of(
-            new Entry(
-                "acme", Kind.TEMPLATE, TextId.of("a"), "a", 1, 1, TextId.of("nobody wrote it"))));
+            new DictionaryEntry(
+                "acme",
+                EntryKind.TEMPLATE,
+                TextId.of("a"),
+                "a",
+                1,
+                1,
+                TextId.of("nobody wrote it"))));
     store("a");
 
     assertThat(shown()).containsExactly(TextId.of("a"));
@@ -185,7 +191,7 @@ class ResolvingReaderTest {
     template("<*>", null);
 
     assertThatThrownBy(() -> shown("t7"))
-        .isInstanceOf(TooCostly.class)
+        .isInstanceOf(QueryTooExpensiveException.class)
         .hasMessage("the templates, with those that became them, are more than 10000");
   }
 
@@ -254,42 +260,44 @@ class ResolvingReaderTest {
     return new ResolvingReader(store, new KnownLinks(counting, Duration.ZERO, () -> 0));
   }
 
-  private record CountedTemplates(TemplateReader templates, AtomicInteger questions)
-      implements TemplateReader {
+  private record CountedTemplates(TemplateStats templates, AtomicInteger questions)
+      implements TemplateStats {
 
     @Override
-    public List<Link> links(String tenant, int limit) throws InterruptedException {
+    public List<TemplateLink> links(String tenant, int limit) throws InterruptedException {
       questions.incrementAndGet();
       return templates.links(tenant, limit);
     }
 
     @Override
-    public List<Count> counts(Question question) {
+    public List<TemplateCount> counts(TemplateQuery templateQuery) {
       throw new AssertionError("nobody asked for counts");
     }
 
     @Override
-    public Map<UUID, Minutes> came(String tenant, @Nullable String service, Collection<UUID> ids) {
+    public Map<UUID, MinuteRange> activeRanges(
+        String tenant, @Nullable String service, Collection<UUID> ids) {
       throw new AssertionError("nobody asked for counts");
     }
 
     @Override
-    public List<Seen> seen(String tenant, @Nullable String service, Collection<UUID> ids) {
+    public List<ServiceActivity> serviceActivity(
+        String tenant, @Nullable String service, Collection<UUID> ids) {
       throw new AssertionError("nobody asked for counts");
     }
 
     @Override
-    public List<Stretch> stretches(Question question, Frame frame) {
+    public List<CountBucket> countBuckets(TemplateQuery templateQuery, BucketLayout bucketLayout) {
       throw new AssertionError("nobody asked for counts");
     }
 
     @Override
-    public List<Recent> latest(Question question) {
+    public List<SampleLog> latestSamples(TemplateQuery templateQuery) {
       throw new AssertionError("nobody asked for logs");
     }
 
     @Override
-    public List<Recent> newest(LogFilter filter, List<Place> places, int each) {
+    public List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> places, int each) {
       throw new AssertionError("nobody asked for logs");
     }
   }

@@ -5,13 +5,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.dictionary.TextId;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.EmbeddingMetrics;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.LogStore.Outcome.Stored;
-import dev.sluice.core.port.TemplateReader.Recent;
-import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.BoundedReader;
@@ -106,7 +106,9 @@ class SearchLogsTest {
   private void template(String text, @Nullable String into) {
     var link = into == null ? null : TextId.of(into);
     dictionary.write(
-        List.of(new Entry(TENANT, Kind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+        List.of(
+            new DictionaryEntry(
+                TENANT, EntryKind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
   }
 
   private void log(String template, String service, int severity, String body) {
@@ -114,7 +116,7 @@ class SearchLogsTest {
     templates.count(TENANT, service, TextId.of(template), severity, time);
     vectors.store(
         new StoredSample(
-            TENANT, TextId.of(template), time, severity, new Sample(service, "", body)));
+            TENANT, TextId.of(template), time, severity, new TemplateSample(service, "", body)));
   }
 
   private void embed() throws InterruptedException {
@@ -122,15 +124,15 @@ class SearchLogsTest {
         .next(_ -> true);
   }
 
-  private static final class NoMeter implements EmbeddingMeter {
+  private static final class NoMeter implements EmbeddingMetrics {
     @Override
-    public void embedded(Duration took) {}
+    public void recordEmbedded(Duration took) {}
 
     @Override
-    public void failed() {}
+    public void recordFailure() {}
 
     @Override
-    public void backlog(long templates) {}
+    public void recordBacklog(long templates) {}
   }
 
   private SearchLogs search(
@@ -425,7 +427,7 @@ class SearchLogsTest {
     assertThat(texts(answer)).doesNotHaveDuplicates();
     assertThat(answer.hits().getFirst().portrait().template().count()).isEqualTo(2);
     assertThat(answer.hits().getFirst().portrait().newest())
-        .extracting(Recent::template)
+        .extracting(SampleLog::template)
         .containsExactly(TextId.of("login of root refused"));
   }
 
@@ -474,7 +476,7 @@ class SearchLogsTest {
 
     var portrait = answer.hits().getFirst().portrait();
     assertThat(portrait.template().count()).isEqualTo(1);
-    assertThat(portrait.newest()).extracting(Recent::severityNumber).containsExactly(17);
+    assertThat(portrait.newest()).extracting(SampleLog::severityNumber).containsExactly(17);
   }
 
   @Test
@@ -484,7 +486,7 @@ class SearchLogsTest {
 
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
-    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(now() + MINUTE);
     assertThat(templates.latestOfMost()).as("a later log is at hand, so nobody asks").isZero();
   }
 
@@ -498,7 +500,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
 
     assertThat(portrait.newest())
-        .extracting(Recent::timeNanos, Recent::service)
+        .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(minute + 8, "web"));
   }
 
@@ -510,7 +512,7 @@ class SearchLogsTest {
     var hits = ask("storage exhausted", Mode.HYBRID).hits();
 
     assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
-        .extracting(Recent::timeNanos)
+        .extracting(SampleLog::timeNanos)
         .contains(minute + 7, now() + 2 * MINUTE, now() + 3 * MINUTE);
   }
 
@@ -532,7 +534,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
 
     assertThat(portrait.newest())
-        .extracting(Recent::template)
+        .extracting(SampleLog::template)
         .containsExactly(TextId.of("disk 399"));
     assertThat(templates.latestOfMost()).isLessThanOrEqualTo(400);
   }
@@ -547,7 +549,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
 
     assertThat(portrait.newest())
-        .extracting(Recent::timeNanos, Recent::service)
+        .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(minute + 8, "web"));
   }
 
@@ -563,7 +565,7 @@ class SearchLogsTest {
 
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
-    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(minute + 7);
+    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(minute + 7);
   }
 
   /** More places than can be looked through for each of so many. */
@@ -579,7 +581,8 @@ class SearchLogsTest {
         templates.count(TENANT, name, TextId.of(text), 17, minute + (service + i) % 5, false);
       }
       vectors.store(
-          new StoredSample(TENANT, TextId.of(text), minute, 17, new Sample("web", "", text)));
+          new StoredSample(
+              TENANT, TextId.of(text), minute, 17, new TemplateSample("web", "", text)));
     }
     for (int i = 0; i < 10; i++) { // a bunch at a time
       embed();
@@ -590,7 +593,7 @@ class SearchLogsTest {
 
     assertThat(hits).hasSize(100);
     assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
-        .extracting(Recent::timeNanos)
+        .extracting(SampleLog::timeNanos)
         .containsOnly(minute + 4)
         .hasSize(100);
   }
@@ -618,7 +621,7 @@ class SearchLogsTest {
 
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
-    assertThat(portrait.newest()).extracting(Recent::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(now() + MINUTE);
     assertThat(templates.newestAsked()).as("questions for one that is not in it too").isOne();
   }
 
@@ -638,7 +641,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest())
-        .extracting(Recent::timeNanos)
+        .extracting(SampleLog::timeNanos)
         .containsExactly(minute - 2 * MINUTE);
   }
 
@@ -656,7 +659,7 @@ class SearchLogsTest {
       var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, most));
 
       assertThat(answer.hits().getFirst().portrait().newest())
-          .extracting(Recent::timeNanos)
+          .extracting(SampleLog::timeNanos)
           .containsExactlyElementsOf(
               List.of(minute - MINUTE + 19, minute - MINUTE + 18).subList(0, most));
     }
@@ -683,7 +686,7 @@ class SearchLogsTest {
     var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, 1));
 
     assertThat(answer.hits().getFirst().portrait().newest())
-        .extracting(Recent::timeNanos)
+        .extracting(SampleLog::timeNanos)
         .containsExactly(to - 1);
     assertThat(templates.newestAsked()).isOne();
     assertThat(templates.lookedThrough()).isBetween(5L, 100L);
@@ -709,7 +712,7 @@ class SearchLogsTest {
     var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
 
     assertThat(answer.hits().getFirst().portrait().newest())
-        .extracting(Recent::timeNanos)
+        .extracting(SampleLog::timeNanos)
         .containsExactly(to - MINUTE / 4);
   }
 
@@ -721,7 +724,8 @@ class SearchLogsTest {
       templates.count(TENANT, "db", TextId.of(DISK), 17, from - i);
       templates.count(TENANT, "db", TextId.of(DISK), 17, from + MINUTE / 60 + i);
     }
-    vectors.store(new StoredSample(TENANT, TextId.of(DISK), from, 17, new Sample("db", "", DISK)));
+    vectors.store(
+        new StoredSample(TENANT, TextId.of(DISK), from, 17, new TemplateSample("db", "", DISK)));
     var filter = LogFilter.of(TENANT).from(from).to(from + MINUTE / 60).build();
 
     var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
@@ -746,7 +750,7 @@ class SearchLogsTest {
     var portrait = ask("storage exhausted", Mode.SEMANTIC, filter).hits().getFirst().portrait();
 
     assertThat(portrait.newest())
-        .extracting(Recent::timeNanos, Recent::service)
+        .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(to - MINUTE / 100 + 9, "web"));
     assertThat(templates.newestAsked()).isOne();
     assertThat(templates.lookedThrough()).as("of two hundred").isLessThan(50);

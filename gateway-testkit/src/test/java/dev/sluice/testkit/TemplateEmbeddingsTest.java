@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.dictionary.TextId;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.Embedder;
-import dev.sluice.core.port.EmbeddingMeter;
-import dev.sluice.core.port.TemplateVectors.Sample;
+import dev.sluice.core.port.EmbeddingMetrics;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
 import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.core.search.TemplateEmbeddings.Going;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
@@ -35,23 +35,23 @@ class TemplateEmbeddingsTest {
   private final ConceptEmbedder embedder = embedder("concepts");
   private final Meter meter = new Meter();
 
-  private static final class Meter implements EmbeddingMeter {
+  private static final class Meter implements EmbeddingMetrics {
     private int embedded;
     private int failed;
     private long backlog = -1;
 
     @Override
-    public void embedded(Duration took) {
+    public void recordEmbedded(Duration took) {
       embedded++;
     }
 
     @Override
-    public void failed() {
+    public void recordFailure() {
       failed++;
     }
 
     @Override
-    public void backlog(long templates) {
+    public void recordBacklog(long templates) {
       backlog = templates;
     }
   }
@@ -71,13 +71,16 @@ class TemplateEmbeddingsTest {
   private void template(String text, @Nullable String into) {
     var link = into == null ? null : TextId.of(into);
     dictionary.write(
-        List.of(new Entry(TENANT, Kind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+        List.of(
+            new DictionaryEntry(
+                TENANT, EntryKind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
   }
 
   private void stored(String template, String service, String body) {
     templates.count(TENANT, service, TextId.of(template), 9, now());
     vectors.store(
-        new StoredSample(TENANT, TextId.of(template), now(), 9, new Sample(service, "", body)));
+        new StoredSample(
+            TENANT, TextId.of(template), now(), 9, new TemplateSample(service, "", body)));
   }
 
   private boolean has(String template) {
@@ -193,7 +196,8 @@ class TemplateEmbeddingsTest {
     var embeddings = embeddings(embedder);
     embedder.trouble("away");
 
-    assertThatThrownBy(() -> embeddings.next(ON)).isInstanceOf(Embedder.Unavailable.class);
+    assertThatThrownBy(() -> embeddings.next(ON))
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
     assertThat(has("disk <*> full")).isFalse();
     assertThat(meter.failed).isEqualTo(1);
     assertThat(meter.backlog).isEqualTo(1);
@@ -222,7 +226,7 @@ class TemplateEmbeddingsTest {
                       }
                       return true;
                     }))
-        .isInstanceOf(Embedder.Unavailable.class);
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
 
     assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(1);
   }
@@ -310,7 +314,7 @@ class TemplateEmbeddingsTest {
     embedder.goAwayAfter(2); // of all three, and of one
 
     assertThatThrownBy(() -> embeddings(embedder).next(ON))
-        .isInstanceOf(Embedder.Unavailable.class);
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
 
     assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(2);
   }

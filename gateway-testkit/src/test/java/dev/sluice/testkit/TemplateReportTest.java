@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.TemplateReport;
@@ -49,9 +49,9 @@ class TemplateReportTest {
   private void template(String text, @Nullable String into) {
     dictionary.write(
         List.of(
-            new Entry(
+            new DictionaryEntry(
                 "default",
-                Kind.TEMPLATE,
+                EntryKind.TEMPLATE,
                 TextId.of(text),
                 text,
                 1,
@@ -65,12 +65,13 @@ class TemplateReportTest {
 
   private void logs(String text, long minute, int logs, String service, int severity) {
     for (int i = 0; i < logs; i++) {
-      templates.count("default", service, TextId.of(text), severity, Minutes.nanos(minute));
+      templates.count(
+          "default", service, TextId.of(text), severity, MinuteRange.startNanos(minute));
     }
   }
 
-  private static Question question(@Nullable String service) {
-    return new Question("default", service, Set.of(), 0, new Minutes(100, 110), Set.of());
+  private static TemplateQuery question(@Nullable String service) {
+    return new TemplateQuery("default", service, Set.of(), 0, new MinuteRange(100, 110), Set.of());
   }
 
   private List<Template> list(View view) throws InterruptedException {
@@ -189,7 +190,8 @@ class TemplateReportTest {
     logs("retry", 5, 1, "web", INFO);
     logs("retry", 101, 1, "web", ERROR);
 
-    var errors = new Question("default", null, Set.of(), ERROR, new Minutes(100, 110), Set.of());
+    var errors =
+        new TemplateQuery("default", null, Set.of(), ERROR, new MinuteRange(100, 110), Set.of());
 
     assertThat(report.list(errors, View.NEW, 10).templates()).isEmpty();
     assertThat(report.list(errors, View.TOP, 10).templates())
@@ -304,7 +306,7 @@ class TemplateReportTest {
     assertThat(report.find(question("nowhere"), TextId.of("other")).orElseThrow().became())
         .isEqualTo(new Template(TextId.of("other"), "other", 0, 0, null, null, Map.of(), Map.of()));
     assertThat(report.find(question(null), TextId.of("never"))).isEmpty();
-    assertThat(report.minutes("default", TextId.of("user ann"))).contains(new Minutes(40, 106));
+    assertThat(report.minutes("default", TextId.of("user ann"))).contains(new MinuteRange(40, 106));
     assertThat(report.minutes("acme", TextId.of("user ann"))).isEmpty();
   }
 
@@ -326,12 +328,12 @@ class TemplateReportTest {
 
   @Test
   void minutes_instantsWithinThem_areAllCovered() {
-    assertThat(Minutes.covering(Minutes.nanos(100) + 1, Minutes.nanos(110)))
-        .isEqualTo(new Minutes(100, 110));
-    assertThat(Minutes.covering(Minutes.nanos(100), Minutes.nanos(110) + 1))
-        .isEqualTo(new Minutes(100, 111));
-    assertThat(new Minutes(100, 110).before()).isEqualTo(90);
-    assertThat(new Minutes(5, 110).before()).isZero();
-    assertThatThrownBy(() -> new Minutes(7, 7)).hasMessage("from minute 7 to minute 7");
+    assertThat(MinuteRange.covering(MinuteRange.startNanos(100) + 1, MinuteRange.startNanos(110)))
+        .isEqualTo(new MinuteRange(100, 110));
+    assertThat(MinuteRange.covering(MinuteRange.startNanos(100), MinuteRange.startNanos(110) + 1))
+        .isEqualTo(new MinuteRange(100, 111));
+    assertThat(new MinuteRange(100, 110).precedingFrom()).isEqualTo(90);
+    assertThat(new MinuteRange(5, 110).precedingFrom()).isZero();
+    assertThatThrownBy(() -> new MinuteRange(7, 7)).hasMessage("from minute 7 to minute 7");
   }
 }

@@ -9,10 +9,10 @@ import dev.sluice.core.dictionary.TextId;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.templates.ExtraMask;
 import dev.sluice.core.templates.MinerSettings;
 import dev.sluice.core.templates.Templates;
@@ -44,7 +44,7 @@ final class TemplatesTest {
   /** One process: its templates, its cache and one worker. */
   private static final class Gateway {
     final Templates templates;
-    final Naming naming;
+    final LogEnricher naming;
     long receivedNanos = NOON;
 
     Gateway(Dictionary dictionary, MinerSettings settings) {
@@ -57,12 +57,12 @@ final class TemplatesTest {
     }
 
     UUID name(String tenant, String service, String message) throws InterruptedException {
-      naming.batch(batch(tenant, receivedNanos));
+      naming.beginBatch(batch(tenant, receivedNanos));
       var name = service.getBytes(UTF_8);
-      naming.service(name, 0, name.length);
+      naming.beginService(name, 0, name.length);
       var bytes = message.getBytes(UTF_8);
-      naming.template(bytes, 0, bytes.length);
-      return new UUID(naming.high(), naming.low());
+      naming.resolveTemplate(bytes, 0, bytes.length);
+      return new UUID(naming.idHigh(), naming.idLow());
     }
 
     UUID name(String message) throws InterruptedException {
@@ -72,7 +72,7 @@ final class TemplatesTest {
     /** As all of one delivery. */
     UUID deliver(String message) throws InterruptedException {
       var id = name(message);
-      assertThat(naming.write()).isEqualTo(new Outcome.Written());
+      assertThat(naming.flush()).isEqualTo(new WriteResult.Written());
       return id;
     }
 
@@ -82,7 +82,7 @@ final class TemplatesTest {
       for (var message : messages) {
         names.put(message, name(message));
       }
-      assertThat(naming.write()).isEqualTo(new Outcome.Written());
+      assertThat(naming.flush()).isEqualTo(new WriteResult.Written());
       return names;
     }
   }
@@ -107,13 +107,14 @@ final class TemplatesTest {
     var gateway = new Gateway(dictionary);
     var id = gateway.name("order 17 took 3 ms");
 
-    assertThat(gateway.naming.write()).isEqualTo(new Outcome.Written());
+    assertThat(gateway.naming.flush()).isEqualTo(new WriteResult.Written());
 
     assertThat(dictionary.entries())
         .containsExactly(
-            new Entry("acme", Kind.TEMPLATE, id, "order <*> took <*>", NOON, NOON, null));
+            new DictionaryEntry(
+                "acme", EntryKind.TEMPLATE, id, "order <*> took <*>", NOON, NOON, null));
     gateway.name("order 18 took 4 ms");
-    gateway.naming.write();
+    gateway.naming.flush();
     assertThat(dictionary.writes()).isEqualTo(1);
   }
 
@@ -121,14 +122,14 @@ final class TemplatesTest {
   void write_dictionaryIsAway_saysSoAndWritesTheNextTime() throws Exception {
     var gateway = new Gateway(dictionary);
     gateway.name("order 17 took 3 ms");
-    dictionary.answer(new Outcome.TryLater("away"));
-    assertThat(gateway.naming.write()).isEqualTo(new Outcome.TryLater("away"));
+    dictionary.answer(new WriteResult.Retryable("away"));
+    assertThat(gateway.naming.flush()).isEqualTo(new WriteResult.Retryable("away"));
 
     dictionary.answer(null);
     var id = gateway.name("order 17 took 3 ms");
 
-    assertThat(gateway.naming.write()).isEqualTo(new Outcome.Written());
-    assertThat(dictionary.find("acme", Kind.TEMPLATE, List.of(id))).hasSize(1);
+    assertThat(gateway.naming.flush()).isEqualTo(new WriteResult.Written());
+    assertThat(dictionary.find("acme", EntryKind.TEMPLATE, List.of(id))).hasSize(1);
   }
 
   @Test
@@ -152,11 +153,11 @@ final class TemplatesTest {
     }
 
     gateway.name("other", "shop", "login of user ann");
-    gateway.naming.write();
+    gateway.naming.flush();
 
     assertThat(dictionary.entries())
         .filteredOn(entry -> entry.tenant().equals("other"))
-        .extracting(Entry::text)
+        .extracting(DictionaryEntry::text)
         .containsExactly("login of user ann");
   }
 
@@ -165,7 +166,7 @@ final class TemplatesTest {
     var gateway = new Gateway(dictionary);
 
     var id = gateway.name("");
-    gateway.naming.write();
+    gateway.naming.flush();
 
     assertThat(id).isEqualTo(UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"));
     assertThat(text(id)).isEmpty();
@@ -221,7 +222,7 @@ final class TemplatesTest {
     var other = started();
     one.deliver(List.of("login of user ann"));
     var ids = other.deliver(List.of("login of user bob", "login of user eve")).values();
-    dictionary.answer(new Outcome.TryLater("away"));
+    dictionary.answer(new WriteResult.Retryable("away"));
     one.templates.keepUp();
     assertThat(ids).extracting(this::resolve).hasSize(2).doesNotHaveDuplicates();
 
@@ -283,7 +284,7 @@ final class TemplatesTest {
     for (int round = 0; round < 3; round++) {
       for (var gateway : gateways) {
         gateway.name("acme", "shop", "it is up"); // or a fresh one would not read the tenant's
-        gateway.naming.write();
+        gateway.naming.flush();
         gateway.templates.keepUp();
       }
     }
@@ -304,8 +305,10 @@ final class TemplatesTest {
     assertThat(gateway.name("it is up")).isEqualTo(known);
     assertThat(text(gateway.deliver("x"))).isEqualTo("<*>");
     gateway.name("acme", "another", "it went down slowly");
-    gateway.naming.write();
-    assertThat(dictionary.entries()).extracting(Entry::text).contains("it went down slowly");
+    gateway.naming.flush();
+    assertThat(dictionary.entries())
+        .extracting(DictionaryEntry::text)
+        .contains("it went down slowly");
   }
 
   /** It has the text of the catch-all, but by right. */
@@ -323,8 +326,8 @@ final class TemplatesTest {
     var gateway = new Gateway(dictionary, new MinerSettings(1, 1 << 20));
     gateway.deliver("it is up");
     gateway.name("login of user ann");
-    dictionary.answer(new Outcome.TryLater("away"));
-    gateway.naming.write();
+    dictionary.answer(new WriteResult.Retryable("away"));
+    gateway.naming.flush();
 
     dictionary.answer(null);
     gateway.deliver("login of user ann");
@@ -370,7 +373,7 @@ final class TemplatesTest {
     gateway.templates.masks(List.of(new ExtraMask("color", "shop", Pattern.compile("violet"))));
     var masked = gateway.name("acme", "shop", "basket of violet");
     var plain = gateway.name("acme", "bank", "basket of violet");
-    gateway.naming.write();
+    gateway.naming.flush();
 
     assertThat(text(masked)).isEqualTo("basket of <*>");
     assertThat(text(plain)).isEqualTo("basket of violet");
@@ -388,7 +391,7 @@ final class TemplatesTest {
   }
 
   private String text(UUID id) {
-    return dictionary.find("acme", Kind.TEMPLATE, List.of(id)).getFirst().text();
+    return dictionary.find("acme", EntryKind.TEMPLATE, List.of(id)).getFirst().text();
   }
 
   private UUID resolve(UUID id) {
@@ -397,7 +400,7 @@ final class TemplatesTest {
 
   private static UUID resolve(UUID id, Dictionary dictionary) {
     try {
-      var entry = dictionary.find("acme", Kind.TEMPLATE, List.of(id)).getFirst();
+      var entry = dictionary.find("acme", EntryKind.TEMPLATE, List.of(id)).getFirst();
       var into = entry.mergedInto();
       return into == null ? id : resolve(into, dictionary);
     } catch (InterruptedException e) {
@@ -450,23 +453,23 @@ final class TemplatesTest {
     }
 
     @Override
-    public Outcome write(List<Entry> entries) throws InterruptedException {
+    public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
       return behind.write(entries);
     }
 
     @Override
-    public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids)
+    public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
         throws InterruptedException {
       return behind.find(tenant, kind, ids);
     }
 
     @Override
-    public Page since(String tenant, Kind kind, @Nullable String after, int limit)
+    public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
         throws InterruptedException {
       if (silent) {
         throw new IllegalStateException("away");
       }
-      return behind.since(tenant, kind, after, limit);
+      return behind.changesSince(tenant, kind, after, limit);
     }
   }
 }

@@ -1,8 +1,8 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.Receipt;
 import java.time.Duration;
 import java.time.Instant;
@@ -29,7 +29,7 @@ final class Appends implements AutoCloseable {
   /**
    * @param answer the same for all who append it
    */
-  private record Remembered(Instant at, CompletionStage<Appended> answer) {}
+  private record Remembered(Instant at, CompletionStage<AppendResult> answer) {}
 
   /** Longer than anybody tries an append again, by a wide margin. */
   private static final Duration REMEMBER = Duration.ofMinutes(2);
@@ -43,8 +43,8 @@ final class Appends implements AutoCloseable {
   private static final int LINE_BYTES = 350;
 
   private static final Duration WHEN_WRITTEN = Duration.ofSeconds(1);
-  private static final CompletionStage<Appended> CLOSED =
-      CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, "closed"));
+  private static final CompletionStage<AppendResult> CLOSED =
+      CompletableFuture.completedStage(new AppendResult.Unavailable(WHEN_WRITTEN, "closed"));
 
   private final Segments segments;
   private final FrameCodec codec;
@@ -79,23 +79,23 @@ final class Appends implements AutoCloseable {
    * @param again see {@link Entry}
    * @param claim under which it comes; null for none
    */
-  CompletionStage<Appended> append(
+  CompletionStage<AppendResult> append(
       LogBatch batch, boolean awaited, boolean again, @Nullable Claim claim) {
     var known = known(batch.appendId());
     if (known != null) {
       return known;
     }
-    long held = COPIES * (batch.weight() + (long) LINE_BYTES * batch.records());
+    long held = COPIES * (batch.memoryWeight() + (long) LINE_BYTES * batch.records());
     var excess = segments.reserve(held);
     if (excess != null) {
-      return CompletableFuture.completedStage(new Appended.Busy(WHEN_WRITTEN, excess));
+      return CompletableFuture.completedStage(new AppendResult.Unavailable(WHEN_WRITTEN, excess));
     }
     return inOrder(new Entry(batch, again, claim == null ? null : claim.key()), awaited, claim)
         .whenComplete((_, _) -> segments.release(held))
         .thenCompose(Function.identity());
   }
 
-  private synchronized CompletableFuture<CompletionStage<Appended>> inOrder(
+  private synchronized CompletableFuture<CompletionStage<AppendResult>> inOrder(
       Entry entry, boolean awaited, @Nullable Claim claim) {
     if (closed) {
       return CompletableFuture.completedFuture(CLOSED);
@@ -112,13 +112,13 @@ final class Appends implements AutoCloseable {
     return known(appendId) != null;
   }
 
-  private synchronized @Nullable CompletionStage<Appended> known(UUID appendId) {
+  private synchronized @Nullable CompletionStage<AppendResult> known(UUID appendId) {
     var known = remembered.get(appendId);
     return known == null ? null : known.answer();
   }
 
   /** What is counted when it is written is counted in this order. */
-  private synchronized CompletionStage<Appended> queue(
+  private synchronized CompletionStage<AppendResult> queue(
       Entry entry, Frame frame, boolean awaited, @Nullable Claim claim) {
     var batch = entry.batch();
     var known = known(batch.appendId());
@@ -129,27 +129,27 @@ final class Appends implements AutoCloseable {
       return CLOSED;
     }
     if (claim != null && !keys.begin(claim)) {
-      return CompletableFuture.completedStage(new Appended.Superseded());
+      return CompletableFuture.completedStage(new AppendResult.ClaimLost());
     }
-    var answer = new CompletableFuture<Appended>();
+    var answer = new CompletableFuture<AppendResult>();
     remember(batch.appendId(), answer);
     var _ =
         segments
             .append(frame, awaited)
             .thenApply(written -> written(written, entry, claim))
             .whenComplete(
-                (appended, failure) -> {
+                (appendResult, failure) -> {
                   if (failure != null) {
                     forget(batch.appendId(), claim);
                     answer.completeExceptionally(failure);
                   } else {
-                    answer.complete(appended);
+                    answer.complete(appendResult);
                   }
                 });
     return answer;
   }
 
-  private Appended written(Segments.Written written, Entry entry, @Nullable Claim claim) {
+  private AppendResult written(Segments.Written written, Entry entry, @Nullable Claim claim) {
     var batch = entry.batch();
     return switch (written) {
       case Segments.Written.At(var position) -> {
@@ -157,11 +157,11 @@ final class Appends implements AutoCloseable {
         if (claim != null) {
           keys.take(Keys.taken(claim.key(), batch.receivedNanos()));
         }
-        yield new Appended.Accepted(receipt(position));
+        yield new AppendResult.Accepted(receipt(position));
       }
       case Segments.Written.Not(var retryAfter, var reason) -> {
         forget(batch.appendId(), claim);
-        yield new Appended.Busy(retryAfter, reason);
+        yield new AppendResult.Unavailable(retryAfter, reason);
       }
     };
   }
@@ -179,10 +179,11 @@ final class Appends implements AutoCloseable {
 
   /** It is in the log already. */
   synchronized void remember(UUID appendId, Position position) {
-    remember(appendId, CompletableFuture.completedStage(new Appended.Accepted(receipt(position))));
+    remember(
+        appendId, CompletableFuture.completedStage(new AppendResult.Accepted(receipt(position))));
   }
 
-  private void remember(UUID appendId, CompletionStage<Appended> answer) {
+  private void remember(UUID appendId, CompletionStage<AppendResult> answer) {
     var now = clock.instant();
     var oldest = remembered.values().iterator();
     while (oldest.hasNext()) {

@@ -2,9 +2,9 @@ package dev.sluice.wal;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Spool.Fate;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.Spool.DeliveryStatus;
+import dev.sluice.core.port.Spool.RecordCounts;
 import java.time.LocalDate;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -318,16 +318,16 @@ final class Book {
     }
   }
 
-  synchronized Fate fate(Position position, LogId first, int records) {
+  synchronized DeliveryStatus fate(Position position, LogId first, int records) {
     if (isBehind(position, counted)) {
-      return new Fate.Unknown("never appended here");
+      return new DeliveryStatus.Unknown("never appended here");
     }
     if (quarantined.containsKey(position)) {
-      return new Fate.Unknown("its frame was damaged and is in quarantine");
+      return new DeliveryStatus.Unknown("its frame was damaged and is in quarantine");
     }
     return isBehind(position, settled) || aside.containsKey(position)
-        ? new Fate.Waiting()
-        : new Fate.Settled(letters.countBetween(first, first.plus(records)));
+        ? new DeliveryStatus.Pending()
+        : new DeliveryStatus.Delivered(letters.countBetween(first, first.plus(records)));
   }
 
   synchronized long waitingFrames() {
@@ -354,24 +354,26 @@ final class Book {
     return since != null || accepted.isEmpty() ? since : accepted.firstKey();
   }
 
-  synchronized SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    var days = new TreeMap<LocalDate, Tally>();
-    add(days, accepted, count -> new Tally(count, 0, 0, 0, 0));
-    add(days, inFlight.byDay(), count -> new Tally(0, count, 0, 0, 0));
-    add(days, letters.byDay(), count -> new Tally(0, 0, count, 0, 0));
-    add(days, purged, count -> new Tally(0, 0, 0, count, 0));
+  synchronized SortedMap<LocalDate, RecordCounts> tally(LocalDate from) {
+    var days = new TreeMap<LocalDate, RecordCounts>();
+    add(days, accepted, count -> new RecordCounts(count, 0, 0, 0, 0));
+    add(days, inFlight.byDay(), count -> new RecordCounts(0, count, 0, 0, 0));
+    add(days, letters.byDay(), count -> new RecordCounts(0, 0, count, 0, 0));
+    add(days, purged, count -> new RecordCounts(0, 0, 0, count, 0));
     for (var one : aside.values()) {
-      days.merge(one.day(), new Tally(0, one.records(), 0, 0, 0), Tally::plus);
+      days.merge(one.day(), new RecordCounts(0, one.records(), 0, 0, 0), RecordCounts::plus);
     }
     for (var one : quarantined.values()) {
-      days.merge(one.day(), new Tally(0, 0, 0, 0, one.records()), Tally::plus);
+      days.merge(one.day(), new RecordCounts(0, 0, 0, 0, one.records()), RecordCounts::plus);
     }
     return new TreeMap<>(days.tailMap(from));
   }
 
   private static void add(
-      Map<LocalDate, Tally> days, Map<LocalDate, Long> counts, LongFunction<Tally> tally) {
-    counts.forEach((day, count) -> days.merge(day, tally.apply(count), Tally::plus));
+      Map<LocalDate, RecordCounts> days,
+      Map<LocalDate, Long> counts,
+      LongFunction<RecordCounts> tally) {
+    counts.forEach((day, count) -> days.merge(day, tally.apply(count), RecordCounts::plus));
   }
 
   synchronized @Nullable DeadLetter letter(long id) {
@@ -379,15 +381,18 @@ final class Book {
   }
 
   /** Oldest first, behind that number. */
-  synchronized List<DeadLetters.Kept> letters(long after, int limit) {
+  synchronized List<DeadLetterQueue.DeadLetterItem> letters(long after, int limit) {
     return letters.after(after).entrySet().stream()
         .limit(limit)
-        .map(letter -> new DeadLetters.Kept(Long.toString(letter.getKey()), letter.getValue()))
+        .map(
+            letter ->
+                new DeadLetterQueue.DeadLetterItem(
+                    Long.toString(letter.getKey()), letter.getValue()))
         .toList();
   }
 
-  synchronized DeadLetters.Room room() {
-    return new DeadLetters.Room(letters.size(), letters.capacity());
+  synchronized DeadLetterQueue.Capacity room() {
+    return new DeadLetterQueue.Capacity(letters.size(), letters.capacity());
   }
 
   /** An append by which a letter was to come back has failed. */

@@ -1,7 +1,7 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,4 +11,4 @@ import org.jspecify.annotations.Nullable;
  * @param again whether it may have been appended elsewhere, or stored, before
  * @param key that was taken with it; null when there was none
  */
-record Entry(LogBatch batch, boolean again, IdempotencyKeys.@Nullable Key key) {}
+record Entry(LogBatch batch, boolean again, IdempotencyStore.@Nullable IdempotencyKey key) {}

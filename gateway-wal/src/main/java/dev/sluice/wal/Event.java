@@ -185,10 +185,10 @@ sealed interface Event {
           log.receivedNanos(),
           log.firstId().toHex(),
           log.expandedBytes(),
-          log.refused().toByteArray(),
+          log.excludedOrdinals().toByteArray(),
           log.otlp(),
           letter.reason(),
-          letter.at());
+          letter.deadLetteredAt());
     }
 
     DeadLetter letter() {

@@ -1,8 +1,8 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -43,7 +43,7 @@ final class Keys {
     this.clock = clock;
   }
 
-  synchronized Claimed claim(IdempotencyKeys.Key key) {
+  synchronized ClaimResult claim(IdempotencyStore.IdempotencyKey key) {
     var taken = taken(key);
     if (taken.isPresent()) {
       return taken.get();
@@ -52,27 +52,30 @@ final class Keys {
     var now = clock.instant();
     var held = claims.get(digest);
     if (held != null && (held.appending() || now.isBefore(held.until()))) {
-      return held.request().equals(key.request()) ? new Claimed.UnderWay() : new Claimed.Another();
+      return held.request().equals(key.requestDigest())
+          ? new ClaimResult.InProgress()
+          : new ClaimResult.KeyReused();
     }
     if (claims.size() >= capacity) {
-      return new Claimed.Away(Duration.ofSeconds(1), claims.size() + " keys are claimed");
+      return new ClaimResult.Unavailable(
+          Duration.ofSeconds(1), claims.size() + " keys are claimed");
     }
     var claim = new Claim(key, UUID.randomUUID());
     claims.remove(digest); // it is young again
-    var until = now.plus(IdempotencyKeys.CLAIM_ENDS_AFTER);
-    claims.put(digest, new Held(claim.owner(), key.request(), until, false));
-    return new Claimed.Mine(claim);
+    var until = now.plus(IdempotencyStore.CLAIM_TTL);
+    claims.put(digest, new Held(claim.owner(), key.requestDigest(), until, false));
+    return new ClaimResult.Granted(claim);
   }
 
-  /** See {@link IdempotencyKeys#taken}. */
-  synchronized Optional<Claimed> taken(IdempotencyKeys.Key key) {
+  /** See {@link IdempotencyStore#cachedResult}. */
+  synchronized Optional<ClaimResult> taken(IdempotencyStore.IdempotencyKey key) {
     forget(clock.instant());
     var holder = taken.get(key.digest());
     if (holder == null) {
       return Optional.empty();
     }
-    boolean same = holder.request().equals(key.request());
-    return Optional.of(same ? new Claimed.Taken() : new Claimed.Another());
+    boolean same = holder.request().equals(key.requestDigest());
+    return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
   }
 
   /** The oldest claims that have ended, and the oldest keys that are too old or too many. */
@@ -133,9 +136,9 @@ final class Keys {
   }
 
   /** As it will be written down. */
-  static Event.Taken taken(IdempotencyKeys.Key key, long receivedNanos) {
+  static Event.Taken taken(IdempotencyStore.IdempotencyKey key, long receivedNanos) {
     return new Event.Taken(
-        key.digest(), key.request(), Instant.ofEpochMilli(receivedNanos / 1_000_000));
+        key.digest(), key.requestDigest(), Instant.ofEpochMilli(receivedNanos / 1_000_000));
   }
 
   /** All that were taken, oldest first. */

@@ -8,7 +8,7 @@ import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.otlp.Utf8;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.BitSet;
@@ -62,7 +62,7 @@ final class LineReader {
     end = payload.length;
     otlp = new ByteOutput(end / 2);
     out = new OtlpWriter(otlp);
-    if (end == 0 || bytes[end - 1] != '\n' || !Utf8.valid(bytes, 0, end)) {
+    if (end == 0 || bytes[end - 1] != '\n' || !Utf8.isValid(bytes, 0, end)) {
       throw UnreadableFrame.corrupt("no lines of text");
     }
   }
@@ -101,7 +101,7 @@ final class LineReader {
             batch.firstId(),
             batch.records(),
             batch.expandedBytes(),
-            batch.refused(),
+            batch.excludedOrdinals(),
             otlp.toByteArray()),
         head.again(),
         head.key());
@@ -148,13 +148,13 @@ final class LineReader {
         key);
   }
 
-  private IdempotencyKeys.@Nullable Key key() throws UnreadableFrame {
+  private IdempotencyStore.@Nullable IdempotencyKey key() throws UnreadableFrame {
     if (!member(Words.KEY)) {
       return null;
     }
     var key = string();
     required(Words.REQUEST);
-    return new IdempotencyKeys.Key(tenant, key, uuid());
+    return new IdempotencyStore.IdempotencyKey(tenant, key, uuid());
   }
 
   /** From its own identity to the end of its line. */
@@ -176,7 +176,7 @@ final class LineReader {
       close();
       resourceFrom = position;
       expect(Words.RESOURCE_LOGS);
-      resourceMark = out.open(1);
+      resourceMark = out.beginMessage(1);
       shared(Words.RESOURCE, 1);
       required(Words.SCOPE_LOGS);
       resourceTo = position;
@@ -186,7 +186,7 @@ final class LineReader {
     } else {
       closeScope();
       scopeFrom = position;
-      scopeMark = out.open(2);
+      scopeMark = out.beginMessage(2);
       shared(Words.SCOPE, 3);
       required(Words.LOG_RECORDS);
       scopeTo = position;
@@ -196,14 +196,14 @@ final class LineReader {
   private void close() {
     closeScope();
     if (resourceTo > 0) {
-      out.close(resourceMark);
+      out.endMessage(resourceMark);
       resourceTo = 0;
     }
   }
 
   private void closeScope() {
     if (scopeTo > 0) {
-      out.close(scopeMark);
+      out.endMessage(scopeMark);
       scopeTo = 0;
     }
   }
@@ -217,28 +217,28 @@ final class LineReader {
   private void shared(byte[] word, int attributes) throws UnreadableFrame {
     if (member(word)) {
       expect('{');
-      int mark = out.open(1);
+      int mark = out.beginMessage(1);
       if (attributes == 3) {
         text(Words.NAME, 1);
         text(Words.SCOPE_VERSION, 2);
       }
       pairs(Words.ATTRIBUTES, attributes, 0);
       if (member(Words.DROPPED_ATTRIBUTES)) {
-        out.varint(attributes + 1, unsigned());
+        out.writeVarint(attributes + 1, unsigned());
       }
       expect('}');
-      out.close(mark);
+      out.endMessage(mark);
     }
     text(Words.SCHEMA_URL, 3);
   }
 
   private void record() throws UnreadableFrame {
     expect('{');
-    int mark = out.open(2);
+    int mark = out.beginMessage(2);
     long time = nanos(Words.TIME, 1);
     long observed = nanos(Words.OBSERVED_TIME, 11);
     if (member(Words.SEVERITY_NUMBER)) {
-      out.varint(2, integer());
+      out.writeVarint(2, integer());
     }
     text(Words.SEVERITY_TEXT, 3);
     if (member(Words.BODY)) {
@@ -246,16 +246,16 @@ final class LineReader {
     }
     pairs(Words.ATTRIBUTES, 6, 0);
     if (member(Words.DROPPED_ATTRIBUTES)) {
-      out.varint(7, unsigned());
+      out.writeVarint(7, unsigned());
     }
     if (member(Words.FLAGS)) {
-      out.fixed32(8, (int) unsigned());
+      out.writeFixed32(8, (int) unsigned());
     }
     hex(Words.TRACE_ID, 9);
     hex(Words.SPAN_ID, 10);
     text(Words.EVENT_NAME, 12);
     expect('}');
-    out.close(mark);
+    out.endMessage(mark);
     time = time != 0 ? time : observed != 0 ? observed : received;
     firstNanos = Math.min(firstNanos, time);
     lastNanos = Math.max(lastNanos, time);
@@ -266,7 +266,7 @@ final class LineReader {
       return 0;
     }
     long value = quotedInteger();
-    out.fixed64(field, value);
+    out.writeFixed64(field, value);
     return value;
   }
 
@@ -276,13 +276,13 @@ final class LineReader {
     }
     do {
       expect('{');
-      int mark = out.open(field);
+      int mark = out.beginMessage(field);
       text(Words.KEY, 1);
       if (member(Words.VALUE)) {
         value(2, depth);
       }
       expect('}');
-      out.close(mark);
+      out.endMessage(mark);
     } while (next());
   }
 
@@ -298,15 +298,15 @@ final class LineReader {
 
   private void value(int field, int depth) throws UnreadableFrame {
     expect('{');
-    int mark = out.open(field);
+    int mark = out.beginMessage(field);
     if (member(Words.STRING_VALUE)) {
       text(1);
     } else if (member(Words.INT_VALUE)) {
-      out.varint(3, quotedInteger());
+      out.writeVarint(3, quotedInteger());
     } else if (member(Words.BOOL_VALUE)) {
-      out.varint(2, bool());
+      out.writeVarint(2, bool());
     } else if (member(Words.DOUBLE_VALUE)) {
-      out.fixed64(4, Double.doubleToRawLongBits(number()));
+      out.writeFixed64(4, Double.doubleToRawLongBits(number()));
     } else if (member(Words.ARRAY_VALUE)) {
       container(5, depth);
     } else if (member(Words.MAP_VALUE)) {
@@ -315,7 +315,7 @@ final class LineReader {
       base64();
     }
     expect('}');
-    out.close(mark);
+    out.endMessage(mark);
   }
 
   private void container(int field, int depth) throws UnreadableFrame {
@@ -323,7 +323,7 @@ final class LineReader {
       throw corrupt("no deeper nesting");
     }
     expect('{');
-    int mark = out.open(field);
+    int mark = out.beginMessage(field);
     if (field == 6) {
       pairs(Words.VALUES, 1, depth + 1);
     } else if (member(Words.VALUES)) {
@@ -332,7 +332,7 @@ final class LineReader {
       } while (next());
     }
     expect('}');
-    out.close(mark);
+    out.endMessage(mark);
   }
 
   private void text(byte[] name, int field) throws UnreadableFrame {
@@ -345,13 +345,13 @@ final class LineReader {
     expect('"');
     int close = Words.plainUntil(bytes, position, end);
     if (bytes[close] == '"') {
-      out.bytes(field, bytes, position, close - position);
+      out.writeBytes(field, bytes, position, close - position);
       position = close + 1;
       return;
     }
-    int mark = out.open(field);
+    int mark = out.beginMessage(field);
     unescape(otlp);
-    out.close(mark);
+    out.endMessage(mark);
   }
 
   private String string() throws UnreadableFrame {
@@ -428,12 +428,12 @@ final class LineReader {
       return;
     }
     expect('"');
-    int mark = out.open(field);
+    int mark = out.beginMessage(field);
     while (bytes[position] != '"') {
       otlp.writeByte((int) hexDigits(2));
     }
     position++;
-    out.close(mark);
+    out.endMessage(mark);
   }
 
   private void base64() throws UnreadableFrame {
@@ -441,7 +441,7 @@ final class LineReader {
     int close = Words.plainUntil(bytes, position, end);
     try {
       var content = Base64.getDecoder().decode(Arrays.copyOfRange(bytes, position, close));
-      out.bytes(7, content, 0, content.length);
+      out.writeBytes(7, content, 0, content.length);
     } catch (IllegalArgumentException _) {
       throw corrupt("base64");
     }

@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.ProtobufInput;
 import java.util.Arrays;
 import java.util.Base64;
@@ -131,7 +131,7 @@ final class LineWriter {
     try {
       head(entry);
       request(batch);
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw new IllegalArgumentException("a batch that is no OTLP: " + e.getMessage(), e);
     } finally {
       in.bytes = NOTHING; // this object outlives the batch
@@ -165,18 +165,18 @@ final class LineWriter {
     var key = entry.key();
     if (key != null) {
       textMember(Words.KEY, key.key());
-      textMember(Words.REQUEST, key.request().toString());
+      textMember(Words.REQUEST, key.requestDigest().toString());
     }
     member(Words.ID);
     head.writeByte('"');
   }
 
-  private void request(LogBatch batch) throws MalformedOtlp {
+  private void request(LogBatch batch) throws MalformedOtlpException {
     int end = in.bytes.length;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(1)) {
-        resourceLogs(in.contentEnd(end), batch);
+        resourceLogs(in.readContentEnd(end), batch);
       } else {
         in.skip(tag, end);
       }
@@ -187,7 +187,7 @@ final class LineWriter {
     return field << 3 | ProtobufInput.BYTES;
   }
 
-  private void resourceLogs(int end, LogBatch batch) throws MalformedOtlp {
+  private void resourceLogs(int end, LogBatch batch) throws MalformedOtlpException {
     int start = in.position;
     out = resource;
     resource.clear();
@@ -196,16 +196,16 @@ final class LineWriter {
     member(Words.SCOPE_LOGS);
     in.position = start;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(2)) {
-        scopeLogs(in.contentEnd(end), batch);
+        scopeLogs(in.readContentEnd(end), batch);
       } else {
         in.skip(tag, end);
       }
     }
   }
 
-  private void scopeLogs(int end, LogBatch batch) throws MalformedOtlp {
+  private void scopeLogs(int end, LogBatch batch) throws MalformedOtlpException {
     int start = in.position;
     out = scope;
     scope.clear();
@@ -215,20 +215,20 @@ final class LineWriter {
     out = lines;
     in.position = start;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag != message(2)) {
         in.skip(tag, end);
         continue;
       }
-      int close = in.contentEnd(end);
-      if (!batch.refused().get(ordinal++)) {
+      int close = in.readContentEnd(end);
+      if (!batch.excludedOrdinals().get(ordinal++)) {
         line(close, batch);
       }
       in.position = close;
     }
   }
 
-  private void line(int end, LogBatch batch) throws MalformedOtlp {
+  private void line(int end, LogBatch batch) throws MalformedOtlpException {
     out.write(head.array(), 0, head.size());
     var id = batch.firstId().plus(records++);
     hex(id.high(), 0);
@@ -251,16 +251,16 @@ final class LineWriter {
    * @param attributes number of their field, which is what tells the one from the other; that of
    *     the dropped ones is the next
    */
-  private void shared(int end, byte[] word, int attributes) throws MalformedOtlp {
+  private void shared(int end, byte[] word, int attributes) throws MalformedOtlpException {
     int start = in.position;
     var c = common;
     c.clear();
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
           c.sent = true;
-          piece(in.contentEnd(end), attributes);
+          piece(in.readContentEnd(end), attributes);
         }
         case 3 << 3 | ProtobufInput.BYTES -> c.schemaUrl = content(end);
         default -> in.skip(tag, end);
@@ -280,11 +280,11 @@ final class LineWriter {
   }
 
   /** Everything but the attributes, which are for another pass. */
-  private void piece(int end, int attributes) throws MalformedOtlp {
+  private void piece(int end, int attributes) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == (attributes + 1 << 3 | ProtobufInput.VARINT)) {
-        common.dropped = in.varint(end);
+        common.dropped = in.readVarint(end);
       } else if (attributes == 3 && tag == message(1)) {
         common.name = content(end);
       } else if (attributes == 3 && tag == message(2)) {
@@ -295,12 +295,12 @@ final class LineWriter {
     }
   }
 
-  private void sharedAttributes(int end, int attributes) throws MalformedOtlp {
+  private void sharedAttributes(int end, int attributes) throws MalformedOtlpException {
     int start = beginList(Words.ATTRIBUTES);
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(1)) {
-        pairs(in.contentEnd(end), attributes, start, 0);
+        pairs(in.readContentEnd(end), attributes, start, 0);
       } else {
         in.skip(tag, end);
       }
@@ -308,14 +308,14 @@ final class LineWriter {
     endList(start, Words.ATTRIBUTES);
   }
 
-  private long content(int end) throws MalformedOtlp {
-    int close = in.contentEnd(end);
+  private long content(int end) throws MalformedOtlpException {
+    int close = in.readContentEnd(end);
     long place = place(in.position, close);
     in.position = close;
     return place;
   }
 
-  private void record(int end, long received) throws MalformedOtlp {
+  private void record(int end, long received) throws MalformedOtlpException {
     scan(end);
     var l = log;
     long observed = l.observed != 0 ? l.observed : received;
@@ -349,24 +349,24 @@ final class LineWriter {
     out.writeByte('}');
   }
 
-  private void scan(int end) throws MalformedOtlp {
+  private void scan(int end) throws MalformedOtlpException {
     var l = log;
     l.clear();
     while (in.position < end) {
       int start = in.position;
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.FIXED64 -> l.time = in.fixed64(end);
-        case 2 << 3 | ProtobufInput.VARINT -> l.severity = (int) in.varint(end);
+        case 1 << 3 | ProtobufInput.FIXED64 -> l.time = in.readFixed64(end);
+        case 2 << 3 | ProtobufInput.VARINT -> l.severity = (int) in.readVarint(end);
         case 3 << 3 | ProtobufInput.BYTES -> l.severityText = content(end);
         case 5 << 3 | ProtobufInput.BYTES -> l.body = grown(l.body, start, to(content(end)));
         case 6 << 3 | ProtobufInput.BYTES ->
             l.attributes = grown(l.attributes, start, to(content(end)));
-        case 7 << 3 | ProtobufInput.VARINT -> l.dropped = in.varint(end);
-        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.fixed32(end);
+        case 7 << 3 | ProtobufInput.VARINT -> l.dropped = in.readVarint(end);
+        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.readFixed32(end);
         case 9 << 3 | ProtobufInput.BYTES -> l.traceId = content(end);
         case 10 << 3 | ProtobufInput.BYTES -> l.spanId = content(end);
-        case 11 << 3 | ProtobufInput.FIXED64 -> l.observed = in.fixed64(end);
+        case 11 << 3 | ProtobufInput.FIXED64 -> l.observed = in.readFixed64(end);
         case 12 << 3 | ProtobufInput.BYTES -> l.eventName = content(end);
         default -> in.skip(tag, end);
       }
@@ -374,24 +374,24 @@ final class LineWriter {
   }
 
   /** Key-value pairs: those of that field of what ends at {@code end}. */
-  private void pairs(int end, int field, int start, int depth) throws MalformedOtlp {
+  private void pairs(int end, int field, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(field)) {
         separate(start);
-        keyValue(in.contentEnd(end), depth);
+        keyValue(in.readContentEnd(end), depth);
       } else {
         in.skip(tag, end);
       }
     }
   }
 
-  private void keyValue(int end, int depth) throws MalformedOtlp {
+  private void keyValue(int end, int depth) throws MalformedOtlpException {
     long key = 0;
     long values = 0;
     while (in.position < end) {
       int start = in.position;
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> key = content(end);
         case 2 << 3 | ProtobufInput.BYTES -> values = grown(values, start, to(content(end)));
@@ -410,13 +410,13 @@ final class LineWriter {
   }
 
   /** A value, of whose pieces each is that field of what ends at {@code end}. */
-  private void value(int end, int field, int depth) throws MalformedOtlp {
+  private void value(int end, int field, int depth) throws MalformedOtlpException {
     out.writeByte('{');
     int start = out.size();
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(field)) {
-        valuePiece(in.contentEnd(end), start, depth);
+        valuePiece(in.readContentEnd(end), start, depth);
       } else {
         in.skip(tag, end);
       }
@@ -425,9 +425,9 @@ final class LineWriter {
   }
 
   /** The last field that is set decides, as the last of a protobuf oneof does. */
-  private void valuePiece(int end, int start, int depth) throws MalformedOtlp {
+  private void valuePiece(int end, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
           instead(start, Words.STRING_VALUE);
@@ -435,25 +435,25 @@ final class LineWriter {
         }
         case 2 << 3 | ProtobufInput.VARINT -> {
           instead(start, Words.BOOL_VALUE);
-          out.write(in.varint(end) != 0 ? Words.TRUE : Words.FALSE);
+          out.write(in.readVarint(end) != 0 ? Words.TRUE : Words.FALSE);
         }
         case 3 << 3 | ProtobufInput.VARINT -> {
           instead(start, Words.INT_VALUE);
           out.writeByte('"');
-          decimal(in.varint(end));
+          decimal(in.readVarint(end));
           out.writeByte('"');
         }
         case 4 << 3 | ProtobufInput.FIXED64 -> {
           instead(start, Words.DOUBLE_VALUE);
-          number(Double.longBitsToDouble(in.fixed64(end)));
+          number(Double.longBitsToDouble(in.readFixed64(end)));
         }
         case 5 << 3 | ProtobufInput.BYTES -> {
           instead(start, Words.ARRAY_VALUE);
-          container(in.contentEnd(end), true, depth);
+          container(in.readContentEnd(end), true, depth);
         }
         case 6 << 3 | ProtobufInput.BYTES -> {
           instead(start, Words.MAP_VALUE);
-          container(in.contentEnd(end), false, depth);
+          container(in.readContentEnd(end), false, depth);
         }
         case 7 << 3 | ProtobufInput.BYTES -> {
           instead(start, Words.BYTES_VALUE);
@@ -469,7 +469,7 @@ final class LineWriter {
     out.write(name);
   }
 
-  private void container(int end, boolean array, int depth) throws MalformedOtlp {
+  private void container(int end, boolean array, int depth) throws MalformedOtlpException {
     if (depth >= Words.MAX_DEPTH) {
       throw new IllegalArgumentException("a value nested deeper than " + Words.MAX_DEPTH);
     }
@@ -484,13 +484,13 @@ final class LineWriter {
     out.writeByte('}');
   }
 
-  private void elements(int end, int start, int depth) throws MalformedOtlp {
+  private void elements(int end, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == message(1)) {
         separate(start);
         out.writeByte('{');
-        valuePiece(in.contentEnd(end), out.size(), depth);
+        valuePiece(in.readContentEnd(end), out.size(), depth);
         out.writeByte('}');
       } else {
         in.skip(tag, end);

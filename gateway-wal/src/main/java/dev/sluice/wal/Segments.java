@@ -4,7 +4,7 @@ import static java.nio.file.StandardCopyOption.ATOMIC_MOVE;
 import static java.util.Objects.requireNonNullElse;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -88,12 +88,12 @@ final class Segments implements AutoCloseable {
   /** When an append that was not taken is worth another try. */
   static final Duration RETRY = Duration.ofSeconds(1);
 
-  private static final Timer TIMER =
+  private static final Scheduler TIMER =
       (delay, task) ->
           CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task);
 
   /** What is not the log's own. */
-  record Outside(InstantSource clock, Timer timer, Disk disk, FrameFormat format) {}
+  record Outside(InstantSource clock, Scheduler timer, Disk disk, FrameFormat format) {}
 
   private final Path node;
   private final NodeLock lock;

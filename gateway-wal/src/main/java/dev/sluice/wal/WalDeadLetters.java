@@ -1,8 +1,8 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.Spool.AppendResult;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The dead letters of the log, in memory and in the journal; their ids are numbers. */
-final class WalDeadLetters implements DeadLetters {
+final class WalDeadLetters implements DeadLetterQueue {
   private static final Pattern NUMBER = Pattern.compile("[0-9]{1,18}");
 
   private final Book book;
@@ -26,7 +26,7 @@ final class WalDeadLetters implements DeadLetters {
   }
 
   @Override
-  public List<Kept> list(@Nullable String after, int limit) {
+  public List<DeadLetterItem> list(@Nullable String after, int limit) {
     long from =
         after == null
             ? 0
@@ -37,11 +37,12 @@ final class WalDeadLetters implements DeadLetters {
   }
 
   @Override
-  public Optional<Kept> find(String id) {
+  public Optional<DeadLetterItem> find(String id) {
     var number = number(id);
     return number.isEmpty()
         ? Optional.empty()
-        : Optional.ofNullable(book.letter(number.getAsLong())).map(letter -> new Kept(id, letter));
+        : Optional.ofNullable(book.letter(number.getAsLong()))
+            .map(letter -> new DeadLetterItem(id, letter));
   }
 
   @Override
@@ -64,9 +65,10 @@ final class WalDeadLetters implements DeadLetters {
       return "append " + log.appendId() + " was made before";
     }
     return switch (appends.append(log, true, true, null).toCompletableFuture().join()) {
-      case Appended.Accepted _ -> null;
-      case Appended.Busy busy -> busy.reason();
-      case Appended.Superseded() -> throw new IllegalStateException("superseded without a claim");
+      case AppendResult.Accepted _ -> null;
+      case AppendResult.Unavailable unavailable -> unavailable.reason();
+      case AppendResult.ClaimLost() ->
+          throw new IllegalStateException("superseded without a claim");
     };
   }
 
@@ -81,7 +83,7 @@ final class WalDeadLetters implements DeadLetters {
   }
 
   @Override
-  public Room room() {
+  public Capacity capacity() {
     return book.room();
   }
 

@@ -3,8 +3,8 @@ package dev.sluice.wal;
 import dev.sluice.core.delivery.Gathering;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -28,12 +28,13 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A delivery is everything behind the settled position up to a frame that is written down before
  * it is handed out, but for what is passed over. Frames that only a newer release can read are
- * passed over too, and looked at again at the next start; and, by {@link #nextCertain}, frames that
- * another spool may have. Each of these is a delivery by itself later.
+ * passed over too, and looked at again at the next start; and, by {@link #pollConfirmed}, frames
+ * that another spool may have. Each of these is a delivery by itself later.
  *
- * <p>For one thread at a time, but for {@link #hurry}, {@link #begun} and {@link #unreadable}.
+ * <p>For one thread at a time, but for {@link #flush}, {@link #hasInFlight} and {@link
+ * #unreadable}.
  */
-final class WalDeliveries implements Returns {
+final class WalDeliveries implements FallbackSpoolConsumer {
 
   /** A delivery that is out, and what it was made of. */
   private record HandedOut(Delivery delivery, Position last, List<Place> places) {}
@@ -41,14 +42,15 @@ final class WalDeliveries implements Returns {
   private static final Logger LOG = LoggerFactory.getLogger(WalDeliveries.class);
 
   /** A recorded delivery is what it is. */
-  private static final Bounds NO_BOUNDS = new Bounds(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
+  private static final DeliveryLimits NO_BOUNDS =
+      new DeliveryLimits(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
 
   private static final int PAGE = 256;
 
   /** Between two looks whether there is a hurry. */
   private static final Duration LOOK_AGAIN = Duration.ofMillis(50);
 
-  private final Bounds bounds;
+  private final DeliveryLimits bounds;
   private final Segments segments;
   private final Book book;
   private final Bookkeeper keeper;
@@ -59,7 +61,7 @@ final class WalDeliveries implements Returns {
   private @Nullable HandedOut handedOut;
   private volatile boolean hurried;
 
-  WalDeliveries(Bounds bounds, Segments segments, Book book, Bookkeeper keeper) {
+  WalDeliveries(DeliveryLimits bounds, Segments segments, Book book, Bookkeeper keeper) {
     this.bounds = bounds;
     this.segments = segments;
     this.book = book;
@@ -71,29 +73,29 @@ final class WalDeliveries implements Returns {
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
     return next(patience, gather, bounds, false);
   }
 
   @Override
-  public Optional<Delivery> nextToReturn(Bounds atMost) throws InterruptedException {
+  public Optional<Delivery> pollForDrain(DeliveryLimits atMost) throws InterruptedException {
     return next(Duration.ZERO, Duration.ZERO, atMost, false);
   }
 
   @Override
-  public Optional<Delivery> nextCertain(Duration patience, Duration gather)
+  public Optional<Delivery> pollConfirmed(Duration patience, Duration gather)
       throws InterruptedException {
     return next(patience, gather, bounds, true);
   }
 
   @Override
-  public boolean begun() {
+  public boolean hasInFlight() {
     var out = book.handedOut();
     return out != null && out.certain();
   }
 
   private Optional<Delivery> next(
-      Duration patience, Duration gather, Bounds atMost, boolean certain)
+      Duration patience, Duration gather, DeliveryLimits atMost, boolean certain)
       throws InterruptedException {
     handedOut = null;
     try {
@@ -228,10 +230,10 @@ final class WalDeliveries implements Returns {
   }
 
   private Gathering<Place> gather(
-      Duration patience, Duration gather, Bounds atMost, boolean certain)
+      Duration patience, Duration gather, DeliveryLimits atMost, boolean certain)
       throws IOException, InterruptedException {
     long start = System.nanoTime();
-    long maxAge = Math.max(atMost.maxAge().toNanos(), gather.toNanos());
+    long maxAge = Math.max(atMost.linger().toNanos(), gather.toNanos());
     var gathering = new Gathering<Place>(atMost);
     var from = book.settled();
     long since = start;
@@ -385,12 +387,12 @@ final class WalDeliveries implements Returns {
   }
 
   @Override
-  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     return end(delivery, deadLetters, false);
   }
 
   @Override
-  public void surrender(Delivery delivery) {
+  public void ackDrained(Delivery delivery) {
     boolean _ = end(delivery, List.of(), true);
   }
 
@@ -412,18 +414,18 @@ final class WalDeliveries implements Returns {
 
   /** Nobody else can take it over. */
   @Override
-  public boolean keep(Delivery delivery) {
+  public boolean renewLease(Delivery delivery) {
     var out = handedOut;
     return out != null && out.delivery().token().equals(delivery.token());
   }
 
   @Override
-  public void hurry() {
+  public void flush() {
     hurried = true;
   }
 
   @Override
-  public void setAside(UUID appendId, String reason) {
+  public void skip(UUID appendId, String reason) {
     var place =
         place(appendId)
             .orElseThrow(
@@ -447,7 +449,7 @@ final class WalDeliveries implements Returns {
   }
 
   @Override
-  public Optional<IdempotencyKeys.Key> keyOf(UUID appendId) {
+  public Optional<IdempotencyStore.IdempotencyKey> idempotencyKeyOf(UUID appendId) {
     return place(appendId).map(place -> place.entry().key());
   }
 
@@ -461,7 +463,7 @@ final class WalDeliveries implements Returns {
   }
 
   @Override
-  public int unreadable() {
+  public int skippedEntries() {
     return book.unreadable();
   }
 

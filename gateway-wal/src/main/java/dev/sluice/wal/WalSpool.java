@@ -3,11 +3,11 @@ package dev.sluice.wal;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by many threads.
  */
-public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoCloseable {
+public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
   /** When what was written is forced to the disk. */
   public enum Fsync {
@@ -91,7 +91,7 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
       String node,
       Writing writing,
       Filing filing,
-      Deliveries.Bounds bounds,
+      SpoolConsumer.DeliveryLimits bounds,
       int deadLetters,
       int keys,
       Duration keyRetention) {}
@@ -206,11 +206,11 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
   }
 
   /** The other end; the one before it, if any, is used no more. */
-  public Returns deliveries() {
+  public FallbackSpoolConsumer deliveries() {
     return new WalDeliveries(settings.bounds(), segments, book, keeper);
   }
 
-  public DeadLetters deadLetters() {
+  public DeadLetterQueue deadLetters() {
     return new WalDeadLetters(book, keeper, appends);
   }
 
@@ -281,56 +281,58 @@ public final class WalSpool implements Spool, IdempotencyKeys, Backlog, AutoClos
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
-    return appends.append(batch, manner != Manner.UNHURRIED, manner == Manner.AGAIN, null);
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode manner) {
+    return appends.append(
+        batch, manner != AppendMode.LAZY, manner == AppendMode.POSSIBLE_DUPLICATE, null);
   }
 
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    Fate fate;
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    DeliveryStatus fate;
     try {
       fate =
           receipt.shard() == 0
-              ? book.fate(Position.of(receipt.entry()), first, records)
-              : new Fate.Unknown("there is no shard " + receipt.shard());
+              ? book.fate(Position.of(receipt.entryId()), first, records)
+              : new DeliveryStatus.Unknown("there is no shard " + receipt.shard());
     } catch (IllegalArgumentException | DateTimeException e) {
-      fate = new Fate.Unknown(String.valueOf(e.getMessage()));
+      fate = new DeliveryStatus.Unknown(String.valueOf(e.getMessage()));
     }
     return CompletableFuture.completedStage(fate);
   }
 
   @Override
-  public CompletionStage<Condition> condition() {
+  public CompletionStage<SpoolStatus> spoolStatus() {
     return CompletableFuture.completedStage(
-        new Condition(segments.obstacle(), null, book.waitingRecords(), book.settledRecords()));
+        new SpoolStatus(segments.obstacle(), null, book.waitingRecords(), book.settledRecords()));
   }
 
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     return book.tally(from);
   }
 
   @Override
-  public LocalDate countedSince() {
+  public LocalDate countsCompleteSince() {
     var since = book.since();
     return since == null ? LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC) : since;
   }
 
   @Override
-  public CompletionStage<Claimed> claim(Key key) {
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     var obstacle = segments.obstacle();
     return CompletableFuture.completedStage(
-        obstacle == null ? keys.claim(key) : new Claimed.Away(WHEN_BETTER, obstacle));
+        obstacle == null ? keys.claim(key) : new ClaimResult.Unavailable(WHEN_BETTER, obstacle));
   }
 
   @Override
-  public Optional<Claimed> taken(Key key) {
+  public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     return keys.taken(key);
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
-    return appends.append(batch, manner != Manner.UNHURRIED, manner == Manner.AGAIN, claim);
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode manner) {
+    return appends.append(
+        batch, manner != AppendMode.LAZY, manner == AppendMode.POSSIBLE_DUPLICATE, claim);
   }
 
   @Override

@@ -1,6 +1,6 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.wal.Segments.Written;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +29,7 @@ final class WriteQueue {
   record Group(List<Pending> frames, boolean force, boolean last) {}
 
   private final WalSpool.Writing writing;
-  private final Timer timer;
+  private final Scheduler timer;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition wanted = lock.newCondition();
   private List<Pending> frames = new ArrayList<>();
@@ -47,7 +47,7 @@ final class WriteQueue {
   private boolean forceArmed;
   private boolean closed;
 
-  WriteQueue(WalSpool.Writing writing, Timer timer) {
+  WriteQueue(WalSpool.Writing writing, Scheduler timer) {
     this.writing = writing;
     this.timer = timer;
   }
@@ -107,7 +107,7 @@ final class WriteQueue {
       lock.unlock();
     }
     if (arm) {
-      timer.after(writing.flushAfter(), this::grownOld);
+      timer.schedule(writing.flushAfter(), this::grownOld);
     }
     return pending.written();
   }
@@ -164,7 +164,7 @@ final class WriteQueue {
     } finally {
       lock.unlock();
     }
-    timer.after(writing.fsyncInterval(), this::forceNow);
+    timer.schedule(writing.fsyncInterval(), this::forceNow);
   }
 
   private void forceNow() {

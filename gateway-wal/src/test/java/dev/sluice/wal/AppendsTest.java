@@ -4,7 +4,7 @@ import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.time.Duration;
@@ -31,14 +31,14 @@ class AppendsTest {
 
     for (var append : appends) {
       assertThat(append.toCompletableFuture().get(30, SECONDS))
-          .isInstanceOf(Appended.Accepted.class);
+          .isInstanceOf(AppendResult.Accepted.class);
     }
     var deliveries = wal.deliveries();
     var inTheLog = new ArrayList<UUID>();
     while (inTheLog.size() < batches.size()) {
-      var delivery = deliveries.next(Duration.ofSeconds(5)).orElseThrow();
+      var delivery = deliveries.poll(Duration.ofSeconds(5)).orElseThrow();
       delivery.batches().stream().map(LogBatch::appendId).forEach(inTheLog::add);
-      deliveries.settle(delivery);
+      deliveries.ack(delivery);
     }
     assertThat(inTheLog).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
   }
@@ -48,6 +48,6 @@ class AppendsTest {
     wal.spool().close();
 
     assertThat(wal.spool().append(LogBatches.of(1)).toCompletableFuture().get(30, SECONDS))
-        .isInstanceOf(Appended.Busy.class);
+        .isInstanceOf(AppendResult.Unavailable.class);
   }
 }

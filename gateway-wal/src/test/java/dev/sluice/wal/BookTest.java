@@ -35,7 +35,7 @@ class BookTest {
     assertThat(after.tally(LocalDate.EPOCH)).isEqualTo(book.tally(LocalDate.EPOCH));
     assertThat(after.tally(LocalDate.EPOCH).values())
         .singleElement()
-        .satisfies(tally -> assertThat(tally.accepted()).isEqualTo(5));
+        .satisfies(recordCounts -> assertThat(recordCounts.accepted()).isEqualTo(5));
   }
 
   @Test

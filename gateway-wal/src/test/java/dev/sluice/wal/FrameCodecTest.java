@@ -12,7 +12,7 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.RandomOtlp;
 import dev.sluice.testkit.SpoolContract;
@@ -50,7 +50,7 @@ class FrameCodecTest {
 
       assertThat(decoded.again()).isFalse();
       assertThat(decoded.key()).isNull();
-      assertThat(decoded.batch().refused().isEmpty()).isTrue();
+      assertThat(decoded.batch().excludedOrdinals().isEmpty()).isTrue();
       SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
     }
   }
@@ -78,7 +78,7 @@ class FrameCodecTest {
         batch.firstId(),
         batch.records(),
         batch.expandedBytes(),
-        batch.refused(),
+        batch.excludedOrdinals(),
         parser.parseFrom(batch.otlp()).toByteArray());
   }
 
@@ -114,7 +114,8 @@ class FrameCodecTest {
   void head_ofAKeyedBatch_isAllButItsLogs(Compression compression) throws Exception {
     var batch = LogBatches.of(20);
     var key =
-        new IdempotencyKeys.Key("default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
+        new IdempotencyStore.IdempotencyKey(
+            "default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
     var frame = new FrameCodec(compression).encode(new Entry(batch, true, key));
 
     var head = FrameCodec.head(frame.bytes());
@@ -336,19 +337,19 @@ class FrameCodecTest {
     var out = new OtlpWriter(new ByteOutput(1 << 10));
     var marks = new ArrayDeque<Integer>();
     for (int field : new int[] {1, 2, 2, 5}) {
-      marks.push(out.open(field));
+      marks.push(out.beginMessage(field));
     }
     for (int i = 0; i < Words.MAX_DEPTH; i++) {
-      marks.push(out.open(5 + i % 2));
-      marks.push(out.open(1));
+      marks.push(out.beginMessage(5 + i % 2));
+      marks.push(out.beginMessage(1));
       if (i % 2 == 1) {
-        marks.push(out.open(2));
+        marks.push(out.beginMessage(2));
       }
     }
-    out.varint(3, -1);
-    marks.forEach(out::close);
-    var batch = LogBatches.of(out.output().toByteArray(), Limits.ALREADY_JUDGED);
-    assertThat(batch.refused().isEmpty()).isTrue();
+    out.writeVarint(3, -1);
+    marks.forEach(out::endMessage);
+    var batch = LogBatches.of(out.output().toByteArray(), Limits.TRUSTED);
+    assertThat(batch.excludedOrdinals().isEmpty()).isTrue();
 
     var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 

@@ -3,8 +3,8 @@ package dev.sluice.wal;
 import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -26,7 +26,7 @@ class LeftoversTest {
   void leftIn_someDelivered_countsTheOthersUnlessItIsOurOwn() throws Exception {
     append(10);
     var deliveries = wal.deliveries();
-    deliveries.settle(deliveries.next(Duration.ZERO).orElseThrow());
+    deliveries.ack(deliveries.poll(Duration.ZERO).orElseThrow());
     append(20);
     append(5);
     var place = wal.place();
@@ -34,17 +34,20 @@ class LeftoversTest {
     assertThat(WalSpool.leftIn(place, null)).isEqualTo(Map.of("one", 25L));
     assertThat(WalSpool.leftIn(place, "another")).isEqualTo(Map.of("one", 25L));
     assertThat(WalSpool.leftIn(place, "one")).isEmpty();
-    deliveries.settle(deliveries.next(Duration.ZERO).orElseThrow());
+    deliveries.ack(deliveries.poll(Duration.ZERO).orElseThrow());
     assertThat(WalSpool.leftIn(place, null)).isEmpty();
   }
 
   @Test
   void leftIn_passedOverBeforeWhatIsDelivered_isCounted() throws Exception {
-    assertThat(wal.spool().append(LogBatches.of(7), Manner.AGAIN).toCompletableFuture())
+    assertThat(
+            wal.spool()
+                .append(LogBatches.of(7), AppendMode.POSSIBLE_DUPLICATE)
+                .toCompletableFuture())
         .succeedsWithin(PATIENCE);
     append(10);
     var deliveries = wal.deliveries();
-    deliveries.settle(deliveries.nextCertain(Duration.ZERO, Duration.ZERO).orElseThrow());
+    deliveries.ack(deliveries.pollConfirmed(Duration.ZERO, Duration.ZERO).orElseThrow());
     append(5);
 
     assertThat(WalSpool.leftIn(wal.place(), null)).isEqualTo(Map.of("one", 12L));
@@ -65,6 +68,6 @@ class LeftoversTest {
 
   private void append(int records) throws Exception {
     assertThat(wal.spool().append(LogBatches.of(records)).toCompletableFuture().get(30, SECONDS))
-        .isInstanceOf(Appended.Accepted.class);
+        .isInstanceOf(AppendResult.Accepted.class);
   }
 }

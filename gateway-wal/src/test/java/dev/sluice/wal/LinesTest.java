@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.RandomOtlp;
 import dev.sluice.testkit.SpoolContract;
@@ -102,7 +102,7 @@ class LinesTest {
             new BitSet(),
             otlp);
     var key =
-        new IdempotencyKeys.Key(
+        new IdempotencyStore.IdempotencyKey(
             "tenant \u00e9", "key/1", UUID.fromString("7d444840-9dc0-11d1-b245-5ffdce74fad2"));
     return new Entry(batch, true, key);
   }

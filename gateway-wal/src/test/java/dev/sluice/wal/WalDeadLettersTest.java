@@ -1,19 +1,19 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.testkit.DeadLettersContract;
 import java.io.IOException;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 class WalDeadLettersTest extends DeadLettersContract {
   @RegisterExtension final WalFixture wal;
-  private final Deliveries deliveries;
+  private final SpoolConsumer spoolConsumer;
 
   WalDeadLettersTest() throws IOException {
     wal = new WalFixture(Compression.ZSTD);
-    deliveries = wal.deliveries();
+    spoolConsumer = wal.deliveries();
   }
 
   @Override
@@ -22,12 +22,12 @@ class WalDeadLettersTest extends DeadLettersContract {
   }
 
   @Override
-  protected Deliveries deliveries() {
-    return deliveries;
+  protected SpoolConsumer deliveries() {
+    return spoolConsumer;
   }
 
   @Override
-  protected DeadLetters deadLetters() {
+  protected DeadLetterQueue deadLetters() {
     return wal.spool().deadLetters();
   }
 }

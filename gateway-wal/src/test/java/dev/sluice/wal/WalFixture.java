@@ -1,6 +1,6 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.FallbackSpoolConsumer;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;
@@ -41,7 +41,7 @@ final class WalFixture implements AfterEachCallback {
     return spool;
   }
 
-  Returns deliveries() {
+  FallbackSpoolConsumer deliveries() {
     return spool.deliveries();
   }
 

@@ -2,8 +2,8 @@ package dev.sluice.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.IdempotencyKeysContract;
 import dev.sluice.testkit.LogBatches;
@@ -21,7 +21,7 @@ class WalIdempotencyKeysTest extends IdempotencyKeysContract {
   }
 
   @Override
-  protected IdempotencyKeys keys() {
+  protected IdempotencyStore keys() {
     return wal.spool();
   }
 
@@ -35,25 +35,25 @@ class WalIdempotencyKeysTest extends IdempotencyKeysContract {
     append(LogBatches.of(3), mine(KEY));
 
     wal.kill();
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
 
     var deliveries = wal.deliveries();
-    deliveries.settle(deliveries.next(Duration.ofSeconds(5)).orElseThrow());
+    deliveries.ack(deliveries.poll(Duration.ofSeconds(5)).orElseThrow());
     wal.kill();
-    assertThat(claim(KEY)).isEqualTo(new Claimed.Taken());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
   }
 
   @Test
   void taken_keysOfEveryKind_tellsOfThoseTakenAndClaimsNothing() throws Exception {
-    assertThat(wal.spool().taken(KEY)).isEmpty();
+    assertThat(wal.spool().cachedResult(KEY)).isEmpty();
     var claim = mine(KEY);
-    assertThat(wal.spool().taken(KEY)).isEmpty();
+    assertThat(wal.spool().cachedResult(KEY)).isEmpty();
     append(LogBatches.of(3), claim);
     wal.kill();
 
-    assertThat(wal.spool().taken(KEY)).contains(new Claimed.Taken());
-    var other = new IdempotencyKeys.Key(KEY.tenant(), KEY.key(), new UUID(7, 7));
-    assertThat(wal.spool().taken(other)).contains(new Claimed.Another());
+    assertThat(wal.spool().cachedResult(KEY)).contains(new ClaimResult.Completed());
+    var other = new IdempotencyStore.IdempotencyKey(KEY.tenant(), KEY.key(), new UUID(7, 7));
+    assertThat(wal.spool().cachedResult(other)).contains(new ClaimResult.KeyReused());
   }
 
   @Test

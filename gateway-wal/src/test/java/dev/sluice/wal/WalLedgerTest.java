@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.ledger.Ledger;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.testkit.HandClock;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
@@ -39,17 +39,17 @@ class WalLedgerTest {
     var redis = new InMemorySpool();
     var store = new InMemoryLogStore();
     redis.append(batch);
-    var delivery = redis.next(Duration.ZERO).orElseThrow();
-    store.store(new Portion(delivery.token(), List.of(batch), 0, 5, false));
-    redis.settle(delivery);
+    var delivery = redis.poll(Duration.ZERO).orElseThrow();
+    store.store(new DeliverySlice(delivery.token(), List.of(batch), 0, 5, false));
+    redis.ack(delivery);
 
     clock.advance(Duration.ofDays(1));
     wal.reopen();
 
     try (var both = standsBy(redis)) {
-      var account = new Ledger(both, store, clock, Duration.ofDays(7), null).count();
-      assertThat(account.from()).isEqualTo(firstDay);
-      assertThat(account.days()).containsOnlyKeys(firstDay);
+      var ledgerReport = new Ledger(both, store, clock, Duration.ofDays(7), null).count();
+      assertThat(ledgerReport.from()).isEqualTo(firstDay);
+      assertThat(ledgerReport.days()).containsOnlyKeys(firstDay);
     }
   }
 
@@ -82,10 +82,10 @@ class WalLedgerTest {
     }
     clock.advance(Duration.ofDays(1));
     wal.reopen();
-    assertThat(wal.spool().countedSince()).isEqualTo(firstDay.plusDays(1));
+    assertThat(wal.spool().countsCompleteSince()).isEqualTo(firstDay.plusDays(1));
 
     wal.spool().append(batch).toCompletableFuture().join();
 
-    assertThat(wal.spool().countedSince()).isEqualTo(firstDay);
+    assertThat(wal.spool().countsCompleteSince()).isEqualTo(firstDay);
   }
 }

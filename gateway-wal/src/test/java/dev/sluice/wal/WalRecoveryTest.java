@@ -9,13 +9,13 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.Returns;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Fate;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
@@ -46,7 +46,7 @@ class WalRecoveryTest {
   @RegisterExtension final WalFixture wal;
 
   /** The consumer that has what is handed out. */
-  private @Nullable Returns last;
+  private @Nullable FallbackSpoolConsumer last;
 
   WalRecoveryTest() throws IOException {
     wal = new WalFixture(Compression.ZSTD);
@@ -62,14 +62,14 @@ class WalRecoveryTest {
     wal.kill();
     var deliveries = wal.deliveries();
     var second = next(deliveries);
-    deliveries.settle(second);
+    deliveries.ack(second);
     var third = next(deliveries);
 
-    assertThat(first.again()).isFalse();
-    assertThat(second.again()).isTrue();
+    assertThat(first.redelivered()).isFalse();
+    assertThat(second.redelivered()).isTrue();
     assertThat(second.token()).isEqualTo(first.token());
     SpoolContract.assertSame(second.batches(), batches);
-    assertThat(third.again()).isFalse();
+    assertThat(third.redelivered()).isFalse();
   }
 
   @Test
@@ -80,15 +80,15 @@ class WalRecoveryTest {
     wal.kill();
 
     assertThat(append(batch)).isEqualTo(first);
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(7, 7, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0, 0, 0));
   }
 
   @Test
   void append_unhurried_isSafeOnceItIsAnswered() throws Exception {
     var batch = LogBatches.of(7);
-    var answer = wal.spool().append(batch, Manner.UNHURRIED).toCompletableFuture();
+    var answer = wal.spool().append(batch, AppendMode.LAZY).toCompletableFuture();
 
-    assertThat(answer.get(30, SECONDS)).isInstanceOf(Appended.Accepted.class);
+    assertThat(answer.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
 
     wal.kill();
     SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
@@ -98,7 +98,7 @@ class WalRecoveryTest {
   void append_afterClose_isBusy() throws Exception {
     wal.spool().close();
 
-    assertThat(append(LogBatches.of(1))).isInstanceOf(Appended.Busy.class);
+    assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
   }
 
   @Test
@@ -111,29 +111,30 @@ class WalRecoveryTest {
   @Test
   void tally_wayOfEverything_survivesKillsAtEachStep() throws Exception {
     append(List.of(LogBatches.of(600), LogBatches.of(300), LogBatches.of(400)));
-    survives(new Tally(1_300, 1_300, 0, 0, 0));
+    survives(new RecordCounts(1_300, 1_300, 0, 0, 0));
 
     settle(next(wal.deliveries()), letters(2));
-    survives(new Tally(1_300, 400, 2, 0, 0));
+    survives(new RecordCounts(1_300, 400, 2, 0, 0));
 
     wal.spool().deadLetters().purge("1");
-    survives(new Tally(1_300, 400, 1, 1, 0));
+    survives(new RecordCounts(1_300, 400, 1, 1, 0));
 
     append(List.of(LogBatches.of(50)));
-    survives(new Tally(1_350, 450, 1, 1, 0));
+    survives(new RecordCounts(1_350, 450, 1, 1, 0));
 
     var last = wal.deliveries();
-    last.settle(next(last));
-    survives(new Tally(1_350, 0, 1, 1, 0));
-    assertThat(wal.spool().condition().toCompletableFuture().get().settled()).isEqualTo(1_350);
+    last.ack(next(last));
+    survives(new RecordCounts(1_350, 0, 1, 1, 0));
+    assertThat(wal.spool().spoolStatus().toCompletableFuture().get().deliveredRecords())
+        .isEqualTo(1_350);
   }
 
-  private void survives(Tally tally) throws IOException {
-    assertThat(wal.spool().tally()).isEqualTo(tally);
+  private void survives(RecordCounts recordCounts) throws IOException {
+    assertThat(wal.spool().recordCounts()).isEqualTo(recordCounts);
     wal.kill();
-    assertThat(wal.spool().tally()).isEqualTo(tally);
+    assertThat(wal.spool().recordCounts()).isEqualTo(recordCounts);
     wal.reopen();
-    assertThat(wal.spool().tally()).isEqualTo(tally);
+    assertThat(wal.spool().recordCounts()).isEqualTo(recordCounts);
   }
 
   @Test
@@ -142,7 +143,7 @@ class WalRecoveryTest {
     append(batches);
     var deliveries = wal.deliveries();
     var all = next(deliveries);
-    deliveries.setAside(batches.get(1).appendId(), "not what it says");
+    deliveries.skip(batches.get(1).appendId(), "not what it says");
 
     wal.kill();
     deliveries = wal.deliveries();
@@ -150,47 +151,49 @@ class WalRecoveryTest {
 
     assertThat(rest.token()).isNotEqualTo(all.token());
     SpoolContract.assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
-    deliveries.settle(rest);
+    deliveries.ack(rest);
     wal.kill();
-    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(30, 10, 0, 0, 0));
+    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 10, 0, 0, 0));
     assertThat(wal.spool().depth().entries()).isEqualTo(1);
-    assertThat(fate(batches.get(1), new Position(day(), 1, 2))).isEqualTo(new Fate.Waiting());
+    assertThat(fate(batches.get(1), new Position(day(), 1, 2)))
+        .isEqualTo(new DeliveryStatus.Pending());
   }
 
   @Test
   void setAside_heldDelivery_isNotHandedOutAgain() throws Exception {
     var deliveries = held();
-    var held = deliveries.next(Duration.ZERO).orElseThrow();
+    var held = deliveries.poll(Duration.ZERO).orElseThrow();
 
-    deliveries.setAside(held.batches().getFirst().appendId(), "not what it says");
+    deliveries.skip(held.batches().getFirst().appendId(), "not what it says");
 
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
-    survives(new Tally(10, 10, 0, 0, 0));
-    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
+    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
+    survives(new RecordCounts(10, 10, 0, 0, 0));
+    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
   }
 
   /** Ten logs that may be in another spool, too, passed over. */
-  private Returns held() throws Exception {
-    var appended = wal.spool().append(LogBatches.of(10), Manner.AGAIN).toCompletableFuture();
-    assertThat(appended.get(30, SECONDS)).isInstanceOf(Appended.Accepted.class);
+  private FallbackSpoolConsumer held() throws Exception {
+    var appended =
+        wal.spool().append(LogBatches.of(10), AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture();
+    assertThat(appended.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
     var deliveries = wal.deliveries();
-    assertThat(deliveries.nextCertain(Duration.ZERO, Duration.ZERO)).isEmpty();
+    assertThat(deliveries.pollConfirmed(Duration.ZERO, Duration.ZERO)).isEmpty();
     return deliveries;
   }
 
   @Test
   void next_heldDeliveryThatWasOutAtAKill_comesOnce() throws Exception {
-    assertThat(held().next(Duration.ZERO)).isPresent();
+    assertThat(held().poll(Duration.ZERO)).isPresent();
 
     wal.kill();
     var deliveries = wal.deliveries();
-    deliveries.surrender(deliveries.next(Duration.ZERO).orElseThrow());
+    deliveries.ackDrained(deliveries.poll(Duration.ZERO).orElseThrow());
 
-    assertThat(deliveries.next(Duration.ZERO)).isEmpty();
-    survives(new Tally(0, 0, 0, 0, 0));
+    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
+    survives(new RecordCounts(0, 0, 0, 0, 0));
   }
 
   @Test
@@ -202,15 +205,15 @@ class WalRecoveryTest {
     var journal = wal.node().resolve("journal");
 
     restart(newer);
-    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
     restart(readable);
     assertThat(next(wal.deliveries()).batches()).hasSize(1);
     assertThat(journal).content().contains("handed-out");
     restart(newer);
 
-    assertThat(wal.deliveries().next(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().unreadable()).isEqualTo(1);
-    survives(new Tally(10, 10, 0, 0, 0));
+    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
+    survives(new RecordCounts(10, 10, 0, 0, 0));
     restart(readable);
     SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
   }
@@ -245,10 +248,10 @@ class WalRecoveryTest {
     var delivery = next(deliveries);
 
     SpoolContract.assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
-    survives(new Tally(22, 15, 0, 0, 7));
+    survives(new RecordCounts(22, 15, 0, 0, 7));
     deliveries = wal.deliveries();
-    deliveries.settle(next(deliveries));
-    survives(new Tally(22, 0, 0, 0, 7));
+    deliveries.ack(next(deliveries));
+    survives(new RecordCounts(22, 0, 0, 0, 7));
     var quarantined = wal.spool().status().quarantined();
     assertThat(quarantined).hasSize(1);
     assertThat(quarantined.getFirst().records()).isEqualTo(7);
@@ -265,7 +268,7 @@ class WalRecoveryTest {
     damage(1);
     var rest = next(wal.deliveries());
 
-    assertThat(rest.again()).isTrue();
+    assertThat(rest.redelivered()).isTrue();
     assertThat(rest.token()).isNotEqualTo(all.token());
     SpoolContract.assertSame(rest.batches(), batches.subList(1, 2));
   }
@@ -288,13 +291,17 @@ class WalRecoveryTest {
       Files.write(journal, begun);
       wal.reopen();
 
-      assertThat(wal.spool().tally()).as("byte %d", i).isEqualTo(new Tally(5, 5, 0, 0, 0));
+      assertThat(wal.spool().recordCounts())
+          .as("byte %d", i)
+          .isEqualTo(new RecordCounts(5, 5, 0, 0, 0));
       var deliveries = wal.deliveries();
-      var delivery = deliveries.next(Duration.ZERO).orElseThrow();
+      var delivery = deliveries.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
       SpoolContract.assertSame(delivery.batches(), batches);
-      deliveries.settle(delivery);
-      assertThat(wal.spool().tally()).as("byte %d", i).isEqualTo(new Tally(5, 0, 0, 0, 0));
+      deliveries.ack(delivery);
+      assertThat(wal.spool().recordCounts())
+          .as("byte %d", i)
+          .isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
     }
   }
 
@@ -360,13 +367,13 @@ class WalRecoveryTest {
 
     assertThat(wal.spool().deadLetters().replay("1", letters.getFirst().log())).isTrue();
 
-    survives(new Tally(10, 1, 1, 0, 0));
+    survives(new RecordCounts(10, 1, 1, 0, 0));
     var deliveries = wal.deliveries();
     var delivery = next(deliveries);
-    assertThat(delivery.again()).isTrue();
+    assertThat(delivery.redelivered()).isTrue();
     SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
-    deliveries.settle(delivery);
-    survives(new Tally(10, 0, 1, 0, 0));
+    deliveries.ack(delivery);
+    survives(new RecordCounts(10, 0, 1, 0, 0));
     assertThat(wal.spool().deadLetters().find("1")).isEmpty();
     assertThat(wal.spool().deadLetters().find("2")).isPresent();
   }
@@ -380,9 +387,9 @@ class WalRecoveryTest {
     wal.spool().deadLetters().replay("1", letters.getFirst().log());
 
     wal.kill();
-    var delivery = wal.deliveries().nextCertain(PATIENCE, Duration.ZERO).orElseThrow();
+    var delivery = wal.deliveries().pollConfirmed(PATIENCE, Duration.ZERO).orElseThrow();
 
-    assertThat(delivery.again()).isTrue();
+    assertThat(delivery.redelivered()).isTrue();
     SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
   }
 
@@ -396,10 +403,10 @@ class WalRecoveryTest {
 
     wal.reopen();
 
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(10, 1, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(10, 1, 0, 0, 0));
     var deliveries = wal.deliveries();
-    deliveries.settle(next(deliveries));
-    survives(new Tally(10, 0, 0, 0, 0));
+    deliveries.ack(next(deliveries));
+    survives(new RecordCounts(10, 0, 0, 0, 0));
   }
 
   @Test
@@ -412,13 +419,13 @@ class WalRecoveryTest {
     Files.delete(wal.node().resolve("reserve"));
     disk.fill();
 
-    assertThatThrownBy(() -> deliveries.settle(delivery)).isInstanceOf(UncheckedIOException.class);
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(30, 30, 0, 0, 0));
+    assertThatThrownBy(() -> deliveries.ack(delivery)).isInstanceOf(UncheckedIOException.class);
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 30, 0, 0, 0));
     assertThat(next(deliveries).token()).isEqualTo(delivery.token());
 
     disk.free(1_000);
-    deliveries.settle(delivery);
-    survives(new Tally(30, 0, 0, 0, 0));
+    deliveries.ack(delivery);
+    survives(new RecordCounts(30, 0, 0, 0, 0));
   }
 
   @Test
@@ -433,7 +440,7 @@ class WalRecoveryTest {
     }
 
     assertThat(Files.size(wal.node().resolve("journal"))).isLessThan(6 << 20);
-    survives(new Tally(48, 0, 1, 38, 0));
+    survives(new RecordCounts(48, 0, 1, 38, 0));
     assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
         .isEqualTo(keep.reason());
     append(LogBatches.some(1, 1));
@@ -445,28 +452,28 @@ class WalRecoveryTest {
   void open_segmentsTakenAway_showsAsAnImbalanceAndLosesNothingNew() throws Exception {
     append(LogBatches.some(3, 10));
     var deliveries = wal.deliveries();
-    deliveries.settle(next(deliveries));
+    deliveries.ack(next(deliveries));
     append(LogBatches.some(2, 10));
-    deliveries.settle(next(deliveries)); // the line holds that all 50 were accepted
+    deliveries.ack(next(deliveries)); // the line holds that all 50 were accepted
     append(LogBatches.some(1, 10));
     wal.spool().close();
     deleteSegments();
     wal.reopen();
 
-    assertThat(wal.spool().tally().inFlight()).isZero();
-    assertThat(wal.spool().tally().accepted()).isEqualTo(50);
+    assertThat(wal.spool().recordCounts().inFlight()).isZero();
+    assertThat(wal.spool().recordCounts().accepted()).isEqualTo(50);
     var batch = LogBatches.of(4);
     append(batch);
     wal.kill();
     SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(54, 4, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(54, 4, 0, 0, 0));
   }
 
   @Test
   void open_settledFramesLost_losesNothingThatComesInTheirPlace() throws Exception {
     append(LogBatches.some(2, 10));
     var deliveries = wal.deliveries();
-    deliveries.settle(next(deliveries));
+    deliveries.ack(next(deliveries));
     var file = data();
     var index = index();
     wal.spool().close();
@@ -482,7 +489,7 @@ class WalRecoveryTest {
     wal.kill();
 
     SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
-    assertThat(wal.spool().tally()).isEqualTo(new Tally(24, 4, 0, 0, 0));
+    assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(24, 4, 0, 0, 0));
   }
 
   @Test
@@ -492,7 +499,7 @@ class WalRecoveryTest {
     damage(1);
     var deliveries = wal.deliveries();
     next(deliveries);
-    deliveries.setAside(lost.get(1).appendId(), "not what it says");
+    deliveries.skip(lost.get(1).appendId(), "not what it says");
     wal.spool().close();
     deleteSegments();
     wal.reopen();
@@ -502,15 +509,15 @@ class WalRecoveryTest {
     wal.kill();
 
     SpoolContract.assertSame(next(wal.deliveries()).batches(), batches);
-    assertThat(wal.spool().tally().inFlight()).isEqualTo(12);
-    assertThat(wal.spool().tally().quarantined()).isEqualTo(10);
+    assertThat(wal.spool().recordCounts().inFlight()).isEqualTo(12);
+    assertThat(wal.spool().recordCounts().quarantined()).isEqualTo(10);
   }
 
   @Test
   void append_allSegmentsPruned_isBehindWhatWasSettled() throws Exception {
     append(LogBatches.some(3, 10));
     var deliveries = wal.deliveries();
-    deliveries.settle(next(deliveries));
+    deliveries.ack(next(deliveries));
     wal.spool().close();
     deleteSegments();
     wal.reopen();
@@ -518,7 +525,7 @@ class WalRecoveryTest {
     var batch = LogBatches.of(4);
 
     assertThat(append(batch)).extracting("receipt.entry").asString().endsWith("/seg-000002/1");
-    survives(new Tally(34, 4, 0, 0, 0));
+    survives(new RecordCounts(34, 4, 0, 0, 0));
     SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
   }
 
@@ -541,37 +548,37 @@ class WalRecoveryTest {
             batch.firstId(),
             1,
             batch.expandedBytes(),
-            batch.refused(),
+            batch.excludedOrdinals(),
             batch.otlp()));
 
     assertThat(wal.spool().depth())
-        .extracting(Backlog.Depth::oldest)
+        .extracting(Backlog.Depth::oldestAge)
         .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
   }
 
   private void settle(Delivery delivery, List<DeadLetter> letters) {
-    assertThat(requireNonNull(last).settle(delivery, letters)).isTrue();
+    assertThat(requireNonNull(last).ack(delivery, letters)).isTrue();
   }
 
-  private Delivery next(Returns deliveries) throws InterruptedException {
+  private Delivery next(FallbackSpoolConsumer deliveries) throws InterruptedException {
     last = deliveries;
-    return deliveries.next(PATIENCE).orElseThrow();
+    return deliveries.poll(PATIENCE).orElseThrow();
   }
 
-  private Fate fate(LogBatch batch, Position position) throws Exception {
+  private DeliveryStatus fate(LogBatch batch, Position position) throws Exception {
     return wal.spool()
-        .fate(new Receipt(0, position.toString()), batch.firstId(), batch.records())
+        .statusOf(new Receipt(0, position.toString()), batch.firstId(), batch.records())
         .toCompletableFuture()
         .get(30, SECONDS);
   }
 
-  private Appended append(LogBatch batch) throws Exception {
+  private AppendResult append(LogBatch batch) throws Exception {
     return wal.spool().append(batch).toCompletableFuture().get(30, SECONDS);
   }
 
   private void append(List<LogBatch> batches) throws Exception {
     for (var batch : batches) {
-      assertThat(append(batch)).isInstanceOf(Appended.Accepted.class);
+      assertThat(append(batch)).isInstanceOf(AppendResult.Accepted.class);
     }
   }
 

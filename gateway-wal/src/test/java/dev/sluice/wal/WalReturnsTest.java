@@ -1,8 +1,8 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
 import dev.sluice.testkit.ReturnsContract;
 import java.io.IOException;
@@ -10,11 +10,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 class WalReturnsTest extends ReturnsContract {
   @RegisterExtension final WalFixture wal;
-  private Returns returns;
+  private FallbackSpoolConsumer fallbackSpoolConsumer;
 
   WalReturnsTest() throws IOException {
     wal = new WalFixture(Compression.ZSTD);
-    returns = wal.deliveries();
+    fallbackSpoolConsumer = wal.deliveries();
   }
 
   @Override
@@ -23,7 +23,7 @@ class WalReturnsTest extends ReturnsContract {
   }
 
   @Override
-  protected IdempotencyKeys keys() {
+  protected IdempotencyStore keys() {
     return wal.spool();
   }
 
@@ -33,13 +33,13 @@ class WalReturnsTest extends ReturnsContract {
   }
 
   @Override
-  protected Returns returns() {
-    return returns;
+  protected FallbackSpoolConsumer returns() {
+    return fallbackSpoolConsumer;
   }
 
   @Override
   protected void kill() throws IOException {
     wal.kill();
-    returns = wal.deliveries();
+    fallbackSpoolConsumer = wal.deliveries();
   }
 }

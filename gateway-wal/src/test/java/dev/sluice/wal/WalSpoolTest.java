@@ -1,9 +1,9 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Deliveries.Bounds;
 import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import dev.sluice.testkit.SpoolContract;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,7 +12,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A restart here closes the spool and opens it again. */
 class WalSpoolTest extends SpoolContract {
-  static final Bounds BOUNDS = new Bounds(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(20));
+  static final DeliveryLimits BOUNDS =
+      new DeliveryLimits(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(20));
 
   @RegisterExtension final WalFixture wal;
 
@@ -35,7 +36,7 @@ class WalSpoolTest extends SpoolContract {
   }
 
   @Override
-  protected Deliveries restarted() {
+  protected SpoolConsumer restarted() {
     try {
       return wal.reopen().deliveries();
     } catch (IOException e) {

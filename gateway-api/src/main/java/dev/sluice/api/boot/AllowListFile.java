@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.ingest.AllowList;
+import dev.sluice.core.ingest.BodyAllowlist;
 import java.nio.file.Path;
 import java.util.List;
 import org.slf4j.Logger;
@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory;
  * An allow list as a file: one message a line; lines that are blank or begin with {@code #} are
  * none.
  */
-final class AllowListFile implements WatchedFile.Content<AllowList> {
+final class AllowListFile implements WatchedFile.Content<BodyAllowlist> {
   static final int MOST_LINES = 100_000;
   static final int MOST_BYTES = 16 << 20;
 
@@ -23,7 +23,7 @@ final class AllowListFile implements WatchedFile.Content<AllowList> {
    *
    * @throws IllegalArgumentException when it cannot be used, naming the setting
    */
-  static WatchedFile<AllowList> read(Path path) {
+  static WatchedFile<BodyAllowlist> read(Path path) {
     return WatchedFile.read(path, new AllowListFile());
   }
 
@@ -48,13 +48,13 @@ final class AllowListFile implements WatchedFile.Content<AllowList> {
   }
 
   @Override
-  public AllowList parse(List<String> lines) {
-    return AllowList.of(
+  public BodyAllowlist parse(List<String> lines) {
+    return BodyAllowlist.of(
         lines.stream().filter(line -> !line.isBlank() && !line.startsWith("#")).toList());
   }
 
   @Override
-  public void inForce(Path path, AllowList list) {
+  public void inForce(Path path, BodyAllowlist list) {
     if (list.size() == 0) {
       LOG.warn("the allow list {} is empty: no logs are taken", path);
     } else {

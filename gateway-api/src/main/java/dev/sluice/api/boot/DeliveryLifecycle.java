@@ -3,10 +3,10 @@ package dev.sluice.api.boot;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.DeliveryMeter;
-import dev.sluice.core.port.DeliveryMeter.Cause;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -31,13 +31,13 @@ final class DeliveryLifecycle implements SmartLifecycle {
 
   private final Spools spools;
   private final ClickHouseLogStore store;
-  private final Supplier<Naming> namings;
-  private final DeliveryMeter meter;
+  private final Supplier<LogEnricher> namings;
+  private final DeliveryMetrics meter;
   private final InstantSource clock;
   private final DeliveryProperties settings;
   private final ShutdownBudget budget;
   private volatile List<DeliveryWorker> workers = List.of();
-  private volatile List<Deliveries> deliveries = List.of();
+  private volatile List<SpoolConsumer> deliveries = List.of();
 
   /**
    * @param namings makes one for each worker
@@ -45,8 +45,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
   DeliveryLifecycle(
       Spools spools,
       ClickHouseLogStore store,
-      Supplier<Naming> namings,
-      DeliveryMeter meter,
+      Supplier<LogEnricher> namings,
+      DeliveryMetrics meter,
       InstantSource clock,
       DeliveryProperties settings,
       ShutdownBudget budget) {
@@ -118,15 +118,15 @@ final class DeliveryLifecycle implements SmartLifecycle {
   }
 
   /** Workers that store nothing at the moment, for this cause. */
-  long paused(Cause cause) {
+  long paused(PauseReason pauseReason) {
     return workers.stream()
-        .filter(worker -> worker.trouble().filter(t -> t.cause() == cause).isPresent())
+        .filter(worker -> worker.trouble().filter(t -> t.pauseReason() == pauseReason).isPresent())
         .count();
   }
 
   /** Spool entries that this release cannot read; they stay pending. */
   int unreadable() {
-    return deliveries.stream().mapToInt(Deliveries::unreadable).sum();
+    return deliveries.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
   }
 
   @Override

@@ -1,7 +1,7 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestService;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -23,12 +23,12 @@ final class IngestLifecycle implements SmartLifecycle {
   /** Longer than the spool takes to say that it is out of reach. */
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(2);
 
-  private final IngestLogs ingest;
-  private final Admission admission;
+  private final IngestService ingest;
+  private final AdmissionController admission;
   private final ShutdownBudget budget;
   private volatile boolean running;
 
-  IngestLifecycle(IngestLogs ingest, Admission admission, ShutdownBudget budget) {
+  IngestLifecycle(IngestService ingest, AdmissionController admission, ShutdownBudget budget) {
     this.ingest = ingest;
     this.admission = admission;
     this.budget = budget;

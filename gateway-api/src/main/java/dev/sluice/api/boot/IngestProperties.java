@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.ingest.IngestLogs.Coalescing;
+import dev.sluice.core.ingest.IngestService.BatchLimits;
 import java.time.Duration;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -62,8 +62,8 @@ record IngestProperties(
     }
   }
 
-  Coalescing coalescing() {
-    return new Coalescing(
+  BatchLimits coalescing() {
+    return new BatchLimits(
         coalesceRecords,
         Setting.bytes("sluice.ingest.coalesce-bytes", coalesceBytes),
         coalesceWait);

@@ -32,7 +32,7 @@ final class LastWord implements DisposableBean {
       return entries == 0
           ? "nothing is left in the spool"
           : "%d entries with %d logs stay in the spool until the next start"
-                  .formatted(entries, spools.spool().tally().inFlight())
+                  .formatted(entries, spools.spool().recordCounts().inFlight())
               + standIn();
     } catch (RuntimeException e) {
       return "what is left in the spool is not known: " + e.getMessage() + standIn();

@@ -3,11 +3,11 @@ package dev.sluice.api.boot;
 import dev.sluice.api.ops.EmbeddingMeters;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseTemplateVectors;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Embedder;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateVectors;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateVectorStore;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.ResolvingReader;
@@ -70,12 +70,12 @@ class SearchWiring {
   private record NoModel(Model model, String why) implements Embedder {
     @Override
     public List<Embedding> embed(List<String> texts) {
-      throw new Unavailable(why);
+      throw new EmbedderUnavailableException(why);
     }
   }
 
   @Bean
-  TemplateVectors templateVectors(ClickHouseLogStore store, Embedder embedder) {
+  TemplateVectorStore templateVectors(ClickHouseLogStore store, Embedder embedder) {
     return new ClickHouseTemplateVectors(store, embedder.model().dimension());
   }
 
@@ -88,8 +88,8 @@ class SearchWiring {
 
   @Bean
   SearchLogs searchLogs(
-      TemplateVectors vectors,
-      TemplateReader templates,
+      TemplateVectorStore vectors,
+      TemplateStats templates,
       Dictionary dictionary,
       KnownLinks links,
       ClickHouseLogStore store,
@@ -118,15 +118,15 @@ class SearchWiring {
   @Conditional(Wiring.DeliverRole.class)
   @ConditionalOnBooleanProperty(name = "sluice.embeddings.enabled", matchIfMissing = true)
   EmbeddingsLifecycle embeddingsLifecycle(
-      TemplateReader templates,
-      TemplateVectors vectors,
+      TemplateStats templates,
+      TemplateVectorStore vectors,
       Embedder embedder,
       EmbeddingMeters meters,
       InstantSource clock,
       EmbeddingsProperties properties) {
     return new EmbeddingsLifecycle(
         new TemplateEmbeddings(
-            templates, vectors, embedder, meters, clock, IngestLogs.DEFAULT_TENANT),
+            templates, vectors, embedder, meters, clock, IngestService.DEFAULT_TENANT),
         properties.keepUp(),
         properties.share());
   }

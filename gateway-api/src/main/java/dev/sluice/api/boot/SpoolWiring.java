@@ -3,10 +3,10 @@ package dev.sluice.api.boot;
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.boot.SluiceProperties.Waiting;
 import dev.sluice.core.failover.Failover;
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
+import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.redis.RedisSpool;
 import dev.sluice.wal.WalSpool;
 import io.micrometer.core.instrument.Gauge;
@@ -43,7 +43,10 @@ class SpoolWiring {
 
   /** What all spools are told alike. */
   private record Common(
-      String instance, IngestProperties ingest, DeliveryProperties delivery, Bounds bounds) {
+      String instance,
+      IngestProperties ingest,
+      DeliveryProperties delivery,
+      DeliveryLimits deliveryLimits) {
 
     RedisSpool.Settings redis(String url, RedisProperties redis) {
       return new RedisSpool.Settings(
@@ -52,7 +55,7 @@ class SpoolWiring {
           "sluice",
           "sluice",
           instance,
-          bounds,
+          deliveryLimits,
           delivery.deadLetters(),
           redis.claimIdle(),
           redis.timeout(),
@@ -69,7 +72,7 @@ class SpoolWiring {
           wal.nodeOr(instance),
           wal.writing(),
           wal.filing(),
-          bounds,
+          deliveryLimits,
           delivery.deadLetters(),
           ingest.idempotencyKeys(),
           ingest.idempotencyRetention());
@@ -86,7 +89,8 @@ class SpoolWiring {
         instance(sluice, environment),
         ingest,
         delivery,
-        new Bounds(delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()));
+        new DeliveryLimits(
+            delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.maxAge()));
   }
 
   /** The same after a restart, so that what this process had in hand goes on at once. */
@@ -154,7 +158,7 @@ class SpoolWiring {
       gauge("quarantined", spools, status -> status.quarantined().size())
           .description("Damaged frames that were put aside for somebody to look at")
           .register(registry);
-      gauge("oldest.age", spools, status -> status.backlog().oldest().toMillis() / 1e3)
+      gauge("oldest.age", spools, status -> status.backlog().oldestAge().toMillis() / 1e3)
           .description("Age of the oldest of them")
           .baseUnit("seconds")
           .register(registry);
@@ -196,8 +200,8 @@ class SpoolWiring {
       WalProperties wal,
       FailoverProperties failover,
       ClickHouseProperties clickHouse,
-      Timer timer,
-      Deadlines deadlines,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
       InstantSource clock,
       ShutdownBudget budget) {
     return switch (sluice.spool()) {
@@ -214,8 +218,8 @@ class SpoolWiring {
                   common.ingest().idempotencyKeys(),
                   common.ingest().idempotencyRetention(),
                   clickHouse.insertTimeout().plus(INSERT_ENDS)),
-              timer,
-              deadlines,
+              scheduler,
+              timeoutScheduler,
               clock,
               budget);
     };

@@ -3,12 +3,12 @@ package dev.sluice.api.boot;
 import dev.sluice.core.delivery.InTurn;
 import dev.sluice.core.failover.Failover;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.redis.RedisSpool;
 import dev.sluice.wal.WalSpool;
 import java.io.IOException;
@@ -47,7 +47,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
   private volatile boolean running;
 
   private record Ports(
-      Spool spool, IdempotencyKeys keys, Backlog backlog, DeadLetters deadLetters) {}
+      Spool spool, IdempotencyStore keys, Backlog backlog, DeadLetterQueue deadLetterQueue) {}
 
   private Spools(
       @Nullable RedisSpool redis,
@@ -85,8 +85,8 @@ final class Spools implements SmartLifecycle, AutoCloseable {
       RedisSpool.Settings first,
       WalSpool.Settings second,
       Failover.Settings settings,
-      Timer timer,
-      Deadlines deadlines,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
       InstantSource clock,
       ShutdownBudget budget) {
     var wal = open(second, clock); // first, since it is the one that may refuse
@@ -97,8 +97,8 @@ final class Spools implements SmartLifecycle, AutoCloseable {
             new Failover.Side("the write-ahead log", wal, wal, wal, wal.deadLetters()),
             wal.deliveries(),
             settings,
-            timer,
-            deadlines,
+            scheduler,
+            timeoutScheduler,
             clock);
     var ports = new Ports(failover, failover, failover, failover.deadLetters(OF_WAL));
     return new Spools(redis, first.shards(), wal, failover, ports, budget);
@@ -116,7 +116,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     return ports.spool();
   }
 
-  IdempotencyKeys keys() {
+  IdempotencyStore keys() {
     return ports.keys();
   }
 
@@ -135,8 +135,8 @@ final class Spools implements SmartLifecycle, AutoCloseable {
         : () -> standIn.status().firstTakesLogs() ? ports.backlog().depth() : log.depth();
   }
 
-  DeadLetters deadLetters() {
-    return ports.deadLetters();
+  DeadLetterQueue deadLetters() {
+    return ports.deadLetterQueue();
   }
 
   /** Null where there is none. */
@@ -154,8 +154,8 @@ final class Spools implements SmartLifecycle, AutoCloseable {
    *
    * @param workers of each shard
    */
-  SequencedMap<String, Deliveries> deliveries(int workers) {
-    var sources = new LinkedHashMap<String, Deliveries>();
+  SequencedMap<String, SpoolConsumer> deliveries(int workers) {
+    var sources = new LinkedHashMap<String, SpoolConsumer>();
     if (redis != null) {
       for (int shard = 0; shard < shards; shard++) {
         var turns = new InTurn.Turns();

@@ -1,7 +1,7 @@
 package dev.sluice.api.boot;
 
 import dev.sluice.api.ops.DictionaryEndpoint.Reading;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.templates.Templates;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -21,15 +21,16 @@ final class TemplatesLifecycle implements SmartLifecycle {
 
   private final Templates templates;
   private final Duration interval;
-  private final Timer timer;
+  private final Scheduler scheduler;
   private final InstantSource clock;
   private volatile Reading last = new Reading(null, null);
   private volatile @Nullable Turns turns;
 
-  TemplatesLifecycle(Templates templates, Duration interval, Timer timer, InstantSource clock) {
+  TemplatesLifecycle(
+      Templates templates, Duration interval, Scheduler scheduler, InstantSource clock) {
     this.templates = templates;
     this.interval = interval;
-    this.timer = timer;
+    this.scheduler = scheduler;
     this.clock = clock;
   }
 
@@ -84,7 +85,7 @@ final class TemplatesLifecycle implements SmartLifecycle {
 
     private synchronized void next() {
       if (!ended) {
-        timer.after(interval, this::begin);
+        scheduler.schedule(interval, this::begin);
       }
     }
 

@@ -1,7 +1,7 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TimeoutScheduler;
 import io.netty.util.HashedWheelTimer;
 import io.netty.util.concurrent.DefaultThreadFactory;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -38,7 +38,7 @@ class Threads {
   }
 
   @Bean
-  Timer timer(ScheduledThreadPoolExecutor timerThread) {
+  Scheduler timer(ScheduledThreadPoolExecutor timerThread) {
     return (delay, task) -> {
       var _ = timerThread.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
     };
@@ -51,7 +51,7 @@ class Threads {
   }
 
   @Bean
-  Deadlines deadlines(HashedWheelTimer wheel) {
+  TimeoutScheduler deadlines(HashedWheelTimer wheel) {
     return (within, missed) -> {
       var deadline = wheel.newTimeout(_ -> missed.run(), within.toNanos(), TimeUnit.NANOSECONDS);
       return deadline::cancel;

@@ -89,7 +89,7 @@ final class WalEndpoint {
             new Lag(
                 status.backlog().entries(),
                 status.waitingRecords(),
-                status.backlog().oldest().toString()),
+                status.backlog().oldestAge().toString()),
             status.quarantined().stream().map(WalEndpoint::damage).toList(),
             status.unreadable(),
             status.obstacle(),

@@ -2,7 +2,7 @@ package dev.sluice.api.boot;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -103,9 +103,9 @@ final class WatchedFile<T> implements Supplier<T> {
    *
    * @param reading where files are read: the timer's thread has others to serve
    */
-  void watch(Timer timer, Executor reading) {
+  void watch(Scheduler scheduler, Executor reading) {
     try {
-      timer.after(
+      scheduler.schedule(
           INTERVAL,
           () ->
               reading.execute(
@@ -113,7 +113,7 @@ final class WatchedFile<T> implements Supplier<T> {
                     try {
                       look();
                     } finally {
-                      watch(timer, reading);
+                      watch(scheduler, reading);
                     }
                   }));
     } catch (RuntimeException _) {

@@ -29,19 +29,19 @@ import dev.sluice.clickhouse.ClickHouseTemplateReader;
 import dev.sluice.core.delivery.SharedTexts;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.AllowList;
-import dev.sluice.core.ingest.IngestLogs;
-import dev.sluice.core.ingest.IngestLogs.Choice;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.BodyAllowlist;
+import dev.sluice.core.ingest.ConsoleMirror;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.IngestService.RecordPolicy;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.ingest.Mirror;
 import dev.sluice.core.ledger.Ledger;
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Naming;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.core.read.KnownLinks;
 import dev.sluice.core.read.ResolvingReader;
@@ -116,12 +116,12 @@ class Wiring {
   }
 
   @Bean
-  TemplateReader templateReader(ClickHouseLogStore store) {
+  TemplateStats templateReader(ClickHouseLogStore store) {
     return new ClickHouseTemplateReader(store);
   }
 
   @Bean
-  KnownLinks knownLinks(TemplateReader templates) {
+  KnownLinks knownLinks(TemplateStats templates) {
     return new KnownLinks(templates, LINKS_AGE, System::nanoTime);
   }
 
@@ -154,63 +154,63 @@ class Wiring {
 
   @Bean
   @Conditional(IngestRole.class)
-  Admission admission(
+  AdmissionController admission(
       Spools spools,
       MemoryBudget budget,
       IngestProperties properties,
       InstantSource clock,
-      Timer timer) {
-    return new Admission(
+      Scheduler scheduler) {
+    return new AdmissionController(
         spools.spool(),
         budget,
         properties.maxBacklog(),
         clock,
-        timer,
+        scheduler,
         RandomGenerator.getDefault());
   }
 
   @Bean(initMethod = "start", destroyMethod = "close")
   @Conditional(IngestRole.class)
-  Mirror mirror(SluiceProperties sluice, Limits limits) {
+  ConsoleMirror mirror(SluiceProperties sluice, Limits limits) {
     return switch (sluice.mirror()) {
-      case OFF -> Mirror.OFF;
-      case CONSOLE -> new Mirror(System.out, limits, MIRROR_BYTES);
+      case OFF -> ConsoleMirror.OFF;
+      case CONSOLE -> new ConsoleMirror(System.out, limits, MIRROR_BYTES);
     };
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  MeterBinder mirrorDropped(Mirror mirror) {
+  MeterBinder mirrorDropped(ConsoleMirror mirror) {
     return registry ->
-        FunctionCounter.builder("sluice.mirror.dropped", mirror, Mirror::dropped)
+        FunctionCounter.builder("sluice.mirror.dropped", mirror, ConsoleMirror::dropped)
             .description("Log records that the mirror had no room or no console for")
             .register(registry);
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  Choice choice(FilterProperties filter, Mirror mirror, Timer timer) {
+  RecordPolicy choice(FilterProperties filter, ConsoleMirror mirror, Scheduler scheduler) {
     var file = filter.file();
     if (file == null) {
-      return new Choice(() -> AllowList.EVERYTHING, mirror);
+      return new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, mirror);
     }
     var list = AllowListFile.read(file);
-    list.watch(timer, Thread::startVirtualThread);
-    return new Choice(list, mirror);
+    list.watch(scheduler, Thread::startVirtualThread);
+    return new RecordPolicy(list, mirror);
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  IngestLogs ingestLogs(
+  IngestService ingestLogs(
       Spools spools,
-      Admission admission,
+      AdmissionController admission,
       Limits limits,
-      Choice choice,
+      RecordPolicy choice,
       IngestProperties properties,
       InstantSource clock,
-      Timer timer,
+      Scheduler scheduler,
       MicrometerMeters meters) {
-    return new IngestLogs(
+    return new IngestService(
         spools.spool(),
         spools.keys(),
         admission,
@@ -219,31 +219,37 @@ class Wiring {
         properties.coalescing(),
         properties.storedWithin(),
         clock,
-        timer,
+        scheduler,
         meters);
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  IngestLifecycle ingestLifecycle(IngestLogs ingest, Admission admission, ShutdownBudget budget) {
+  IngestLifecycle ingestLifecycle(
+      IngestService ingest, AdmissionController admission, ShutdownBudget budget) {
     return new IngestLifecycle(ingest, admission, budget);
   }
 
   @Bean
   @Conditional(IngestRole.class)
   WayIn wayIn(
-      IngestLogs ingest,
+      IngestService ingest,
       MemoryBudget budget,
-      Admission admission,
-      Deadlines deadlines,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
       IngestProperties properties) {
     return new WayIn(
-        ingest, budget, admission, deadlines, properties.bodyWithin(), properties.answerWithin());
+        ingest,
+        budget,
+        admission,
+        timeoutScheduler,
+        properties.bodyWithin(),
+        properties.answerWithin());
   }
 
   @Bean
   TemplateReport templateReport(
-      TemplateReader templates, Dictionary dictionary, KnownLinks links, BoundedReader reader) {
+      TemplateStats templates, Dictionary dictionary, KnownLinks links, BoundedReader reader) {
     return new TemplateReport(templates, dictionary, links, reader);
   }
 
@@ -269,12 +275,12 @@ class Wiring {
   @Bean
   @Conditional(IngestRole.class)
   GrpcIntake grpcIntake(
-      IngestLogs ingest,
+      IngestService ingest,
       MemoryBudget budget,
-      Admission admission,
-      Deadlines deadlines,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
       IngestProperties properties) {
-    return new GrpcIntake(ingest, budget, admission, deadlines, properties.answerWithin());
+    return new GrpcIntake(ingest, budget, admission, timeoutScheduler, properties.answerWithin());
   }
 
   @Bean
@@ -300,11 +306,11 @@ class Wiring {
    */
   @Bean
   ServerBuilderCustomizer<NettyServerBuilder> grpcBounds(
-      MemoryBudget budget, IngestProperties properties, Timer timer) {
+      MemoryBudget budget, IngestProperties properties, Scheduler scheduler) {
     return server ->
         server
             .addStreamTracerFactory(
-                new InboundMemory(budget, properties.bodyWithin(), System::nanoTime, timer))
+                new InboundMemory(budget, properties.bodyWithin(), System::nanoTime, scheduler))
             .maxConcurrentCallsPerConnection(CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW);
   }
@@ -365,11 +371,11 @@ class Wiring {
 
   @Bean
   @Conditional(DeliverRole.class)
-  Templates templates(TemplatesProperties properties, Dictionary dictionary, Timer timer) {
+  Templates templates(TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
     var templates = new Templates(properties.miner(), dictionary);
     var file = properties.masks();
     if (file != null) {
-      ExtraMasksFile.read(file, templates::masks).watch(timer, Thread::startVirtualThread);
+      ExtraMasksFile.read(file, templates::masks).watch(scheduler, Thread::startVirtualThread);
     }
     return templates;
   }
@@ -377,8 +383,11 @@ class Wiring {
   @Bean
   @Conditional(DeliverRole.class)
   TemplatesLifecycle templatesLifecycle(
-      Templates templates, TemplatesProperties properties, Timer timer, InstantSource clock) {
-    return new TemplatesLifecycle(templates, properties.keepUp(), timer, clock);
+      Templates templates,
+      TemplatesProperties properties,
+      Scheduler scheduler,
+      InstantSource clock) {
+    return new TemplatesLifecycle(templates, properties.keepUp(), scheduler, clock);
   }
 
   @Bean
@@ -416,11 +425,11 @@ class Wiring {
       DeliveryProperties delivery,
       InstantSource clock) {
     var shared = dictionary.shared();
-    Supplier<Naming> namings =
+    Supplier<LogEnricher> namings =
         () -> {
           var lookup = texts.lookup();
           return new SharedTexts(
-              properties.enabled() ? templates.lookup(lookup) : Naming.NONE, lookup, shared);
+              properties.enabled() ? templates.lookup(lookup) : LogEnricher.NONE, lookup, shared);
         };
     return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }
@@ -441,8 +450,8 @@ class Wiring {
   }
 
   @Bean(destroyMethod = "close")
-  LedgerGauges ledgerGauges(Ledger ledger, Timer timer, LedgerProperties properties) {
-    return new LedgerGauges(ledger, timer, properties.interval());
+  LedgerGauges ledgerGauges(Ledger ledger, Scheduler scheduler, LedgerProperties properties) {
+    return new LedgerGauges(ledger, scheduler, properties.interval());
   }
 
   @Bean
@@ -464,10 +473,10 @@ class Wiring {
   @Conditional(DeliverRole.class)
   MeterBinder pausedDelivery(DeliveryLifecycle delivery) {
     return registry -> {
-      for (var cause : Cause.values()) {
-        Gauge.builder("sluice.delivery.paused", delivery, d -> d.paused(cause) > 0 ? 1 : 0)
+      for (var pauseReason : PauseReason.values()) {
+        Gauge.builder("sluice.delivery.paused", delivery, d -> d.paused(pauseReason) > 0 ? 1 : 0)
             .description("Whether delivery waits: 1 or 0 by reason")
-            .tag("reason", MicrometerMeters.label(cause))
+            .tag("reason", MicrometerMeters.label(pauseReason))
             .register(registry);
       }
     };

@@ -2,7 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.port.LogReader.StoredLog;
 import java.util.Map;
 import java.util.Set;
@@ -87,8 +87,8 @@ public record AppLog(
   }
 
   /** The one sentence of an answer to logs that could be read. */
-  public static String message(Ingested.Accepted result) {
-    if (result.nothingGood()) {
+  public static String message(IngestResult.Accepted result) {
+    if (result.acceptedNone()) {
       return "Invalid log data";
     }
     var message = new StringBuilder("Log data accepted");

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.ProtobufInput;
 import dev.sluice.core.otlp.Utf8;
 import dev.sluice.proto.logs.LogLevel;
@@ -41,31 +41,31 @@ final class AppLogProtobuf {
   }
 
   /** One {@code logs.LogEntry}. */
-  OtlpPayload entry() throws MalformedOtlp {
+  OtlpPayload entry() throws MalformedOtlpException {
     entry(in.bytes.length);
     return row.payload();
   }
 
   /** A message whose field 1 is {@code logs.LogEntry}s. */
-  OtlpPayload entries() throws MalformedOtlp {
+  OtlpPayload entries() throws MalformedOtlpException {
     return all(this::entry);
   }
 
   /** A message whose field 1 is {@code logs.LogEntryInput}s. */
-  OtlpPayload inputs() throws MalformedOtlp {
+  OtlpPayload inputs() throws MalformedOtlpException {
     return all(this::input);
   }
 
   private interface Log {
-    void read(int end) throws MalformedOtlp;
+    void read(int end) throws MalformedOtlpException;
   }
 
-  private OtlpPayload all(Log log) throws MalformedOtlp {
+  private OtlpPayload all(Log log) throws MalformedOtlpException {
     int end = in.bytes.length;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == (1 << 3 | ProtobufInput.BYTES)) {
-        log.read(in.contentEnd(end));
+        log.read(in.readContentEnd(end));
       } else {
         unknown(tag, end);
       }
@@ -73,21 +73,21 @@ final class AppLogProtobuf {
     return row.payload();
   }
 
-  private void entry(int end) throws MalformedOtlp {
+  private void entry(int end) throws MalformedOtlpException {
     begin();
     long timestamp = 0;
     int number = 0; // proto3 leaves out what is zero: a level that is not there is DEBUG
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> id.read(end);
         case 2 << 3 | ProtobufInput.BYTES -> appId.read(end);
-        case 3 << 3 | ProtobufInput.VARINT -> timestamp = in.varint(end);
-        case 4 << 3 | ProtobufInput.VARINT -> number = (int) in.varint(end);
+        case 3 << 3 | ProtobufInput.VARINT -> timestamp = in.readVarint(end);
+        case 4 << 3 | ProtobufInput.VARINT -> number = (int) in.readVarint(end);
         case 5 << 3 | ProtobufInput.BYTES -> message.read(end);
         case 6 << 3 | ProtobufInput.BYTES -> source.read(end);
         case 7 << 3 | ProtobufInput.BYTES -> environment.read(end);
-        case 8 << 3 | ProtobufInput.BYTES -> metadata(in.contentEnd(end));
+        case 8 << 3 | ProtobufInput.BYTES -> metadata(in.readContentEnd(end));
         case 9 << 3 | ProtobufInput.BYTES -> traceId.read(end);
         case 10 << 3 | ProtobufInput.BYTES -> userId.read(end);
         default -> unknown(tag, end);
@@ -98,17 +98,17 @@ final class AppLogProtobuf {
     end(named == null ? Integer.toString(number) : named.name());
   }
 
-  private void input(int end) throws MalformedOtlp {
+  private void input(int end) throws MalformedOtlpException {
     begin();
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> appId.read(end);
         case 2 << 3 | ProtobufInput.BYTES -> level.read(end);
         case 3 << 3 | ProtobufInput.BYTES -> message.read(end);
         case 4 << 3 | ProtobufInput.BYTES -> source.read(end);
         case 5 << 3 | ProtobufInput.BYTES -> environment.read(end);
-        case 6 << 3 | ProtobufInput.BYTES -> metadata(in.contentEnd(end));
+        case 6 << 3 | ProtobufInput.BYTES -> metadata(in.readContentEnd(end));
         case 7 << 3 | ProtobufInput.BYTES -> traceId.read(end);
         case 8 << 3 | ProtobufInput.BYTES -> userId.read(end);
         default -> unknown(tag, end);
@@ -134,17 +134,17 @@ final class AppLogProtobuf {
     row.end();
   }
 
-  private void unknown(int tag, int end) throws MalformedOtlp {
+  private void unknown(int tag, int end) throws MalformedOtlpException {
     row.unknownField();
     in.skip(tag, end);
   }
 
   /** An entry of a map; a key or a value that is not there is empty. */
-  private void metadata(int end) throws MalformedOtlp {
+  private void metadata(int end) throws MalformedOtlpException {
     key.clear();
     value.clear();
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> key.read(end);
         case 2 << 3 | ProtobufInput.BYTES -> value.read(end);
@@ -171,8 +171,8 @@ final class AppLogProtobuf {
       to = 0;
     }
 
-    private void read(int end) throws MalformedOtlp {
-      to = in.contentEnd(end);
+    private void read(int end) throws MalformedOtlpException {
+      to = in.readContentEnd(end);
       from = in.position;
       in.position = to;
       if (Utf8.firstInvalid(in.bytes, from, to) < to) {

@@ -62,7 +62,7 @@ final class AppLogRow {
 
   void timestamp(JsonParser p) {
     try {
-      rows.record.fixed64(1, Timestamps.of(p));
+      rows.record.writeFixed64(1, Timestamps.of(p));
     } catch (Timestamps.Unusable e) {
       fault("timestamp", e.reason());
     }
@@ -73,7 +73,7 @@ final class AppLogRow {
    */
   void timestamp(long millis) {
     try {
-      rows.record.fixed64(1, Timestamps.ofMillis(millis));
+      rows.record.writeFixed64(1, Timestamps.ofMillis(millis));
     } catch (Timestamps.Unusable e) {
       fault("timestamp", e.reason());
     }
@@ -104,17 +104,17 @@ final class AppLogRow {
   }
 
   void metadata(String key, String value) {
-    rows.record.attribute(6, AppLog.attributeOf(key), value);
+    rows.record.writeAttribute(6, AppLog.attributeOf(key), value);
   }
 
   void end() {
     if (required("app_id", appId)) {
-      rows.resource.attribute(1, "service.name", appId);
+      rows.resource.writeAttribute(1, "service.name", appId);
     }
     if (required("message", message)) {
-      int body = rows.record.open(5);
-      rows.record.string(1, message);
-      rows.record.close(body);
+      int body = rows.record.beginMessage(5);
+      rows.record.writeString(1, message);
+      rows.record.endMessage(body);
     }
     if (required("level", level)) {
       severity();
@@ -142,8 +142,8 @@ final class AppLogRow {
       fault("level", "is unknown; known are DEBUG, INFO, WARN, ERROR, FATAL");
       return;
     }
-    rows.record.varint(2, number.getAsInt());
-    rows.record.string(3, level);
+    rows.record.writeVarint(2, number.getAsInt());
+    rows.record.writeString(3, level);
   }
 
   /** Any text will do; one that names a trace as the rest of the world does finds it, too. */
@@ -151,7 +151,7 @@ final class AppLogRow {
     boolean uuid = UUID.matcher(traceId).matches();
     if (uuid || TRACE_ID.matcher(traceId).matches()) {
       byte[] trace = HEX.parseHex(uuid ? traceId.replace("-", "") : traceId);
-      rows.record.bytes(9, trace, 0, trace.length);
+      rows.record.writeBytes(9, trace, 0, trace.length);
     }
     if (!AS_READ_BACK.matcher(traceId).matches()) {
       attribute(AppLog.TRACE_ID, traceId);
@@ -160,7 +160,7 @@ final class AppLogRow {
 
   private void attribute(String key, String value) {
     if (!value.isEmpty()) {
-      rows.record.attribute(6, key, value);
+      rows.record.writeAttribute(6, key, value);
     }
   }
 

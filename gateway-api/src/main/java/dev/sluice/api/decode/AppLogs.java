@@ -2,7 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
@@ -83,13 +83,13 @@ public final class AppLogs {
   }
 
   private interface Reading {
-    OtlpPayload read(AppLogProtobuf from) throws MalformedOtlp;
+    OtlpPayload read(AppLogProtobuf from) throws MalformedOtlpException;
   }
 
   private static OtlpPayload read(byte[] body, Limits limits, String type, Reading reading) {
     try {
       return reading.read(new AppLogProtobuf(body, limits));
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw Undecodable.malformed(
           "malformed protobuf: no " + type + " can be read, " + e.getMessage());
     }

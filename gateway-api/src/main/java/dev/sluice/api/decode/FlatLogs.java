@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.otlp.ProtobufInput;
 
@@ -59,14 +59,14 @@ public final class FlatLogs {
     long sequence = 0;
     try {
       while (in.position < message.length) {
-        int tag = in.tag(message.length);
+        int tag = in.readTag(message.length);
         if (tag == SEQUENCE) {
-          sequence = in.varint(message.length);
+          sequence = in.readVarint(message.length);
         } else {
           in.skip(tag, message.length);
         }
       }
-    } catch (MalformedOtlp _) {
+    } catch (MalformedOtlpException _) {
       // the request is refused with what was read before
     }
     return sequence;
@@ -76,9 +76,9 @@ public final class FlatLogs {
     int end = in.bytes.length;
     try {
       while (in.position < end) {
-        int tag = in.tag(end);
+        int tag = in.readTag(end);
         if (tag == (logs << 3 | ProtobufInput.BYTES)) {
-          row(in.contentEnd(end));
+          row(in.readContentEnd(end));
           continue;
         }
         if (logs == 1 || tag != SEQUENCE) {
@@ -86,13 +86,13 @@ public final class FlatLogs {
         }
         in.skip(tag, end);
       }
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw Undecodable.malformed("malformed protobuf: " + e.getMessage());
     }
     return rows.payload();
   }
 
-  private void row(int end) throws MalformedOtlp {
+  private void row(int end) throws MalformedOtlpException {
     rows.begin();
     boolean content = false;
     int service = 0;
@@ -101,7 +101,7 @@ public final class FlatLogs {
     int hostEnd = 0;
     while (in.position < end) {
       int start = in.position;
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.FIXED64,
             2 << 3 | ProtobufInput.VARINT,
@@ -115,39 +115,39 @@ public final class FlatLogs {
           copy(start, rows.record);
         }
         case 5 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           content |= close > in.position; // an empty value is null
           value(close, 0);
           copy(start, rows.record);
         }
         case 6 << 3 | ProtobufInput.BYTES -> {
           content = true;
-          entry(in.contentEnd(end), 0);
+          entry(in.readContentEnd(end), 0);
           copy(start, rows.record);
         }
         case 12 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           content |= close > in.position;
           in.position = close;
           copy(start, rows.record);
         }
         case 16 << 3 | ProtobufInput.BYTES -> {
-          serviceEnd = in.contentEnd(end);
+          serviceEnd = in.readContentEnd(end);
           service = in.position;
           in.position = serviceEnd;
         }
         case 17 << 3 | ProtobufInput.BYTES -> {
-          hostEnd = in.contentEnd(end);
+          hostEnd = in.readContentEnd(end);
           host = in.position;
           in.position = hostEnd;
         }
         case 18 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           int entry = in.position;
           entry(close, 0);
-          rows.resource.bytes(1, in.bytes, entry, close - entry);
+          rows.resource.writeBytes(1, in.bytes, entry, close - entry);
         }
-        case 19 << 3 | ProtobufInput.BYTES -> scope(in.contentEnd(end));
+        case 19 << 3 | ProtobufInput.BYTES -> scope(in.readContentEnd(end));
         default -> {
           rows.unknownFields++;
           in.skip(tag, end);
@@ -171,26 +171,26 @@ public final class FlatLogs {
     if (from == to) {
       return; // not sent, or sent as its default, which is the same
     }
-    int pair = rows.resource.open(1);
-    rows.resource.bytes(1, key, 0, key.length);
-    int value = rows.resource.open(2);
-    rows.resource.bytes(1, in.bytes, from, to - from);
-    rows.resource.close(value);
-    rows.resource.close(pair);
+    int pair = rows.resource.beginMessage(1);
+    rows.resource.writeBytes(1, key, 0, key.length);
+    int value = rows.resource.beginMessage(2);
+    rows.resource.writeBytes(1, in.bytes, from, to - from);
+    rows.resource.endMessage(value);
+    rows.resource.endMessage(pair);
   }
 
   /** {@code Scope} has the fields of OTLP's {@code InstrumentationScope} but one. */
-  private void scope(int end) throws MalformedOtlp {
+  private void scope(int end) throws MalformedOtlpException {
     while (in.position < end) {
       int start = in.position;
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES, 2 << 3 | ProtobufInput.BYTES -> {
           in.skip(tag, end);
           copy(start, rows.scope);
         }
         case 3 << 3 | ProtobufInput.BYTES -> {
-          entry(in.contentEnd(end), 0);
+          entry(in.readContentEnd(end), 0);
           copy(start, rows.scope);
         }
         default -> {
@@ -202,11 +202,11 @@ public final class FlatLogs {
   }
 
   /** Goes through an entry of a map, only to see that it is protobuf. */
-  private void entry(int end, int depth) throws MalformedOtlp {
+  private void entry(int end, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == (2 << 3 | ProtobufInput.BYTES)) {
-        value(in.contentEnd(end), depth);
+        value(in.readContentEnd(end), depth);
       } else {
         in.skip(tag, end);
       }
@@ -214,30 +214,30 @@ public final class FlatLogs {
   }
 
   /** The same for a value. The walker looks no deeper than lists and maps may be nested. */
-  private void value(int end, int depth) throws MalformedOtlp {
+  private void value(int end, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
-        case 5 << 3 | ProtobufInput.BYTES -> elements(in.contentEnd(end), depth + 1, false);
-        case 6 << 3 | ProtobufInput.BYTES -> elements(in.contentEnd(end), depth + 1, true);
+        case 5 << 3 | ProtobufInput.BYTES -> elements(in.readContentEnd(end), depth + 1, false);
+        case 6 << 3 | ProtobufInput.BYTES -> elements(in.readContentEnd(end), depth + 1, true);
         default -> in.skip(tag, end);
       }
     }
   }
 
-  private void elements(int end, int depth, boolean entries) throws MalformedOtlp {
+  private void elements(int end, int depth, boolean entries) throws MalformedOtlpException {
     if (depth > limits.maxNesting()) {
       in.position = end;
       return;
     }
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag != (1 << 3 | ProtobufInput.BYTES)) {
         in.skip(tag, end);
       } else if (entries) {
-        entry(in.contentEnd(end), depth);
+        entry(in.readContentEnd(end), depth);
       } else {
-        value(in.contentEnd(end), depth);
+        value(in.readContentEnd(end), depth);
       }
     }
   }

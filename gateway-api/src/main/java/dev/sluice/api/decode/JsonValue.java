@@ -16,41 +16,41 @@ final class JsonValue {
   /** Writes the fields of one {@code AnyValue} into the message that is open. */
   static void write(JsonParser p, OtlpWriter out, int depth) {
     switch (p.currentToken()) {
-      case VALUE_STRING -> out.string(1, p.getString());
-      case VALUE_TRUE -> out.varint(2, 1);
-      case VALUE_FALSE -> out.varint(2, 0);
+      case VALUE_STRING -> out.writeString(1, p.getString());
+      case VALUE_TRUE -> out.writeVarint(2, 1);
+      case VALUE_FALSE -> out.writeVarint(2, 0);
       case VALUE_NUMBER_INT -> {
         if (p.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
-          out.string(1, p.getString());
+          out.writeString(1, p.getString());
         } else {
-          out.varint(3, p.getLongValue());
+          out.writeVarint(3, p.getLongValue());
         }
       }
       case VALUE_NUMBER_FLOAT -> {
         double number = p.getDoubleValue();
         if (Double.isFinite(number)) {
-          out.fixed64(4, Double.doubleToRawLongBits(number));
+          out.writeFixed64(4, Double.doubleToRawLongBits(number));
         } else {
-          out.string(1, p.getString());
+          out.writeString(1, p.getString());
         }
       }
       case START_ARRAY -> {
-        int mark = out.open(5);
+        int mark = out.beginMessage(5);
         if (depth == 0) {
           p.skipChildren();
         } else {
           while (p.nextToken() != JsonToken.END_ARRAY) {
-            int element = out.open(1);
+            int element = out.beginMessage(1);
             write(p, out, depth - 1);
-            out.close(element);
+            out.endMessage(element);
           }
         }
-        out.close(mark);
+        out.endMessage(mark);
       }
       case START_OBJECT -> {
-        int mark = out.open(6);
+        int mark = out.beginMessage(6);
         writeEntries(p, out, 1, depth);
-        out.close(mark);
+        out.endMessage(mark);
       }
       default -> {} // null is the value that is not set
     }
@@ -71,11 +71,11 @@ final class JsonValue {
 
   /** Writes one {@code KeyValue} whose value is the one on which the parser stands. */
   static void writeEntry(String key, JsonParser p, OtlpWriter out, int field, int depth) {
-    int pair = out.open(field);
-    out.string(1, key);
-    int value = out.open(2);
+    int pair = out.beginMessage(field);
+    out.writeString(1, key);
+    int value = out.beginMessage(2);
     write(p, out, depth - 1);
-    out.close(value);
-    out.close(pair);
+    out.endMessage(value);
+    out.endMessage(pair);
   }
 }

@@ -87,10 +87,10 @@ public final class NativeLogs {
     }
     // last, since they win over what the resource says of the same
     if (service != null && !service.isEmpty()) {
-      rows.resource.attribute(1, "service.name", service);
+      rows.resource.writeAttribute(1, "service.name", service);
     }
     if (host != null && !host.isEmpty()) {
-      rows.resource.attribute(1, "host.name", host);
+      rows.resource.writeAttribute(1, "host.name", host);
     }
     if (!content) {
       rows.fault("body", "is missing, and so are attributes and event_name");
@@ -112,13 +112,13 @@ public final class NativeLogs {
       case "scope" -> scope(p);
       case "trace_id" -> hex(name, p, 9, 16);
       case "span_id" -> hex(name, p, 10, 8);
-      case "flags" -> unsigned(name, p, value -> rows.record.fixed32(8, value));
+      case "flags" -> unsigned(name, p, value -> rows.record.writeFixed32(8, value));
       case "dropped_attributes_count" ->
-          unsigned(name, p, value -> rows.record.varint(7, Integer.toUnsignedLong(value)));
+          unsigned(name, p, value -> rows.record.writeVarint(7, Integer.toUnsignedLong(value)));
       case "body" -> {
-        int mark = rows.record.open(5);
+        int mark = rows.record.beginMessage(5);
         JsonValue.write(p, rows.record, limits.maxNesting() + 1);
-        rows.record.close(mark);
+        rows.record.endMessage(mark);
         return true;
       }
       case "attributes" -> {
@@ -140,7 +140,7 @@ public final class NativeLogs {
 
   private void time(String name, JsonParser p, int field) {
     try {
-      rows.record.fixed64(field, Timestamps.of(p));
+      rows.record.writeFixed64(field, Timestamps.of(p));
     } catch (Timestamps.Unusable e) {
       rows.fault(name, e.reason());
     }
@@ -162,8 +162,8 @@ public final class NativeLogs {
           "severity", "is unknown; known are TRACE, DEBUG, INFO, WARN, ERROR, FATAL and 1 to 24");
       return;
     }
-    rows.record.varint(2, number.getAsInt());
-    rows.record.string(3, text);
+    rows.record.writeVarint(2, number.getAsInt());
+    rows.record.writeString(3, text);
   }
 
   private void severityNumber(String name, JsonParser p) {
@@ -176,15 +176,15 @@ public final class NativeLogs {
       rows.fault(name, "is unknown; known are 0 to 24");
       return;
     }
-    rows.record.varint(2, number);
+    rows.record.writeVarint(2, number);
     if (name.equals("severity")) {
-      rows.record.string(3, Severity.textOf((int) number));
+      rows.record.writeString(3, Severity.textOf((int) number));
     }
   }
 
   private void text(String name, JsonParser p, OtlpWriter into, int field) {
     if (p.currentToken() == JsonToken.VALUE_STRING) {
-      into.string(field, p.getString());
+      into.writeString(field, p.getString());
     } else {
       wrongType(name, p, "text");
     }
@@ -240,7 +240,7 @@ public final class NativeLogs {
     try {
       byte[] id = HEX.parseHex(text);
       if (id.length == bytes) {
-        rows.record.bytes(field, id, 0, id.length);
+        rows.record.writeBytes(field, id, 0, id.length);
         return;
       }
     } catch (IllegalArgumentException _) {

@@ -6,7 +6,7 @@ import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpSchema;
 import dev.sluice.core.otlp.OtlpSchema.Field;
-import dev.sluice.core.otlp.OtlpSchema.Kind;
+import dev.sluice.core.otlp.OtlpSchema.FieldKind;
 import dev.sluice.core.otlp.OtlpSchema.Message;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.math.BigDecimal;
@@ -85,28 +85,28 @@ public final class OtlpJson {
     switch (field.kind()) {
       case TEXT -> {
         require(p, JsonToken.VALUE_STRING, "text is expected");
-        out.string(number, p.getString());
+        out.writeString(number, p.getString());
       }
       case HEX -> bytes(p, number, true);
       case BASE64 -> bytes(p, number, false);
-      case INT64 -> out.varint(number, integer(p, Long.MIN_VALUE, Long.MAX_VALUE));
-      case UINT32 -> out.varint(number, integer(p, 0, 0xFFFF_FFFFL));
-      case ENUM -> out.varint(number, enumeration(p));
-      case BOOL -> out.varint(number, bool(p) ? 1 : 0);
-      case DOUBLE -> out.fixed64(number, Double.doubleToRawLongBits(decimal(p)));
-      case FIXED64 -> out.fixed64(number, unsigned(p));
-      case FIXED32 -> out.fixed32(number, (int) integer(p, 0, 0xFFFF_FFFFL));
+      case INT64 -> out.writeVarint(number, integer(p, Long.MIN_VALUE, Long.MAX_VALUE));
+      case UINT32 -> out.writeVarint(number, integer(p, 0, 0xFFFF_FFFFL));
+      case ENUM -> out.writeVarint(number, enumeration(p));
+      case BOOL -> out.writeVarint(number, bool(p) ? 1 : 0);
+      case DOUBLE -> out.writeFixed64(number, Double.doubleToRawLongBits(decimal(p)));
+      case FIXED64 -> out.writeFixed64(number, unsigned(p));
+      case FIXED32 -> out.writeFixed32(number, (int) integer(p, 0, 0xFFFF_FFFFL));
       case MESSAGE, CONTAINER -> {
         require(p, JsonToken.START_OBJECT, "an object is expected");
-        int below = field.kind() == Kind.CONTAINER ? depth + 1 : depth;
-        int mark = out.open(number);
+        int below = field.kind() == FieldKind.CONTAINER ? depth + 1 : depth;
+        int mark = out.beginMessage(number);
         var message = field.message();
         if (message == null || below > maxDepth) {
           p.skipChildren();
         } else {
           message(p, message, below);
         }
-        out.close(mark);
+        out.endMessage(mark);
       }
     }
   }
@@ -119,7 +119,7 @@ public final class OtlpJson {
           hex
               ? HexFormat.of().parseHex(text)
               : Base64.getDecoder().decode(text.replace('-', '+').replace('_', '/'));
-      out.bytes(number, bytes, 0, bytes.length);
+      out.writeBytes(number, bytes, 0, bytes.length);
     } catch (IllegalArgumentException _) {
       throw wrong(p, hex ? "hexadecimal digits are expected" : "base64 is expected");
     }

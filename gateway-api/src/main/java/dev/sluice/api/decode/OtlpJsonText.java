@@ -2,10 +2,10 @@ package dev.sluice.api.decode;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpSchema;
 import dev.sluice.core.otlp.OtlpSchema.Field;
-import dev.sluice.core.otlp.OtlpSchema.Kind;
+import dev.sluice.core.otlp.OtlpSchema.FieldKind;
 import dev.sluice.core.otlp.OtlpSchema.Message;
 import dev.sluice.core.otlp.ProtobufInput;
 import java.io.ByteArrayOutputStream;
@@ -46,14 +46,14 @@ public final class OtlpJsonText {
             json -> {
               try {
                 new OtlpJsonText(json).message(otlp, OtlpSchema.REQUEST);
-              } catch (MalformedOtlp e) {
+              } catch (MalformedOtlpException e) {
                 throw new IllegalArgumentException("no OTLP: " + e.getMessage(), e);
               }
             }),
         UTF_8);
   }
 
-  private void message(byte[] bytes, Message type) throws MalformedOtlp {
+  private void message(byte[] bytes, Message type) throws MalformedOtlpException {
     json.writeStartObject();
     for (var entry : fields(bytes, type).entrySet()) {
       var field = entry.getKey();
@@ -65,7 +65,7 @@ public final class OtlpJsonText {
           value(value, field);
         }
         json.writeEndArray();
-      } else if (field.kind() == Kind.MESSAGE) {
+      } else if (field.kind() == FieldKind.MESSAGE) {
         value(new Value(0, joined(values)), field);
       } else {
         value(values.getLast(), field);
@@ -74,12 +74,13 @@ public final class OtlpJsonText {
     json.writeEndObject();
   }
 
-  private static Map<Field, List<Value>> fields(byte[] bytes, Message type) throws MalformedOtlp {
+  private static Map<Field, List<Value>> fields(byte[] bytes, Message type)
+      throws MalformedOtlpException {
     var fields = new TreeMap<Integer, List<Value>>();
     var in = new ProtobufInput();
     in.bytes = bytes;
     while (in.position < bytes.length) {
-      int tag = in.tag(bytes.length);
+      int tag = in.readTag(bytes.length);
       var field = type.field(tag >>> 3);
       if (field == null || (tag & 7) != wireType(field.kind())) {
         in.skip(tag, bytes.length);
@@ -101,14 +102,14 @@ public final class OtlpJsonText {
     return named;
   }
 
-  private static Value read(ProtobufInput in, int wireType) throws MalformedOtlp {
+  private static Value read(ProtobufInput in, int wireType) throws MalformedOtlpException {
     int end = in.bytes.length;
     return switch (wireType) {
-      case ProtobufInput.VARINT -> new Value(in.varint(end), new byte[0]);
-      case ProtobufInput.FIXED64 -> new Value(in.fixed64(end), new byte[0]);
-      case ProtobufInput.FIXED32 -> new Value(in.fixed32(end), new byte[0]);
+      case ProtobufInput.VARINT -> new Value(in.readVarint(end), new byte[0]);
+      case ProtobufInput.FIXED64 -> new Value(in.readFixed64(end), new byte[0]);
+      case ProtobufInput.FIXED32 -> new Value(in.readFixed32(end), new byte[0]);
       default -> {
-        int close = in.contentEnd(end);
+        int close = in.readContentEnd(end);
         var content = Arrays.copyOfRange(in.bytes, in.position, close);
         in.position = close;
         yield new Value(0, content);
@@ -125,7 +126,7 @@ public final class OtlpJsonText {
     return joined.toByteArray();
   }
 
-  private static int wireType(Kind kind) {
+  private static int wireType(FieldKind kind) {
     return switch (kind) {
       case INT64, UINT32, ENUM, BOOL -> ProtobufInput.VARINT;
       case DOUBLE, FIXED64 -> ProtobufInput.FIXED64;
@@ -134,7 +135,7 @@ public final class OtlpJsonText {
     };
   }
 
-  private void value(Value value, Field field) throws MalformedOtlp {
+  private void value(Value value, Field field) throws MalformedOtlpException {
     switch (field.kind()) {
       case TEXT -> json.writeString(new String(value.bytes(), UTF_8));
       case HEX -> json.writeString(HexFormat.of().formatHex(value.bytes()));

@@ -2,7 +2,7 @@ package dev.sluice.api.decode;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpWriter;
@@ -88,7 +88,7 @@ final class OtlpRows {
       append();
       return;
     }
-    if (refused.size() < IngestLogs.MAX_VERDICTS) {
+    if (refused.size() < IngestService.MAX_REJECTIONS) {
       refused.add(new Rejection(index, faultField, faultReason));
     }
     refusedCount++;
@@ -100,14 +100,14 @@ final class OtlpRows {
       closeGroup();
       openResource = resourceBytes.toByteArray();
       openScope = scopeBytes.toByteArray();
-      resourceMark = writer.open(1);
-      writer.bytes(1, openResource, 0, openResource.length);
-      scopeMark = writer.open(2);
+      resourceMark = writer.beginMessage(1);
+      writer.writeBytes(1, openResource, 0, openResource.length);
+      scopeMark = writer.beginMessage(2);
       if (openScope.length > 0) {
-        writer.bytes(1, openScope, 0, openScope.length);
+        writer.writeBytes(1, openScope, 0, openScope.length);
       }
     }
-    writer.bytes(2, recordBytes.array(), 0, recordBytes.size());
+    writer.writeBytes(2, recordBytes.array(), 0, recordBytes.size());
     took();
   }
 
@@ -131,8 +131,8 @@ final class OtlpRows {
 
   private void closeGroup() {
     if (resourceMark >= 0) {
-      writer.close(scopeMark);
-      writer.close(resourceMark);
+      writer.endMessage(scopeMark);
+      writer.endMessage(resourceMark);
       resourceMark = -1;
     }
   }

@@ -3,9 +3,9 @@ package dev.sluice.api.decode;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import java.util.Arrays;
 import java.util.Map;
@@ -46,7 +46,7 @@ final class WalLines {
     if (p.nextToken() != JsonToken.START_OBJECT) {
       throw Undecodable.malformed("is not an object");
     }
-    resource.forEach((key, value) -> rows.resource.attribute(1, key, value));
+    resource.forEach((key, value) -> rows.resource.writeAttribute(1, key, value));
     boolean timed = false;
     boolean levelled = false;
     boolean said = false;
@@ -79,7 +79,7 @@ final class WalLines {
 
   private void time(JsonParser p) {
     try {
-      rows.record.fixed64(1, Timestamps.of(p));
+      rows.record.writeFixed64(1, Timestamps.of(p));
     } catch (Timestamps.Unusable e) {
       rows.fault("ts", e.reason());
     }
@@ -87,14 +87,14 @@ final class WalLines {
 
   /** A level that nobody knows stays as the text that it is. */
   private void severity(String level) {
-    Severity.numberOf(level).ifPresent(number -> rows.record.varint(2, number));
-    rows.record.string(3, level);
+    Severity.numberOf(level).ifPresent(number -> rows.record.writeVarint(2, number));
+    rows.record.writeString(3, level);
   }
 
   private void body(JsonParser p) {
-    int mark = rows.record.open(5);
+    int mark = rows.record.beginMessage(5);
     JsonValue.write(p, rows.record, limits.maxNesting() + 1);
-    rows.record.close(mark);
+    rows.record.endMessage(mark);
   }
 
   private void own(byte[] line) {
@@ -109,20 +109,20 @@ final class WalLines {
   private static int records(OtlpPayload otlp) {
     var count = new int[1];
     var counting =
-        new OtlpSink() {
+        new OtlpRecordVisitor() {
           @Override
-          public void accepted(OtlpRecord log) {
+          public void visitRecord(OtlpRecord log) {
             count[0]++;
           }
 
           @Override
-          public void refused(int ordinal, String field, String reason) {
+          public void visitRejected(int ordinal, String field, String reason) {
             count[0]++; // the judgement that counts is still to come
           }
         };
     try {
-      new OtlpWalker(Limits.ALREADY_JUDGED).walk(otlp.bytes(), 0, otlp.length(), counting);
-    } catch (MalformedOtlp e) {
+      new OtlpWalker(Limits.TRUSTED).walk(otlp.bytes(), 0, otlp.length(), counting);
+    } catch (MalformedOtlpException e) {
       throw Undecodable.malformed(String.valueOf(e.getMessage()));
     }
     return count[0];

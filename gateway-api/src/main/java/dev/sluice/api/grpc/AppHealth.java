@@ -72,7 +72,7 @@ public final class AppHealth {
 
   private HealthCheckResponse ask() {
     long started = System.nanoTime();
-    var trouble = spool.unavailable().map(reason -> "logs cannot be taken: " + reason);
+    var trouble = spool.unavailableReason().map(reason -> "logs cannot be taken: " + reason);
     long asked = System.nanoTime();
     var storeTrouble = storeUnavailable.get().map(reason -> "logs cannot be read: " + reason);
     long answered = System.nanoTime();

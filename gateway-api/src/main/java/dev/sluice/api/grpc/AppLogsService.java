@@ -3,11 +3,11 @@ package dev.sluice.api.grpc;
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.AppLogs;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.IngestLogs;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
@@ -118,8 +118,8 @@ public final class AppLogsService implements BindableService {
   }
 
   private static void answer(
-      Ingested ingested, long tookNanos, StreamObserver<IngestLogsResponse> answer) {
-    if (ingested instanceof Ingested.Accepted accepted) {
+      IngestResult ingested, long tookNanos, StreamObserver<IngestLogsResponse> answer) {
+    if (ingested instanceof IngestResult.Accepted accepted) {
       answer.onNext(response(accepted, Math.max(1, tookNanos)));
       answer.onCompleted();
     } else {
@@ -127,8 +127,8 @@ public final class AppLogsService implements BindableService {
     }
   }
 
-  private static IngestLogsResponse response(Ingested.Accepted result, long tookNanos) {
-    boolean success = !result.nothingGood();
+  private static IngestLogsResponse response(IngestResult.Accepted result, long tookNanos) {
+    boolean success = !result.acceptedNone();
     var response =
         IngestLogsResponse.newBuilder()
             .setSuccess(success)
@@ -137,7 +137,7 @@ public final class AppLogsService implements BindableService {
             .setRejected(result.rejectedCount())
             .setProcessingTimeMs(tookNanos / 1e6)
             .setThroughput(result.accepted() * 1e9 / tookNanos);
-    result.rejected().stream()
+    result.rejections().stream()
         .limit(AppLog.ERRORS_TOLD)
         .map(AppLog::inOwnWords)
         .forEach(
@@ -179,7 +179,7 @@ public final class AppLogsService implements BindableService {
     }
     try {
       return new Query(
-          LogFilter.of(IngestLogs.DEFAULT_TENANT).service(wanted.getAppId()).build(),
+          LogFilter.of(IngestService.DEFAULT_TENANT).service(wanted.getAppId()).build(),
           limit == 0 ? AppLog.DEFAULT_LIMIT : limit,
           null);
     } catch (IllegalArgumentException e) { // the name is all that is in the filter
@@ -187,7 +187,7 @@ public final class AppLogsService implements BindableService {
     }
   }
 
-  private static GetLogsByAppIdResponse response(Page page, long started) {
+  private static GetLogsByAppIdResponse response(LogPage page, long started) {
     var response =
         GetLogsByAppIdResponse.newBuilder().setSuccess(true).setMessage("Logs retrieved");
     boolean more = page.next() != null;

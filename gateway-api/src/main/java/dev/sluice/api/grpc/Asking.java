@@ -1,8 +1,8 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestResult;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.ForwardingServerCall.SimpleForwardingServerCall;
@@ -22,16 +22,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class Asking<Q, A> extends SimpleForwardingServerCall<Q, A> {
   private static final Context.Key<Asking<?, ?>> CURRENT = Context.key("sluice-asking");
-  private static final Metadata.Key<String> ACK = ascii(Asked.ACK);
-  private static final Metadata.Key<String> KEY = ascii(Asked.KEY);
-  private static final Metadata.Key<String> REPLAYED = ascii(Asked.REPLAYED);
+  private static final Metadata.Key<String> ACK = ascii(IngestOptions.ACK_HEADER);
+  private static final Metadata.Key<String> KEY = ascii(IngestOptions.IDEMPOTENCY_KEY_HEADER);
+  private static final Metadata.Key<String> REPLAYED =
+      ascii(IngestOptions.IDEMPOTENCY_REPLAYED_HEADER);
 
-  private final Asked asked;
+  private final IngestOptions asked;
   private AckLevel reached;
   private boolean replayed;
   private boolean over;
 
-  private Asking(ServerCall<Q, A> call, Asked asked) {
+  private Asking(ServerCall<Q, A> call, IngestOptions asked) {
     super(call);
     this.asked = asked;
     this.reached = asked.level();
@@ -50,9 +51,9 @@ final class Asking<Q, A> extends SimpleForwardingServerCall<Q, A> {
   static <Q, A> ServerCallHandler<Q, A> granted(
       String entrance, GrpcIntake intake, ServerCallHandler<Q, A> handler) {
     return (call, headers) -> {
-      Asked asked;
+      IngestOptions asked;
       try {
-        asked = Asked.of(headers.get(ACK), headers.get(KEY));
+        asked = IngestOptions.parse(headers.get(ACK), headers.get(KEY));
       } catch (IllegalArgumentException e) {
         return refused(call, Status.INVALID_ARGUMENT.withDescription(e.getMessage()));
       }
@@ -61,7 +62,7 @@ final class Asking<Q, A> extends SimpleForwardingServerCall<Q, A> {
         return refused(
             call,
             Status.INVALID_ARGUMENT.withDescription(
-                Asked.KEY + " is for one request, a stream has many"));
+                IngestOptions.IDEMPOTENCY_KEY_HEADER + " is for one request, a stream has many"));
       }
       var busy = stream ? null : intake.refusal(entrance, asked.level());
       if (busy != null) {
@@ -87,13 +88,13 @@ final class Asking<Q, A> extends SimpleForwardingServerCall<Q, A> {
     return CURRENT.get();
   }
 
-  Asked asked() {
+  IngestOptions asked() {
     return asked;
   }
 
   /** Before the answer is sent, whose headers tell of it. */
-  synchronized void answered(Ingested ingested) {
-    if (ingested instanceof Ingested.Accepted accepted
+  synchronized void answered(IngestResult ingestResult) {
+    if (ingestResult instanceof IngestResult.Accepted accepted
         && getMethodDescriptor().getType().clientSendsOneMessage()) {
       reached = accepted.level();
       replayed = accepted.replayed();

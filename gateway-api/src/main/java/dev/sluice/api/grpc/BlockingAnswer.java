@@ -68,7 +68,7 @@ final class BlockingAnswer<T extends Message> {
       }
     } catch (InterruptedException _) {
       // the client is gone, or its deadline: there is nobody to tell
-    } catch (LogReader.TooCostly e) {
+    } catch (LogReader.QueryTooExpensiveException e) {
       fail(Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
     } catch (BoundedReader.Busy _) {
       fail(GrpcIntake.unavailable(UNREADABLE, BUSY));

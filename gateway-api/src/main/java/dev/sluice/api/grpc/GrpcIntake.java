@@ -2,15 +2,15 @@ package dev.sluice.api.grpc;
 
 import dev.sluice.api.decode.Undecodable;
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.InHand;
-import dev.sluice.core.ingest.IngestLogs;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestHandle;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.ingest.OtlpAnswer;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.port.Deadlines;
+import dev.sluice.core.ingest.OtlpResponses;
+import dev.sluice.core.port.TimeoutScheduler;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -37,10 +37,10 @@ public final class GrpcIntake {
   private static final Metadata.Key<byte[]> STATUS_DETAILS =
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
 
-  private final IngestLogs ingest;
+  private final IngestService ingest;
   private final MemoryBudget budget;
-  private final Admission admission;
-  private final Deadlines deadlines;
+  private final AdmissionController admission;
+  private final TimeoutScheduler deadlines;
   private final Duration answerWithin;
 
   /**
@@ -48,10 +48,10 @@ public final class GrpcIntake {
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
   public GrpcIntake(
-      IngestLogs ingest,
+      IngestService ingest,
       MemoryBudget budget,
-      Admission admission,
-      Deadlines deadlines,
+      AdmissionController admission,
+      TimeoutScheduler deadlines,
       Duration answerWithin) {
     this.ingest = ingest;
     this.budget = budget;
@@ -61,44 +61,47 @@ public final class GrpcIntake {
   }
 
   /** Why a call cannot be taken now; null when it may be tried. */
-  Ingested.@Nullable Busy refusal(String entrance, AckLevel level) {
-    var busy = admission.refusal(level);
+  IngestResult.@Nullable Unavailable refusal(String entrance, AckLevel level) {
+    var busy = admission.check(level);
     if (busy != null) {
-      ingest.shed(entrance);
+      ingest.recordShed(entrance);
     }
     return busy;
   }
 
   /**
    * Takes one complete message of the current call; never fails. What goes wrong and is not the
-   * client's mistake is {@link Ingested.Busy}.
+   * client's mistake is {@link IngestResult.Unavailable}.
    *
    * @param decoder makes OTLP of the message; {@link Undecodable} when it cannot
    */
-  CompletableFuture<Ingested> take(
+  CompletableFuture<IngestResult> take(
       String entrance, RawMessage message, Function<byte[], OtlpPayload> decoder) {
     var call = Asking.current();
-    var asked = call == null ? Asked.NOTHING : call.asked();
+    var asked = call == null ? IngestOptions.DEFAULT : call.asked();
     var answer = taken(entrance, asked, message, decoder);
     return call == null
         ? answer
         : answer.thenApply(
-            ingested -> {
-              call.answered(ingested);
-              return ingested;
+            ingestResult -> {
+              call.answered(ingestResult);
+              return ingestResult;
             });
   }
 
-  private CompletableFuture<Ingested> taken(
-      String entrance, Asked asked, RawMessage message, Function<byte[], OtlpPayload> decoder) {
+  private CompletableFuture<IngestResult> taken(
+      String entrance,
+      IngestOptions asked,
+      RawMessage message,
+      Function<byte[], OtlpPayload> decoder) {
     long held = InboundMemory.takeOver();
     var unusable = message.unusable();
     if (unusable != null) {
       budget.release(held);
-      if (unusable instanceof Ingested.Busy) { // one that may come again is not to blame
+      if (unusable instanceof IngestResult.Unavailable) { // one that may come again is not to blame
         return overBudget();
       }
-      ingest.unusable(entrance);
+      ingest.recordMalformed(entrance);
       return CompletableFuture.completedFuture(unusable);
     }
     var busy = refusal(entrance, asked.level()); // of a stream only its messages are asked for
@@ -109,7 +112,7 @@ public final class GrpcIntake {
     var bytes = message.bytes();
     long needed = bytes.length;
     if (asked.level() == AckLevel.ACCEPTED) {
-      needed += IngestLogs.OVERHEAD;
+      needed += IngestService.REQUEST_OVERHEAD_BYTES;
     }
     if (!holds(needed, held)) {
       return overBudget();
@@ -123,20 +126,21 @@ public final class GrpcIntake {
             all -> judged(entrance, asked, all, decoder, holding), ForkJoinPool.commonPool());
   }
 
-  private CompletableFuture<Ingested> overBudget() {
-    return CompletableFuture.completedFuture(new Ingested.Busy(admission.afterMemory()));
+  private CompletableFuture<IngestResult> overBudget() {
+    return CompletableFuture.completedFuture(
+        new IngestResult.Unavailable(admission.retryAfterMemoryPressure()));
   }
 
-  private CompletableFuture<Ingested> judged(
+  private CompletableFuture<IngestResult> judged(
       String entrance,
-      Asked asked,
+      IngestOptions asked,
       byte[] bytes,
       Function<byte[], OtlpPayload> decoder,
       long holding) {
     long held = holding;
-    InHand inHand;
+    IngestHandle inHand;
     try {
-      var request = asked.at(entrance, bytes);
+      var request = asked.toRequest(entrance, bytes);
       var payload = decoder.apply(bytes);
       if (payload.bytes() != bytes) {
         if (!holds(held + payload.bytes().length, held)) {
@@ -147,16 +151,18 @@ public final class GrpcIntake {
       inHand = ingest.accept(request, payload);
     } catch (Undecodable e) {
       budget.release(held);
-      ingest.unusable(entrance);
+      ingest.recordMalformed(entrance);
       return CompletableFuture.completedFuture(
-          e.tooLarge() ? new Ingested.TooLarge(e.detail()) : new Ingested.Malformed(e.detail()));
+          e.tooLarge()
+              ? new IngestResult.TooLarge(e.detail())
+              : new IngestResult.Malformed(e.detail()));
     } catch (RuntimeException e) {
       budget.release(held);
       return CompletableFuture.completedFuture(unexpected(e));
     }
     long all = held;
-    var _ = inHand.free().thenRun(() -> budget.release(all));
-    return inHand.answer(deadlines, answerWithin, admission::afterTrouble);
+    var _ = inHand.released().thenRun(() -> budget.release(all));
+    return inHand.result(deadlines, answerWithin, admission::retryAfterSpoolFailure);
   }
 
   /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */
@@ -171,9 +177,9 @@ public final class GrpcIntake {
     return true;
   }
 
-  private Ingested unexpected(Throwable failure) {
+  private IngestResult unexpected(Throwable failure) {
     LOG.warn("logs not taken", failure);
-    return new Ingested.Busy(admission.afterTrouble());
+    return new IngestResult.Unavailable(admission.retryAfterSpoolFailure());
   }
 
   /** UNAVAILABLE with a {@code RetryInfo}, on which clients come again. */
@@ -187,17 +193,20 @@ public final class GrpcIntake {
 
   /** ABORTED with a {@code RetryInfo}: the same request is under way. */
   static StatusException underWay(Duration retryAfter) {
-    return retryable(Status.ABORTED, Ingested.UnderWay.REASON, retryAfter);
+    return retryable(Status.ABORTED, IngestResult.InProgress.REASON, retryAfter);
   }
 
   /** FAILED_PRECONDITION: the client has to choose another key. */
   static StatusException keyReused() {
-    return Status.FAILED_PRECONDITION.withDescription(Ingested.KeyReused.REASON).asException();
+    return Status.FAILED_PRECONDITION
+        .withDescription(IngestResult.IdempotencyKeyReused.REASON)
+        .asException();
   }
 
   private static StatusException retryable(Status status, String message, Duration retryAfter) {
     var trailers = new Metadata();
-    trailers.put(STATUS_DETAILS, OtlpAnswer.status(status.getCode().value(), message, retryAfter));
+    trailers.put(
+        STATUS_DETAILS, OtlpResponses.status(status.getCode().value(), message, retryAfter));
     return status.withDescription(message).asException(trailers);
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
 import io.grpc.Context;
 import io.grpc.Metadata;
 import io.grpc.ServerStreamTracer;
@@ -39,7 +39,7 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
   private final MemoryBudget budget;
   private final Duration messageWithin;
   private final LongSupplier nanoTime;
-  private final Timer timer;
+  private final Scheduler timer;
   private final Set<Held> unfinished = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean beating = new AtomicBoolean();
 
@@ -48,7 +48,7 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
    * @param nanoTime as {@link System#nanoTime}, whose differences nobody who sets a clock changes
    */
   public InboundMemory(
-      MemoryBudget budget, Duration messageWithin, LongSupplier nanoTime, Timer timer) {
+      MemoryBudget budget, Duration messageWithin, LongSupplier nanoTime, Scheduler timer) {
     this.budget = budget;
     this.messageWithin = messageWithin;
     this.nanoTime = nanoTime;
@@ -65,7 +65,7 @@ public final class InboundMemory extends ServerStreamTracer.Factory {
     if (!unfinished.isEmpty() && beating.compareAndSet(false, true)) {
       var half = messageWithin.dividedBy(2);
       try {
-        timer.after(half.compareTo(LONGEST_BEAT) < 0 ? half : LONGEST_BEAT, this::look);
+        timer.schedule(half.compareTo(LONGEST_BEAT) < 0 ? half : LONGEST_BEAT, this::look);
       } catch (RuntimeException _) {
         beating.set(false); // a timer that is shutting down, and the server with it
       }

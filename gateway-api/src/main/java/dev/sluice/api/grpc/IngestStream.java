@@ -2,7 +2,7 @@ package dev.sluice.api.grpc;
 
 import dev.sluice.api.decode.FlatLogs;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
@@ -120,20 +120,21 @@ final class IngestStream implements StreamObserver<RawMessage> {
     }
   }
 
-  private static IngestStreamResponse answer(long sequence, Ingested ingested) {
+  private static IngestStreamResponse answer(long sequence, IngestResult ingested) {
     var answer = IngestStreamResponse.newBuilder().setSequence(sequence);
     switch (ingested) {
-      case Ingested.Accepted accepted -> {
-        if (accepted.nothingGood()) {
+      case IngestResult.Accepted accepted -> {
+        if (accepted.acceptedNone()) {
           answer.setRefused(NativeAnswers.nothingGood(accepted, VERDICTS));
         } else {
           answer.setAccepted(NativeAnswers.accepted(accepted, VERDICTS));
         }
       }
-      case Ingested.Malformed(var reason) -> answer.setRefused(NativeAnswers.malformed(reason));
-      case Ingested.TooLarge(var reason) -> answer.setRefused(NativeAnswers.tooLarge(reason));
-      case Ingested.Busy(var retryAfter) -> answer.setRefused(NativeAnswers.busy(retryAfter));
-      case Ingested.UnderWay _, Ingested.KeyReused _ ->
+      case IngestResult.Malformed(var reason) -> answer.setRefused(NativeAnswers.malformed(reason));
+      case IngestResult.TooLarge(var reason) -> answer.setRefused(NativeAnswers.tooLarge(reason));
+      case IngestResult.Unavailable(var retryAfter) ->
+          answer.setRefused(NativeAnswers.busy(retryAfter));
+      case IngestResult.InProgress _, IngestResult.IdempotencyKeyReused _ ->
           throw new IllegalStateException("a stream has no idempotency key");
     }
     return answer.build();

@@ -3,7 +3,7 @@ package dev.sluice.api.grpc;
 import com.google.protobuf.Duration;
 import com.google.rpc.Code;
 import dev.sluice.api.decode.NativeVerdicts;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.proto.v1.Ack;
 import dev.sluice.proto.v1.IngestResponse;
 import dev.sluice.proto.v1.Refusal;
@@ -15,14 +15,14 @@ import java.util.stream.Collectors;
 final class NativeAnswers {
   private NativeAnswers() {}
 
-  static IngestResponse accepted(Ingested.Accepted result) {
+  static IngestResponse accepted(IngestResult.Accepted result) {
     return accepted(result, Integer.MAX_VALUE);
   }
 
   /**
    * @param verdicts told in detail at most
    */
-  static IngestResponse accepted(Ingested.Accepted result, int verdicts) {
+  static IngestResponse accepted(IngestResult.Accepted result, int verdicts) {
     return IngestResponse.newBuilder()
         .setAccepted(result.accepted())
         .addAllRejected(rejected(result, verdicts))
@@ -39,7 +39,7 @@ final class NativeAnswers {
   }
 
   /** No record was good, or there was none. */
-  static Refusal nothingGood(Ingested.Accepted result, int verdicts) {
+  static Refusal nothingGood(IngestResult.Accepted result, int verdicts) {
     return refusal(Code.INVALID_ARGUMENT, NativeVerdicts.nothingGood(result.rejectedCount()))
         .addAllRejected(rejected(result, verdicts))
         .build();
@@ -66,8 +66,8 @@ final class NativeAnswers {
     return Refusal.newBuilder().setCode(code.getNumber()).setMessage(message);
   }
 
-  private static List<Rejection> rejected(Ingested.Accepted result, int verdicts) {
-    return NativeVerdicts.of(result.rejected()).stream()
+  private static List<Rejection> rejected(IngestResult.Accepted result, int verdicts) {
+    return NativeVerdicts.of(result.rejections()).stream()
         .limit(verdicts)
         .map(
             verdict ->

@@ -2,7 +2,7 @@ package dev.sluice.api.grpc;
 
 import dev.sluice.api.decode.FlatLogs;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.search.SearchLogs;
@@ -114,8 +114,8 @@ public final class NativeLogsService implements BindableService {
             .thenAccept(result -> answer(result, answer));
   }
 
-  private static void answer(Ingested ingested, StreamObserver<IngestResponse> answer) {
-    if (ingested instanceof Ingested.Accepted accepted && !accepted.nothingGood()) {
+  private static void answer(IngestResult ingested, StreamObserver<IngestResponse> answer) {
+    if (ingested instanceof IngestResult.Accepted accepted && !accepted.acceptedNone()) {
       answer.onNext(NativeAnswers.accepted(accepted));
       answer.onCompleted();
     } else {
@@ -124,15 +124,15 @@ public final class NativeLogsService implements BindableService {
   }
 
   /** What says that nothing was taken. */
-  static StatusException failure(Ingested ingested) {
+  static StatusException failure(IngestResult ingested) {
     return switch (ingested) {
-      case Ingested.Accepted accepted -> Refused.records(accepted);
-      case Ingested.Malformed(var reason) -> Refused.malformed(reason);
-      case Ingested.TooLarge(var reason) ->
+      case IngestResult.Accepted accepted -> Refused.records(accepted);
+      case IngestResult.Malformed(var reason) -> Refused.malformed(reason);
+      case IngestResult.TooLarge(var reason) ->
           Status.RESOURCE_EXHAUSTED.withDescription(reason).asException();
-      case Ingested.Busy(var retryAfter) -> GrpcIntake.unavailable(retryAfter);
-      case Ingested.UnderWay(var retryAfter) -> GrpcIntake.underWay(retryAfter);
-      case Ingested.KeyReused() -> GrpcIntake.keyReused();
+      case IngestResult.Unavailable(var retryAfter) -> GrpcIntake.unavailable(retryAfter);
+      case IngestResult.InProgress(var retryAfter) -> GrpcIntake.underWay(retryAfter);
+      case IngestResult.IdempotencyKeyReused() -> GrpcIntake.keyReused();
     };
   }
 }

@@ -1,10 +1,10 @@
 package dev.sluice.api.grpc;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.AttributeCondition;
@@ -75,7 +75,7 @@ final class NativeQueries {
     }
     requireSeverity("filter.min_severity_number", filter.getMinSeverityNumber());
     var wanted =
-        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+        LogFilter.of(IngestService.DEFAULT_TENANT)
             .service(filter.getService().isEmpty() ? null : filter.getService())
             .severities(filter.getSeverityNumbersList())
             .minSeverity(filter.getMinSeverityNumber())
@@ -180,7 +180,7 @@ final class NativeQueries {
     }
   }
 
-  private static QueryResponse page(Page page) {
+  private static QueryResponse page(LogPage page) {
     var response = QueryResponse.newBuilder();
     var next = page.next();
     int bytes = 0;

@@ -1,8 +1,8 @@
 package dev.sluice.api.grpc;
 
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.search.SearchLogs.Answer;
 import dev.sluice.core.search.SearchLogs.Hit;
@@ -136,7 +136,7 @@ final class NativeSearches {
             .setScore(hit.score())
             .setCount(template.count())
             .putAllServices(template.services())
-            .setSparklineFromUnixNano(Minutes.nanos(answer.begins()))
+            .setSparklineFromUnixNano(MinuteRange.startNanos(answer.begins()))
             .setSparklineStepSeconds(answer.width() * 60)
             .addAllSparkline(hit.portrait().spans());
     if (template.text() != null) {
@@ -156,7 +156,7 @@ final class NativeSearches {
     };
   }
 
-  private static LogExcerpt excerpt(Recent log) {
+  private static LogExcerpt excerpt(SampleLog log) {
     return LogExcerpt.newBuilder()
         .setId(NativeQueries.bytes(log.id().high(), log.id().low()))
         .setTimeUnixNano(log.timeNanos())

@@ -1,8 +1,8 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.core.ingest.Ingested;
-import dev.sluice.core.ingest.OtlpAnswer;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.ingest.OtlpResponses;
 import io.grpc.BindableService;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
@@ -59,20 +59,22 @@ public final class OtlpLogsService implements BindableService {
             .thenAccept(result -> answer(result, answer));
   }
 
-  private static void answer(Ingested ingested, StreamObserver<byte[]> answer) {
+  private static void answer(IngestResult ingested, StreamObserver<byte[]> answer) {
     switch (ingested) {
-      case Ingested.Accepted accepted -> {
-        answer.onNext(OtlpAnswer.response(accepted));
+      case IngestResult.Accepted accepted -> {
+        answer.onNext(OtlpResponses.exportResponse(accepted));
         answer.onCompleted();
       }
-      case Ingested.Malformed(var reason) ->
+      case IngestResult.Malformed(var reason) ->
           answer.onError(
               Status.INVALID_ARGUMENT.withDescription("malformed OTLP: " + reason).asException());
-      case Ingested.TooLarge(var reason) ->
+      case IngestResult.TooLarge(var reason) ->
           answer.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
-      case Ingested.Busy(var retryAfter) -> answer.onError(GrpcIntake.unavailable(retryAfter));
-      case Ingested.UnderWay(var retryAfter) -> answer.onError(GrpcIntake.underWay(retryAfter));
-      case Ingested.KeyReused() -> answer.onError(GrpcIntake.keyReused());
+      case IngestResult.Unavailable(var retryAfter) ->
+          answer.onError(GrpcIntake.unavailable(retryAfter));
+      case IngestResult.InProgress(var retryAfter) ->
+          answer.onError(GrpcIntake.underWay(retryAfter));
+      case IngestResult.IdempotencyKeyReused() -> answer.onError(GrpcIntake.keyReused());
     }
   }
 }

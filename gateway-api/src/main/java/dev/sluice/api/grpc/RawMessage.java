@@ -1,6 +1,6 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
  * A message as it was on the wire, or what to answer because it could not be read. Generated
  * classes would build a tree of every log only for it to be walked once and thrown away.
  */
-record RawMessage(byte[] bytes, @Nullable Ingested unusable) {
+record RawMessage(byte[] bytes, @Nullable IngestResult unusable) {
   private static final byte[] NOTHING = {};
 
   /** When to come again is known to whoever answers. */
-  private static final Ingested OVER_BUDGET = new Ingested.Busy(Duration.ZERO);
+  private static final IngestResult OVER_BUDGET = new IngestResult.Unavailable(Duration.ZERO);
 
   static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new Messages();
   static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
@@ -41,9 +41,10 @@ record RawMessage(byte[] bytes, @Nullable Ingested unusable) {
             ? new RawMessage(bytes, null)
             : new RawMessage(NOTHING, OVER_BUDGET);
       } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
-        return new RawMessage(NOTHING, new Ingested.TooLarge(description(e.getStatus())));
+        return new RawMessage(NOTHING, new IngestResult.TooLarge(description(e.getStatus())));
       } catch (IOException _) {
-        return new RawMessage(NOTHING, new Ingested.Malformed("message cannot be decompressed"));
+        return new RawMessage(
+            NOTHING, new IngestResult.Malformed("message cannot be decompressed"));
       }
     }
 

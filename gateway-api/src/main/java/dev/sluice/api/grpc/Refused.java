@@ -4,7 +4,7 @@ import com.google.protobuf.Any;
 import com.google.rpc.BadRequest;
 import com.google.rpc.BadRequest.FieldViolation;
 import dev.sluice.api.decode.NativeVerdicts;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.protobuf.StatusProto;
@@ -28,14 +28,14 @@ final class Refused {
   }
 
   /** No record was good, or there was none. */
-  static StatusException records(Ingested.Accepted result) {
+  static StatusException records(IngestResult.Accepted result) {
     var message = NativeVerdicts.nothingGood(result.rejectedCount());
     if (result.rejectedCount() == 0) {
       return malformed(message);
     }
     var details = BadRequest.newBuilder();
     int bytes = 0;
-    for (var verdict : NativeVerdicts.of(result.rejected())) {
+    for (var verdict : NativeVerdicts.of(result.rejections())) {
       var violation =
           violation("logs[" + verdict.index() + "]." + verdict.field(), verdict.reason());
       bytes += violation.build().getSerializedSize();

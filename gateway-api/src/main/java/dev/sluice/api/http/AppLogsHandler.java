@@ -5,7 +5,7 @@ import dev.sluice.api.decode.AppLogs;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
@@ -67,8 +67,8 @@ final class AppLogsHandler {
             }));
   }
 
-  private static Mono<ServerResponse> answer(Ingested.Accepted result, long tookNanos) {
-    boolean success = !result.nothingGood();
+  private static Mono<ServerResponse> answer(IngestResult.Accepted result, long tookNanos) {
+    boolean success = !result.acceptedNone();
     var response =
         ServerResponse.status(success ? HttpStatus.ACCEPTED : HttpStatus.BAD_REQUEST)
             .contentType(MediaType.APPLICATION_JSON);
@@ -98,9 +98,9 @@ final class AppLogsHandler {
             }));
   }
 
-  private static void errors(Ingested.Accepted result, JsonGenerator json) {
+  private static void errors(IngestResult.Accepted result, JsonGenerator json) {
     json.writeArrayPropertyStart("errors");
-    result.rejected().stream()
+    result.rejections().stream()
         .limit(AppLog.ERRORS_TOLD)
         .map(AppLog::inOwnWords)
         .forEach(

@@ -3,9 +3,9 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.LogFilter;
 import java.time.Instant;
@@ -58,13 +58,13 @@ final class AppQueryHandler {
 
   private static LogFilter filter(String appId) {
     try {
-      return LogFilter.of(IngestLogs.DEFAULT_TENANT).service(appId).build();
+      return LogFilter.of(IngestService.DEFAULT_TENANT).service(appId).build();
     } catch (IllegalArgumentException e) {
       throw RequestRefused.malformed("app_id: " + e.getMessage());
     }
   }
 
-  private Mono<ServerResponse> answer(String appId, int limit, Page page, long tookNanos) {
+  private Mono<ServerResponse> answer(String appId, int limit, LogPage page, long tookNanos) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
@@ -79,7 +79,8 @@ final class AppQueryHandler {
             }));
   }
 
-  private static void data(String appId, int limit, Page page, long tookNanos, JsonGenerator json) {
+  private static void data(
+      String appId, int limit, LogPage page, long tookNanos, JsonGenerator json) {
     int count = page.logs().size();
     var next = page.next();
     json.writeStringProperty("appId", appId);

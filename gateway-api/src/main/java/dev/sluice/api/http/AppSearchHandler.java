@@ -3,11 +3,11 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.search.SearchLogs;
 import dev.sluice.core.search.SearchLogs.Mode;
@@ -94,7 +94,7 @@ final class AppSearchHandler {
       throw RequestRefused.malformed("time_range is no object of start and end");
     }
     var filter =
-        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+        LogFilter.of(IngestService.DEFAULT_TENANT)
             .service(text("app_id", asked.path("app_id")))
             .severities(levels(asked.path("level")))
             .from(time("time_range.start", times.path("start")))
@@ -170,9 +170,9 @@ final class AppSearchHandler {
         found.values().stream().limit(asked.limit()).toList(), answer.withoutMeaning());
   }
 
-  private @Nullable StoredLog whole(Recent recent) throws InterruptedException {
+  private @Nullable StoredLog whole(SampleLog recent) throws InterruptedException {
     var filter =
-        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+        LogFilter.of(IngestService.DEFAULT_TENANT)
             .service(recent.service())
             .from(recent.timeNanos())
             .to(recent.timeNanos() + 1)

@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.LogFilter;
@@ -121,7 +121,7 @@ final class Export {
       return last == 0 ? FIRST_PAGE : Math.min(MOST, 2 * last);
     }
 
-    private Page readPatiently(Query query) throws InterruptedException {
+    private LogPage readPatiently(Query query) throws InterruptedException {
       for (int i = 1; ; i++) {
         try {
           return reader.read(query);
@@ -133,7 +133,7 @@ final class Export {
       }
     }
 
-    private void write(Page page) {
+    private void write(LogPage page) {
       var lines = new ByteArrayOutputStream(CHUNK + 4096);
       for (var log : page.logs()) {
         lines.writeBytes(Json.write(json -> LogJson.write(log, json)));

@@ -3,7 +3,7 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Bucket;
+import dev.sluice.core.port.LogReader.HistogramBucket;
 import dev.sluice.core.query.LogFilter;
 import java.util.List;
 import java.util.Map;
@@ -55,7 +55,8 @@ final class HistogramHandler {
    * @param widthNanos width of each
    * @param buckets those that are not empty
    */
-  private record Histogram(long fromNanos, long toNanos, long widthNanos, List<Bucket> buckets) {}
+  private record Histogram(
+      long fromNanos, long toNanos, long widthNanos, List<HistogramBucket> buckets) {}
 
   Mono<ServerResponse> get(ServerRequest request) {
     return Mono.defer(() -> answer(request)).onErrorResume(Reads::problem);
@@ -102,7 +103,7 @@ final class HistogramHandler {
     var from = filter.fromNanos();
     var to = filter.toNanos();
     if (from == null || to == null) {
-      var span = reader.span(filter);
+      var span = reader.timeExtent(filter);
       if (span.count() == 0) {
         return new Histogram(0, 0, interval == null ? WIDTHS[0] : interval, List.of());
       }
@@ -136,7 +137,8 @@ final class HistogramHandler {
 
   private static void write(Histogram histogram, JsonGenerator json) {
     json.writeStartObject();
-    json.writeNumberProperty("total", histogram.buckets().stream().mapToLong(Bucket::count).sum());
+    json.writeNumberProperty(
+        "total", histogram.buckets().stream().mapToLong(HistogramBucket::count).sum());
     json.writeNumberProperty("interval_ms", TimeUnit.NANOSECONDS.toMillis(histogram.widthNanos()));
     if (histogram.toNanos() > 0) {
       json.writeStringProperty("from", Timestamps.format(histogram.fromNanos()));

@@ -2,14 +2,14 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Undecodable;
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.IngestLogs;
-import dev.sluice.core.ingest.IngestLogs.Request;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.IngestService.RequestContext;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.port.Deadlines;
+import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -26,19 +26,19 @@ import reactor.netty.http.server.HttpServerResponse;
 final class Intake {
   private static final Logger LOG = LoggerFactory.getLogger(Intake.class);
 
-  private final IngestLogs ingest;
+  private final IngestService ingest;
   private final RequestBody bodies;
   private final MemoryBudget budget;
-  private final Admission admission;
-  private final Deadlines deadlines;
+  private final AdmissionController admission;
+  private final TimeoutScheduler deadlines;
   private final Duration answerWithin;
 
   Intake(
-      IngestLogs ingest,
+      IngestService ingest,
       RequestBody bodies,
       MemoryBudget budget,
-      Admission admission,
-      Deadlines deadlines,
+      AdmissionController admission,
+      TimeoutScheduler deadlines,
       Duration answerWithin) {
     this.ingest = ingest;
     this.bodies = bodies;
@@ -63,7 +63,7 @@ final class Intake {
   /** One body, asked first who it is and then what it holds. */
   interface Reading {
     /** Under which key, if any, it is taken once, and what makes it the same body. */
-    Request request(Asked asked);
+    RequestContext request(IngestOptions asked);
 
     /** As OTLP; takes from the reservation what it unpacks beside. */
     OtlpPayload decode(Reservation reservation);
@@ -72,8 +72,8 @@ final class Intake {
   private record Plain(String entrance, byte[] body, Function<byte[], OtlpPayload> decoder)
       implements Reading {
     @Override
-    public Request request(Asked asked) {
-      return asked.at(entrance, body);
+    public RequestContext request(IngestOptions asked) {
+      return asked.toRequest(entrance, body);
     }
 
     @Override
@@ -83,14 +83,14 @@ final class Intake {
   }
 
   /**
-   * Emits {@link Ingested.Accepted}; whatever else becomes of the request is a {@link
+   * Emits {@link IngestResult.Accepted}; whatever else becomes of the request is a {@link
    * RequestRefused}. One that cannot be taken now is told so before any of its body is read.
    */
-  Mono<Ingested.Accepted> take(ServerRequest request, Form form) {
+  Mono<IngestResult.Accepted> take(ServerRequest request, Form form) {
     var entrance = form.entrance();
     answerPlainly(request.exchange().getResponse());
     return Mono.using(
-            () -> new Reservation(budget, admission::afterMemory),
+            () -> new Reservation(budget, admission::retryAfterMemoryPressure),
             reservation ->
                 Mono.defer(() -> admitted(request, form, reservation))
                     .doOnError(RequestRefused.class, e -> unusable(entrance, e))
@@ -100,24 +100,24 @@ final class Intake {
         .onErrorMap(this::refusal);
   }
 
-  private record Admitted(Request request, byte[] body, Reading reading) {}
+  private record Admitted(RequestContext request, byte[] body, Reading reading) {}
 
   private Mono<Admitted> admitted(ServerRequest request, Form form, Reservation reservation) {
     var asked = RequestHeaders.asked(request);
-    var busy = admission.refusal(asked.level());
-    if (busy != null) {
-      ingest.shed(form.entrance());
-      throw RequestRefused.busy(busy.retryAfter());
+    var unavailable = admission.check(asked.level());
+    if (unavailable != null) {
+      ingest.recordShed(form.entrance());
+      throw RequestRefused.busy(unavailable.retryAfter());
     }
     if (asked.level() == AckLevel.ACCEPTED) {
-      reservation.add(IngestLogs.OVERHEAD);
+      reservation.add(IngestService.REQUEST_OVERHEAD_BYTES);
     }
     return bodies
         .read(request, reservation, form.packed())
         .map(body -> understood(() -> admitted(asked, body, form.reader().apply(body))));
   }
 
-  private static Admitted admitted(Asked asked, byte[] body, Reading reading) {
+  private static Admitted admitted(IngestOptions asked, byte[] body, Reading reading) {
     return new Admitted(reading.request(asked), body, reading);
   }
 
@@ -129,7 +129,7 @@ final class Intake {
     }
   }
 
-  private Mono<Ingested> handIn(Admitted one, Form form, Reservation reservation) {
+  private Mono<IngestResult> handIn(Admitted one, Form form, Reservation reservation) {
     var payload = decoded(form, one.reading(), reservation);
     if (payload.bytes() != one.body()) {
       reservation.add(payload.bytes().length);
@@ -137,9 +137,10 @@ final class Intake {
     var inHand = reservation.share();
     try {
       var handed = ingest.accept(one.request(), payload);
-      var _ = handed.free().thenRun(inHand::close);
+      var _ = handed.released().thenRun(inHand::close);
       // not cancelled with the request: what is on its way is counted when it arrives
-      return Mono.fromFuture(handed.answer(deadlines, answerWithin, admission::afterTrouble), true);
+      return Mono.fromFuture(
+          handed.result(deadlines, answerWithin, admission::retryAfterSpoolFailure), true);
     } catch (RuntimeException e) {
       inHand.close();
       throw e;
@@ -169,19 +170,19 @@ final class Intake {
 
   private void unusable(String entrance, RequestRefused refused) {
     if (refused.retryAfter() == null) { // a client that may come again is not to blame
-      ingest.unusable(entrance);
+      ingest.recordMalformed(entrance);
     }
   }
 
-  private static Ingested.Accepted accepted(Ingested ingested) {
-    return switch (ingested) {
-      case Ingested.Accepted accepted -> accepted;
-      case Ingested.Malformed(var reason) ->
+  private static IngestResult.Accepted accepted(IngestResult ingestResult) {
+    return switch (ingestResult) {
+      case IngestResult.Accepted accepted -> accepted;
+      case IngestResult.Malformed(var reason) ->
           throw RequestRefused.malformed("malformed OTLP: " + reason);
-      case Ingested.TooLarge(var reason) -> throw RequestRefused.tooLarge(reason);
-      case Ingested.Busy(var retryAfter) -> throw RequestRefused.busy(retryAfter);
-      case Ingested.UnderWay(var retryAfter) -> throw RequestRefused.underWay(retryAfter);
-      case Ingested.KeyReused() -> throw RequestRefused.keyReused();
+      case IngestResult.TooLarge(var reason) -> throw RequestRefused.tooLarge(reason);
+      case IngestResult.Unavailable(var retryAfter) -> throw RequestRefused.busy(retryAfter);
+      case IngestResult.InProgress(var retryAfter) -> throw RequestRefused.underWay(retryAfter);
+      case IngestResult.IdempotencyKeyReused() -> throw RequestRefused.keyReused();
     };
   }
 
@@ -196,6 +197,6 @@ final class Intake {
     if (!(failure instanceof AbortedException)) { // a client that hung up
       LOG.warn("logs not taken", failure);
     }
-    return RequestRefused.busy(admission.afterTrouble());
+    return RequestRefused.busy(admission.retryAfterSpoolFailure());
   }
 }

@@ -3,11 +3,11 @@ package dev.sluice.api.http;
 import static org.springframework.web.reactive.function.server.RequestPredicates.path;
 
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Admission;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.Deadlines;
 import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.search.SearchLogs;
 import java.time.Duration;
@@ -37,10 +37,10 @@ public final class LogsRoutes {
    * @param answerWithin how long a client waits for its logs to be safe before it is told to retry
    */
   public record WayIn(
-      IngestLogs ingest,
+      IngestService ingest,
       MemoryBudget budget,
-      Admission admission,
-      Deadlines deadlines,
+      AdmissionController admission,
+      TimeoutScheduler deadlines,
       Duration bodyWithin,
       Duration answerWithin) {
 

@@ -8,7 +8,7 @@ import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import java.util.List;
 import java.util.function.Function;
 import org.springframework.http.HttpStatus;
@@ -19,7 +19,8 @@ import reactor.core.publisher.Mono;
 
 /** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
 final class NativeLogsHandler {
-  private static final Ingested ONE = new Ingested.Accepted(1, List.of(), 0, AckLevel.DURABLE);
+  private static final IngestResult ONE =
+      new IngestResult.Accepted(1, List.of(), 0, AckLevel.DURABLE);
   private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
   private final Intake intake;
@@ -41,7 +42,7 @@ final class NativeLogsHandler {
             () ->
                 intake
                     .take(request, form.apply(request))
-                    .flatMap(result -> answer(result, NativeVerdicts.of(result.rejected()))))
+                    .flatMap(result -> answer(result, NativeVerdicts.of(result.rejections()))))
         .onErrorResume(RequestRefused.class, Problem::of);
   }
 
@@ -60,8 +61,9 @@ final class NativeLogsHandler {
   }
 
   /** The answer in the words of native logs. */
-  private static Mono<ServerResponse> answer(Ingested.Accepted result, List<Rejection> rejected) {
-    if (result.nothingGood()) {
+  private static Mono<ServerResponse> answer(
+      IngestResult.Accepted result, List<Rejection> rejected) {
+    if (result.acceptedNone()) {
       return Problem.of(
           ProblemType.NOTHING_ACCEPTED,
           NativeVerdicts.nothingGood(result.rejectedCount()),

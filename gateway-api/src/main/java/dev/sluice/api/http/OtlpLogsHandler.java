@@ -4,9 +4,9 @@ import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.OtlpJson;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.Ingested;
-import dev.sluice.core.ingest.OtlpAnswer;
+import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.ingest.OtlpResponses;
 import java.time.Duration;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.MediaType;
@@ -67,25 +67,25 @@ final class OtlpLogsHandler {
     };
   }
 
-  private static Mono<ServerResponse> success(Ingested.Accepted result, boolean json) {
+  private static Mono<ServerResponse> success(IngestResult.Accepted result, boolean json) {
     var response =
         ServerResponse.ok()
             .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF)
             .headers(headers -> RequestHeaders.tell(headers, result));
     if (!json) {
-      return response.bodyValue(OtlpAnswer.response(result));
+      return response.bodyValue(OtlpResponses.exportResponse(result));
     }
     return response.bodyValue(
         Json.write(
             out -> {
               out.writeStartObject();
-              if (OtlpAnswer.isPartial(result)) {
+              if (OtlpResponses.isPartial(result)) {
                 out.writeObjectPropertyStart("partialSuccess");
-                int refused = OtlpAnswer.refused(result);
+                int refused = OtlpResponses.rejectedCount(result);
                 if (refused > 0) { // proto3's JSON mapping writes 64-bit integers as text
                   out.writeStringProperty("rejectedLogRecords", Integer.toString(refused));
                 }
-                out.writeStringProperty("errorMessage", OtlpAnswer.message(result));
+                out.writeStringProperty("errorMessage", OtlpResponses.message(result));
                 out.writeEndObject();
               }
               out.writeEndObject();
@@ -108,7 +108,7 @@ final class OtlpLogsHandler {
                 out.writeEndObject();
               }));
     }
-    return response.bodyValue(OtlpAnswer.status(code, refused.detail(), refused.retryAfter()));
+    return response.bodyValue(OtlpResponses.status(code, refused.detail(), refused.retryAfter()));
   }
 
   /** Numbers of google.rpc.Code. */

@@ -1,6 +1,6 @@
 package dev.sluice.api.http;
 
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import java.util.Locale;
 import org.springframework.http.HttpStatus;
 
@@ -37,7 +37,7 @@ enum ProblemType {
       HttpStatus.CONFLICT,
       "A request with the same `Idempotency-Key` and the same body is being taken at this moment. Send"
           + " it again after `Retry-After` seconds to learn what became of it.",
-      Ingested.UnderWay.REASON),
+      IngestResult.InProgress.REASON),
   TOO_LARGE(
       HttpStatus.CONTENT_TOO_LARGE,
       "The request is over a limit of whole requests: its size on the wire or unpacked, its number"
@@ -53,7 +53,7 @@ enum ProblemType {
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The `Idempotency-Key` was used for a request with another body or to another entrance, and is"
           + " remembered. Nothing was taken. A new request needs a new key.",
-      Ingested.KeyReused.REASON),
+      IngestResult.IdempotencyKeyReused.REASON),
   BAD_FRAME(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "A frame of a write-ahead log is not what the manifest says: it is cut off, or its checksum or"

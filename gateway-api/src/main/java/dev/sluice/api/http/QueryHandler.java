@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Query;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.InvalidMediaTypeException;
@@ -71,7 +71,7 @@ final class QueryHandler {
     }
   }
 
-  static void write(Page page, JsonGenerator json) {
+  static void write(LogPage page, JsonGenerator json) {
     json.writeStartObject();
     json.writeArrayPropertyStart("logs");
     page.logs().forEach(log -> LogJson.write(log, json));

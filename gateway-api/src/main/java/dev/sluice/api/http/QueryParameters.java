@@ -3,7 +3,7 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.JsonStrings;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.AttributeCondition.Operator;
@@ -77,7 +77,7 @@ final class QueryParameters {
 
   LogFilter filter() {
     var filter =
-        LogFilter.of(IngestLogs.DEFAULT_TENANT)
+        LogFilter.of(IngestService.DEFAULT_TENANT)
             .service(first("service"))
             .severities(severities())
             .minSeverity(minSeverity())

@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.core.port.LogReader.TooCostly;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.core.read.BoundedReader;
 import java.nio.ByteBuffer;
 import java.time.Duration;
@@ -72,7 +72,8 @@ final class Reads {
   static RequestRefused refusal(Throwable failure) {
     return switch (failure) {
       case RequestRefused refused -> refused;
-      case TooCostly costly -> RequestRefused.tooCostly(String.valueOf(costly.getMessage()));
+      case QueryTooExpensiveException costly ->
+          RequestRefused.tooCostly(String.valueOf(costly.getMessage()));
       case InterruptedException _ -> RequestRefused.unreadable(BUSY); // nobody is there to read it
       case BoundedReader.Busy _ -> RequestRefused.unreadable(BUSY);
       default -> {

@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.port.Deadlines;
+import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
@@ -32,13 +32,13 @@ final class RequestBody {
   private static final int LONG_ZSTD = 256;
 
   private final Limits limits;
-  private final Deadlines deadlines;
+  private final TimeoutScheduler deadlines;
   private final Duration within;
 
   /**
    * @param within how long a whole body may take to come
    */
-  RequestBody(Limits limits, Deadlines deadlines, Duration within) {
+  RequestBody(Limits limits, TimeoutScheduler deadlines, Duration within) {
     this.limits = limits;
     this.deadlines = deadlines;
     this.within = within;
@@ -77,7 +77,7 @@ final class RequestBody {
   private Mono<Void> tooLong() {
     return Mono.create(
         sink -> {
-          var wait = deadlines.within(within, new CompletableFuture<Void>());
+          var wait = deadlines.orTimeout(within, new CompletableFuture<Void>());
           var _ =
               wait.exceptionally(
                   _ -> {

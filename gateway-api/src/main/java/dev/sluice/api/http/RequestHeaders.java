@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestResult;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
@@ -41,9 +41,11 @@ final class RequestHeaders {
    *
    * @throws RequestRefused when it cannot be understood
    */
-  static Asked asked(ServerRequest request) {
+  static IngestOptions asked(ServerRequest request) {
     try {
-      return Asked.of(one(request, Asked.ACK), one(request, Asked.KEY));
+      return IngestOptions.parse(
+          one(request, IngestOptions.ACK_HEADER),
+          one(request, IngestOptions.IDEMPOTENCY_KEY_HEADER));
     } catch (IllegalArgumentException e) {
       throw RequestRefused.malformed(String.valueOf(e.getMessage()));
     }
@@ -58,10 +60,10 @@ final class RequestHeaders {
   }
 
   /** What is said of the request beside its answer. */
-  static void tell(HttpHeaders headers, Ingested.Accepted result) {
-    headers.set(Asked.ACK, result.level().text());
+  static void tell(HttpHeaders headers, IngestResult.Accepted result) {
+    headers.set(IngestOptions.ACK_HEADER, result.level().text());
     if (result.replayed()) {
-      headers.set(Asked.REPLAYED, "true");
+      headers.set(IngestOptions.IDEMPOTENCY_REPLAYED_HEADER, "true");
     }
   }
 }

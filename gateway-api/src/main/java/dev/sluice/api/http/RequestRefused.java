@@ -1,6 +1,6 @@
 package dev.sluice.api.http;
 
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestResult;
 import java.io.Serial;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -63,11 +63,12 @@ final class RequestRefused extends RuntimeException {
   }
 
   static RequestRefused underWay(Duration retryAfter) {
-    return new RequestRefused(ProblemType.UNDER_WAY, Ingested.UnderWay.REASON, retryAfter);
+    return new RequestRefused(ProblemType.UNDER_WAY, IngestResult.InProgress.REASON, retryAfter);
   }
 
   static RequestRefused keyReused() {
-    return new RequestRefused(ProblemType.KEY_REUSED, Ingested.KeyReused.REASON, null);
+    return new RequestRefused(
+        ProblemType.KEY_REUSED, IngestResult.IdempotencyKeyReused.REASON, null);
   }
 
   static RequestRefused badFrame(String detail) {

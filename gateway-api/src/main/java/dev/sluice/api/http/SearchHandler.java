@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Recent;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.search.SearchLogs;
@@ -244,7 +244,7 @@ final class SearchHandler {
     new TreeSet<>(hit.why()).forEach(why -> json.writeString(lower(why)));
     json.writeEndArray();
     json.writeObjectPropertyStart("sparkline");
-    json.writeStringProperty("from", Timestamps.format(Minutes.nanos(answer.begins())));
+    json.writeStringProperty("from", Timestamps.format(MinuteRange.startNanos(answer.begins())));
     json.writeNumberProperty("step_seconds", answer.width() * 60);
     json.writeArrayPropertyStart("counts");
     hit.portrait().spans().forEach(json::writeNumber);
@@ -256,7 +256,7 @@ final class SearchHandler {
     json.writeEndObject();
   }
 
-  private static void write(Recent log, JsonGenerator json) {
+  private static void write(SampleLog log, JsonGenerator json) {
     json.writeStartObject();
     json.writeStringProperty("id", log.id().toHex());
     json.writeStringProperty("timestamp", Timestamps.format(log.timeNanos()));

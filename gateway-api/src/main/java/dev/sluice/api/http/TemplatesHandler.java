@@ -3,10 +3,10 @@ package dev.sluice.api.http;
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.api.http.LogsRoutes.WayBack;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.TemplateReport.Found;
 import dev.sluice.core.read.TemplateReport.Listing;
@@ -57,7 +57,7 @@ final class TemplatesHandler {
               int limit = parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT);
               return reads
                   .ask(() -> wayBack.templates().list(question, view, limit))
-                  .flatMap(listing -> json(question.minutes(), listing));
+                  .flatMap(listing -> json(question.minuteRange(), listing));
             })
         .onErrorResume(Reads::problem);
   }
@@ -81,7 +81,7 @@ final class TemplatesHandler {
                       found ->
                           found.isEmpty()
                               ? unknown()
-                              : json(question.minutes(), found.orElseThrow()));
+                              : json(question.minuteRange(), found.orElseThrow()));
             })
         .onErrorResume(Reads::problem);
   }
@@ -99,7 +99,7 @@ final class TemplatesHandler {
                   parameters.number("limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT);
               var after = parameters.cursor();
               return reads
-                  .ask(() -> wayBack.templates().minutes(IngestLogs.DEFAULT_TENANT, id))
+                  .ask(() -> wayBack.templates().minutes(IngestService.DEFAULT_TENANT, id))
                   .flatMap(
                       came ->
                           came.isEmpty()
@@ -112,11 +112,12 @@ final class TemplatesHandler {
   }
 
   /** Of the time in which it came: to go through all other logs for a rare one takes too long. */
-  private static LogFilter samples(UUID id, @Nullable Long from, @Nullable Long to, Minutes came) {
-    return LogFilter.of(IngestLogs.DEFAULT_TENANT)
+  private static LogFilter samples(
+      UUID id, @Nullable Long from, @Nullable Long to, MinuteRange came) {
+    return LogFilter.of(IngestService.DEFAULT_TENANT)
         .template(id)
-        .from(from == null ? (Long) Minutes.nanos(came.from()) : from)
-        .to(to == null ? (Long) Minutes.nanos(came.to()) : to)
+        .from(from == null ? (Long) MinuteRange.startNanos(came.from()) : from)
+        .to(to == null ? (Long) MinuteRange.startNanos(came.to()) : to)
         .build();
   }
 
@@ -156,9 +157,9 @@ final class TemplatesHandler {
     return view.name().toLowerCase(Locale.ROOT);
   }
 
-  private Question question(QueryParameters parameters) {
-    return new Question(
-        IngestLogs.DEFAULT_TENANT,
+  private TemplateQuery question(QueryParameters parameters) {
+    return new TemplateQuery(
+        IngestService.DEFAULT_TENANT,
         parameters.first("service"),
         new TreeSet<>(parameters.severities()),
         parameters.minSeverity(),
@@ -167,17 +168,17 @@ final class TemplatesHandler {
   }
 
   /** Where the question leaves them open: until now, and for an hour. */
-  private Minutes minutes(@Nullable Long from, @Nullable Long to) {
+  private MinuteRange minutes(@Nullable Long from, @Nullable Long to) {
     if (from == null && to == null) {
-      long end = Minutes.of(now()) + 1;
-      return new Minutes(end - DEFAULT_MINUTES, end);
+      long end = MinuteRange.minuteOf(now()) + 1;
+      return new MinuteRange(end - DEFAULT_MINUTES, end);
     }
     long end = to == null ? now() + 1 : to;
-    long begin = from == null ? Math.max(0, end - Minutes.nanos(DEFAULT_MINUTES)) : from;
+    long begin = from == null ? Math.max(0, end - MinuteRange.startNanos(DEFAULT_MINUTES)) : from;
     if (begin >= end) {
       throw RequestRefused.malformed("from is not before to, which is now when it is not given");
     }
-    return Minutes.covering(begin, end);
+    return MinuteRange.covering(begin, end);
   }
 
   private long now() {
@@ -185,13 +186,13 @@ final class TemplatesHandler {
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();
   }
 
-  private Mono<ServerResponse> json(Minutes minutes, Listing listing) {
+  private Mono<ServerResponse> json(MinuteRange minuteRange, Listing listing) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
             json -> {
               json.writeStartObject();
-              write(minutes, json);
+              write(minuteRange, json);
               json.writeNumberProperty("total", listing.total());
               json.writeArrayPropertyStart("templates");
               for (var template : listing.templates()) {
@@ -204,13 +205,13 @@ final class TemplatesHandler {
             }));
   }
 
-  private Mono<ServerResponse> json(Minutes minutes, Found found) {
+  private Mono<ServerResponse> json(MinuteRange minuteRange, Found found) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
             json -> {
               json.writeStartObject();
-              write(minutes, json);
+              write(minuteRange, json);
               write(found.became(), json);
               json.writeArrayPropertyStart("merged");
               new TreeSet<>(found.merged()).forEach(id -> json.writeString(id.toString()));
@@ -219,9 +220,9 @@ final class TemplatesHandler {
             }));
   }
 
-  private static void write(Minutes minutes, JsonGenerator json) {
-    json.writeStringProperty("from", Timestamps.format(Minutes.nanos(minutes.from())));
-    json.writeStringProperty("to", Timestamps.format(Minutes.nanos(minutes.to())));
+  private static void write(MinuteRange minuteRange, JsonGenerator json) {
+    json.writeStringProperty("from", Timestamps.format(MinuteRange.startNanos(minuteRange.from())));
+    json.writeStringProperty("to", Timestamps.format(MinuteRange.startNanos(minuteRange.to())));
   }
 
   /** Its fields, into an object that is begun. */
@@ -247,7 +248,7 @@ final class TemplatesHandler {
 
   private static void minute(String name, @Nullable Long minute, JsonGenerator json) {
     if (minute != null) {
-      json.writeStringProperty(name, Timestamps.format(Minutes.nanos(minute)));
+      json.writeStringProperty(name, Timestamps.format(MinuteRange.startNanos(minute)));
     }
   }
 }

@@ -7,8 +7,8 @@ import dev.sluice.api.http.Intake.Form;
 import dev.sluice.api.http.Intake.Reading;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.IngestLogs.Request;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestService.RequestContext;
 import dev.sluice.core.ingest.OtlpPayload;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
@@ -61,7 +61,7 @@ final class WalFramesHandler {
   private record Shipment(Multipart parts, SortedMap<String, String> sender, Limits limits)
       implements Reading {
     @Override
-    public Request request(Asked asked) {
+    public RequestContext request(IngestOptions asked) {
       return once(asked, parts, sender);
     }
 
@@ -99,7 +99,8 @@ final class WalFramesHandler {
   }
 
   /** The boundary is another each time, so it is the parts that tell whether it is the same. */
-  private static Request once(Asked asked, Multipart parts, SortedMap<String, String> sender) {
+  private static RequestContext once(
+      IngestOptions asked, Multipart parts, SortedMap<String, String> sender) {
     var digest = sha256();
     sender.forEach(
         (key, value) -> {
@@ -118,7 +119,7 @@ final class WalFramesHandler {
     digest.update((byte) 0);
     ByteBuffer frames = parts.part("frames");
     digest.update(frames);
-    return new Asked(level, key).at(ENTRANCE, digest.digest());
+    return new IngestOptions(level, key).toRequest(ENTRANCE, digest.digest());
   }
 
   private static MessageDigest sha256() {

@@ -8,14 +8,14 @@ import dev.sluice.api.decode.OtlpJsonText;
 import dev.sluice.api.decode.Undecodable;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.DeadLetters.Kept;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.DeadLetterQueue.DeadLetterItem;
 import java.io.Serial;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -46,14 +46,14 @@ public final class DeadLettersEndpoint {
   private static final int PAGE = 100;
   private static final int MAX_PAGE = 1000;
 
-  private final DeadLetters deadLetters;
+  private final DeadLetterQueue deadLetterQueue;
   private final Limits limits;
 
   /**
    * @param limits what a corrected record must obey, as any other
    */
-  public DeadLettersEndpoint(DeadLetters deadLetters, Limits limits) {
-    this.deadLetters = deadLetters;
+  public DeadLettersEndpoint(DeadLetterQueue deadLetterQueue, Limits limits) {
+    this.deadLetterQueue = deadLetterQueue;
     this.limits = limits;
   }
 
@@ -117,17 +117,17 @@ public final class DeadLettersEndpoint {
     }
     return answer(
         () -> {
-          var room = deadLetters.room();
-          List<Kept> page;
+          var room = deadLetterQueue.capacity();
+          List<DeadLetterItem> page;
           try {
-            page = deadLetters.list(after, most);
+            page = deadLetterQueue.list(after, most);
           } catch (IllegalArgumentException _) { // else a mistake would look like an outage
             return bad(new Reason("after", "is not the id of a dead letter"));
           }
           return ok(
               new Page(
-                  room.letters(),
-                  room.capacity(),
+                  room.used(),
+                  room.max(),
                   page.stream().map(DeadLettersEndpoint::summary).toList(),
                   page.size() < most ? null : page.getLast().id()));
         });
@@ -137,7 +137,7 @@ public final class DeadLettersEndpoint {
   public Mono<WebEndpointResponse<Object>> show(@Selector String id) {
     return answer(
         () ->
-            deadLetters
+            deadLetterQueue
                 .find(id)
                 .map(kept -> ok(whole(kept)))
                 .orElseGet(DeadLettersEndpoint::unknown));
@@ -152,7 +152,7 @@ public final class DeadLettersEndpoint {
   public Mono<WebEndpointResponse<Object>> replay(@Selector String id, @Nullable String log) {
     return answer(
         () -> {
-          var kept = deadLetters.find(id);
+          var kept = deadLetterQueue.find(id);
           if (kept.isEmpty()) {
             return unknown();
           }
@@ -163,7 +163,7 @@ public final class DeadLettersEndpoint {
           } catch (Unfit e) {
             return bad(e.reason);
           }
-          if (!deadLetters.replay(id, again)) {
+          if (!deadLetterQueue.replay(id, again)) {
             return unknown();
           }
           LOG.info(
@@ -179,8 +179,8 @@ public final class DeadLettersEndpoint {
   public Mono<WebEndpointResponse<Object>> purge(@Selector String id) {
     return answer(
         () -> {
-          var kept = deadLetters.find(id);
-          if (kept.isEmpty() || !deadLetters.purge(id)) {
+          var kept = deadLetterQueue.find(id);
+          if (kept.isEmpty() || !deadLetterQueue.purge(id)) {
             return unknown();
           }
           LOG.info(
@@ -228,18 +228,18 @@ public final class DeadLettersEndpoint {
           was, (int) walker.expandedBytes(), Arrays.copyOf(payload.bytes(), payload.length()));
     } catch (Undecodable e) {
       throw new Unfit("log", e.detail());
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw new Unfit("log", String.valueOf(e.getMessage()));
     }
   }
 
-  private static OtlpSink verdicts(List<Reason> into) {
-    return new OtlpSink() {
+  private static OtlpRecordVisitor verdicts(List<Reason> into) {
+    return new OtlpRecordVisitor() {
       @Override
-      public void accepted(OtlpRecord log) {}
+      public void visitRecord(OtlpRecord log) {}
 
       @Override
-      public void refused(int ordinal, String field, String reason) {
+      public void visitRejected(int ordinal, String field, String reason) {
         into.add(new Reason(field, reason));
       }
     };
@@ -260,7 +260,7 @@ public final class DeadLettersEndpoint {
     }
   }
 
-  private static Summary summary(Kept kept) {
+  private static Summary summary(DeadLetterItem kept) {
     var letter = kept.letter();
     var log = letter.log();
     return new Summary(
@@ -270,11 +270,11 @@ public final class DeadLettersEndpoint {
         service(log),
         received(log),
         letter.reason(),
-        letter.at(),
+        letter.deadLetteredAt(),
         log.otlp().length);
   }
 
-  private static Whole whole(Kept kept) {
+  private static Whole whole(DeadLetterItem kept) {
     var summary = summary(kept);
     return new Whole(
         summary.id(),
@@ -296,21 +296,21 @@ public final class DeadLettersEndpoint {
   private static String service(LogBatch log) {
     var name = new String[] {""};
     try {
-      new OtlpWalker(Limits.ALREADY_JUDGED)
+      new OtlpWalker(Limits.TRUSTED)
           .walk(
               log.otlp(),
               0,
               log.otlp().length,
-              new OtlpSink() {
+              new OtlpRecordVisitor() {
                 @Override
-                public void accepted(OtlpRecord record) {
+                public void visitRecord(OtlpRecord record) {
                   name[0] = service(record);
                 }
 
                 @Override
-                public void refused(int ordinal, String field, String reason) {}
+                public void visitRejected(int ordinal, String field, String reason) {}
               });
-    } catch (MalformedOtlp _) {
+    } catch (MalformedOtlpException _) {
       return "";
     }
     return name[0];
@@ -322,7 +322,7 @@ public final class DeadLettersEndpoint {
       var key = new String(record.bytes(), attributes.keyOffset(i), attributes.keyLength(i), UTF_8);
       if (key.equals("service.name")) {
         var out = new ByteOutput(32);
-        AnyValueText.append(attributes.value(i), record.bytes(), out);
+        AnyValueFormatter.append(attributes.value(i), record.bytes(), out);
         return new String(out.array(), 0, out.size(), UTF_8);
       }
     }

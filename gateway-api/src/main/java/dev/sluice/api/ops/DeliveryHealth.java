@@ -29,7 +29,7 @@ public final class DeliveryHealth implements HealthIndicator {
     var troubles =
         all.stream()
             .flatMap(worker -> worker.trouble().stream())
-            .map(trouble -> MicrometerMeters.label(trouble.cause()) + ": " + trouble.reason())
+            .map(trouble -> MicrometerMeters.label(trouble.pauseReason()) + ": " + trouble.reason())
             .distinct()
             .toList();
     if (!troubles.isEmpty()) {
@@ -39,7 +39,7 @@ public final class DeliveryHealth implements HealthIndicator {
       var depth = backlog.depth();
       return health
           .withDetail("entries", depth.entries())
-          .withDetail("oldest", depth.oldest().toString())
+          .withDetail("oldest", depth.oldestAge().toString())
           .build();
     } catch (RuntimeException e) {
       return health.down().withDetail("reason", String.valueOf(e.getMessage())).build();

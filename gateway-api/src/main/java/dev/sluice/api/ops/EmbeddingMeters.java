@@ -1,6 +1,6 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.EmbeddingMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What is counted of embeddings, in Micrometer. */
-public final class EmbeddingMeters implements EmbeddingMeter {
+public final class EmbeddingMeters implements EmbeddingMetrics {
   private final Timer embedded;
   private final Counter failed;
   private final AtomicLong backlog = new AtomicLong();
@@ -29,17 +29,17 @@ public final class EmbeddingMeters implements EmbeddingMeter {
   }
 
   @Override
-  public void embedded(Duration took) {
+  public void recordEmbedded(Duration took) {
     embedded.record(took);
   }
 
   @Override
-  public void failed() {
+  public void recordFailure() {
     failed.increment();
   }
 
   @Override
-  public void backlog(long templates) {
+  public void recordBacklog(long templates) {
     backlog.set(templates);
   }
 }

@@ -2,8 +2,8 @@ package dev.sluice.api.ops;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.DeadLetters.Room;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.DeadLetterQueue.Capacity;
 import dev.sluice.core.port.Spool;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -19,14 +19,15 @@ import java.util.function.ToLongFunction;
 public final class GatewayGauges implements MeterBinder {
   private final Backlog backlog;
   private final Spool spool;
-  private final DeadLetters deadLetters;
+  private final DeadLetterQueue deadLetterQueue;
   private final MemoryBudget budget;
   private final AtomicLong mostSettled = new AtomicLong();
 
-  public GatewayGauges(Backlog backlog, Spool spool, DeadLetters deadLetters, MemoryBudget budget) {
+  public GatewayGauges(
+      Backlog backlog, Spool spool, DeadLetterQueue deadLetterQueue, MemoryBudget budget) {
     this.backlog = backlog;
     this.spool = spool;
-    this.deadLetters = deadLetters;
+    this.deadLetterQueue = deadLetterQueue;
     this.budget = budget;
   }
 
@@ -45,10 +46,10 @@ public final class GatewayGauges implements MeterBinder {
     FunctionCounter.builder("sluice.spool.settled", this, GatewayGauges::settled)
         .description("Log records settled over the life of the spool; its rate is the drain")
         .register(registry);
-    Gauge.builder("sluice.dead.letters", deadLetters, d -> room(d, Room::letters))
+    Gauge.builder("sluice.dead.letters", deadLetterQueue, d -> room(d, Capacity::used))
         .description("Log records that the store refused and that wait for somebody")
         .register(registry);
-    Gauge.builder("sluice.dead.letters.capacity", deadLetters, d -> room(d, Room::capacity))
+    Gauge.builder("sluice.dead.letters.capacity", deadLetterQueue, d -> room(d, Capacity::max))
         .description("How many dead letters there may be; then delivery waits")
         .register(registry);
     Gauge.builder("sluice.ingest.in.flight", budget, MemoryBudget::used)
@@ -58,26 +59,26 @@ public final class GatewayGauges implements MeterBinder {
   }
 
   private Number waiting() {
-    var condition = spool.condition().toCompletableFuture().join();
-    return known(condition) ? condition.waiting() : Double.NaN;
+    var condition = spool.spoolStatus().toCompletableFuture().join();
+    return known(condition) ? condition.pendingRecords() : Double.NaN;
   }
 
   /** Never less than before, which would look like another spool. */
   private double settled() {
-    var condition = spool.condition().toCompletableFuture().join();
+    var condition = spool.spoolStatus().toCompletableFuture().join();
     return known(condition)
-        ? mostSettled.accumulateAndGet(condition.settled(), Math::max)
+        ? mostSettled.accumulateAndGet(condition.deliveredRecords(), Math::max)
         : mostSettled.get();
   }
 
   /** A spool that is full is unavailable too and has figures; one that is away has none. */
-  private static boolean known(Spool.Condition condition) {
-    return condition.unavailable() == null || condition.settled() > 0;
+  private static boolean known(Spool.SpoolStatus condition) {
+    return condition.outageReason() == null || condition.deliveredRecords() > 0;
   }
 
-  private static double room(DeadLetters deadLetters, ToLongFunction<Room> figure) {
+  private static double room(DeadLetterQueue deadLetterQueue, ToLongFunction<Capacity> figure) {
     try {
-      return figure.applyAsLong(deadLetters.room());
+      return figure.applyAsLong(deadLetterQueue.capacity());
     } catch (RuntimeException _) {
       return Double.NaN;
     }
@@ -93,7 +94,7 @@ public final class GatewayGauges implements MeterBinder {
 
   private Number oldestSeconds() {
     try {
-      return backlog.depth().oldest().toMillis() / 1000.0;
+      return backlog.depth().oldestAge().toMillis() / 1000.0;
     } catch (RuntimeException _) {
       return Double.NaN;
     }

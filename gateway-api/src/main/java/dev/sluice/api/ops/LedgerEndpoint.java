@@ -84,24 +84,25 @@ public final class LedgerEndpoint {
             account.days().entrySet().stream()
                 .map(entry -> day(entry.getKey(), entry.getValue()))
                 .toList(),
-            account.away()),
-        account.away().isEmpty()
+            account.unavailable()),
+        account.unavailable().isEmpty()
             ? WebEndpointResponse.STATUS_OK
             : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
   }
 
-  private static Day day(LocalDate day, Ledger.Entry entry) {
-    var spool = entry.spool();
+  private static Day day(LocalDate day, Ledger.LedgerBalance ledgerBalance) {
+    var spool = ledgerBalance.spool();
     return spool == null
-        ? new Day(day, null, null, entry.stored(), null, null, null, entry.imbalance())
+        ? new Day(
+            day, null, null, ledgerBalance.stored(), null, null, null, ledgerBalance.imbalance())
         : new Day(
             day,
             spool.accepted(),
             spool.inFlight(),
-            entry.stored(),
+            ledgerBalance.stored(),
             spool.deadLettered(),
             spool.purged(),
             spool.quarantined(),
-            entry.imbalance());
+            ledgerBalance.imbalance());
   }
 }

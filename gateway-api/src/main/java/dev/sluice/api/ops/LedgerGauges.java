@@ -1,8 +1,8 @@
 package dev.sluice.api.ops;
 
 import dev.sluice.core.ledger.Ledger;
-import dev.sluice.core.port.Spool.Tally;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool.RecordCounts;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
@@ -26,48 +26,49 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Duration LONGEST_PAUSE = Duration.ofMinutes(10);
 
   private final Ledger ledger;
-  private final Timer timer;
+  private final Scheduler scheduler;
   private final Duration interval;
   private volatile boolean closed;
-  private volatile Ledger.@Nullable Entry total;
+  private volatile Ledger.@Nullable LedgerBalance total;
 
   /**
    * @param interval between the end of one count and the beginning of the next, longer where a
    *     count takes more than a hundredth of it, up to ten minutes
    */
-  public LedgerGauges(Ledger ledger, Timer timer, Duration interval) {
+  public LedgerGauges(Ledger ledger, Scheduler scheduler, Duration interval) {
     this.ledger = ledger;
-    this.timer = timer;
+    this.scheduler = scheduler;
     this.interval = interval;
   }
 
   @Override
   public void bindTo(MeterRegistry registry) {
-    gauge("imbalance", entry -> known(entry.imbalance()))
+    gauge("imbalance", ledgerBalance -> known(ledgerBalance.imbalance()))
         .description("Log records of the last days that are missing or too many; alert on it")
         .register(registry);
-    gauge("accepted", spool(Tally::accepted))
+    gauge("accepted", spool(RecordCounts::accepted))
         .description("Log records of the last days that were accepted")
         .register(registry);
-    gauge("in.flight", spool(Tally::inFlight))
+    gauge("in.flight", spool(RecordCounts::inFlight))
         .description("Of those, the ones that are in the spool")
         .register(registry);
-    gauge("stored", entry -> known(entry.stored()))
+    gauge("stored", ledgerBalance -> known(ledgerBalance.stored()))
         .description("Of those, the ones that are in the log table")
         .register(registry);
-    gauge("dead.lettered", spool(Tally::deadLettered))
+    gauge("dead.lettered", spool(RecordCounts::deadLettered))
         .description("Of those, the ones that the store refused and that are kept")
         .register(registry);
-    gauge("purged", spool(Tally::purged))
+    gauge("purged", spool(RecordCounts::purged))
         .description("Of those, dead letters that were thrown away")
         .register(registry);
-    gauge("quarantined", spool(Tally::quarantined))
+    gauge("quarantined", spool(RecordCounts::quarantined))
         .description("Of those, the ones in damaged entries that were put aside")
         .register(registry);
     count();
   }
 
-  private Gauge.Builder<LedgerGauges> gauge(String name, ToDoubleFunction<Ledger.Entry> figure) {
+  private Gauge.Builder<LedgerGauges> gauge(
+      String name, ToDoubleFunction<Ledger.LedgerBalance> figure) {
     return Gauge.builder(
         "sluice.ledger." + name,
         this,
@@ -77,10 +78,11 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
         });
   }
 
-  private static ToDoubleFunction<Ledger.Entry> spool(ToDoubleFunction<Tally> figure) {
-    return entry -> {
-      var tally = entry.spool();
-      return tally == null ? Double.NaN : figure.applyAsDouble(tally);
+  private static ToDoubleFunction<Ledger.LedgerBalance> spool(
+      ToDoubleFunction<RecordCounts> figure) {
+    return ledgerBalance -> {
+      var recordCounts = ledgerBalance.spool();
+      return recordCounts == null ? Double.NaN : figure.applyAsDouble(recordCounts);
     };
   }
 
@@ -105,7 +107,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                     LOG.warn("the ledger could not be counted", e);
                   } finally {
                     if (!closed) {
-                      timer.after(
+                      scheduler.schedule(
                           pause(Duration.ofNanos(System.nanoTime() - began), interval),
                           this::count);
                     }
@@ -120,7 +122,8 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
     return bounded.compareTo(interval) > 0 ? bounded : interval;
   }
 
-  private static void report(Ledger.@Nullable Entry before, Ledger.@Nullable Entry after) {
+  private static void report(
+      Ledger.@Nullable LedgerBalance before, Ledger.@Nullable LedgerBalance after) {
     var now = after == null ? null : after.imbalance();
     if (now != null && now != 0 && (before == null || !now.equals(before.imbalance()))) {
       LOG.error("the ledger does not balance: {} logs are missing or too many", now);

@@ -1,7 +1,7 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.port.DeliveryMeter;
-import dev.sluice.core.port.IngestMeter;
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.IngestMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -14,7 +14,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
 /** The core's meters in Micrometer, by entrance on the way in and by stage on the way out. */
-public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
+public final class MicrometerMeters implements IngestMetrics, DeliveryMetrics {
   private final MeterRegistry registry;
   private final Map<String, Entrance> entrances = new ConcurrentHashMap<>();
   private final Counter delivered;
@@ -22,7 +22,7 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   private final DistributionSummary batchEntries;
   private final Timer insert;
   private final Timer age;
-  private final Map<Cause, Counter> postponed = new EnumMap<>(Cause.class);
+  private final Map<PauseReason, Counter> postponed = new EnumMap<>(PauseReason.class);
   private final Counter deadLettered;
 
   public MicrometerMeters(MeterRegistry registry) {
@@ -47,12 +47,12 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
         Timer.builder("sluice.delivery.age")
             .description("Age of the oldest record of a delivery when it is stored")
             .register(registry);
-    for (var cause : Cause.values()) {
+    for (var pauseReason : PauseReason.values()) {
       postponed.put(
-          cause,
+          pauseReason,
           Counter.builder("sluice.delivery.postponed")
               .description("Deliveries that were not stored and are handed out again")
-              .tag("reason", label(cause))
+              .tag("reason", label(pauseReason))
               .register(registry));
     }
     deadLettered =
@@ -132,66 +132,66 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   }
 
   @Override
-  public void received(String entrance, int records, long bytes) {
+  public void recordReceived(String entrance, int records, long bytes) {
     var meters = entrance(entrance);
     meters.received.increment(records);
     meters.bytes.increment((double) bytes);
   }
 
   @Override
-  public void accepted(String entrance, int records, Duration took) {
+  public void recordAccepted(String entrance, int records, Duration took) {
     var meters = entrance(entrance);
     meters.accepted.increment(records);
     meters.latency.record(took);
   }
 
   @Override
-  public void rejected(String entrance, int records) {
+  public void recordRejected(String entrance, int records) {
     entrance(entrance).rejected.increment(records);
   }
 
   @Override
-  public void filtered(String entrance, int records) {
+  public void recordFiltered(String entrance, int records) {
     entrance(entrance).filtered.increment(records);
   }
 
   @Override
-  public void turnedAway(String entrance, int records) {
+  public void recordUnavailable(String entrance, int records) {
     entrance(entrance).turnedAway.increment(records);
   }
 
   @Override
-  public void replayed(String entrance, int records) {
+  public void recordReplayed(String entrance, int records) {
     entrance(entrance).replayed.increment(records);
   }
 
   @Override
-  public void conflicting(String entrance, int records) {
+  public void recordConflict(String entrance, int records) {
     entrance(entrance).conflicting.increment(records);
   }
 
   @Override
-  public void lost(String entrance, int records) {
+  public void recordLost(String entrance, int records) {
     entrance(entrance).lost.increment(records);
   }
 
   @Override
-  public void shed(String entrance) {
+  public void recordShed(String entrance) {
     entrance(entrance).shed.increment();
   }
 
   @Override
-  public void malformed(String entrance) {
+  public void recordMalformed(String entrance) {
     entrance(entrance).malformed.increment();
   }
 
   @Override
-  public void unknownFields(String entrance, long fields) {
+  public void recordUnknownFields(String entrance, long fields) {
     entrance(entrance).unknownFields.increment((double) fields);
   }
 
   @Override
-  public void stored(long records, int batches, Duration took, Duration sinceReceived) {
+  public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
     delivered.increment((double) records);
     batchRecords.record((double) records);
     batchEntries.record(batches);
@@ -200,17 +200,17 @@ public final class MicrometerMeters implements IngestMeter, DeliveryMeter {
   }
 
   @Override
-  public void deadLettered(int records) {
+  public void recordDeadLettered(int records) {
     deadLettered.increment(records);
   }
 
   @Override
-  public void postponed(Cause cause) {
-    Objects.requireNonNull(postponed.get(cause)).increment();
+  public void recordRetryScheduled(PauseReason pauseReason) {
+    Objects.requireNonNull(postponed.get(pauseReason)).increment();
   }
 
   /** The cause as a label of a meter. */
-  public static String label(Cause cause) {
-    return cause.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  public static String label(PauseReason pauseReason) {
+    return pauseReason.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

@@ -29,7 +29,7 @@ public final class SpoolHealth implements HealthIndicator {
   public Health health() {
     var health =
         spool
-            .unavailable()
+            .unavailableReason()
             .map(reason -> Health.down().withDetail("reason", reason))
             .orElseGet(Health::up);
     if (failover != null) {

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.core.ingest.AllowList;
+import dev.sluice.core.ingest.BodyAllowlist;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,7 +30,7 @@ class AllowListFileTest {
     path = folder.resolve("messages.txt");
   }
 
-  private WatchedFile<AllowList> watched() {
+  private WatchedFile<BodyAllowlist> watched() {
     var list = AllowListFile.read(path);
     list.watch(
         (delay, task) -> {

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.dictionary.TextId;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.EmbeddingMeter;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.EmbeddingMetrics;
 import dev.sluice.core.search.TemplateEmbeddings;
 import dev.sluice.testkit.ConceptEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
@@ -42,23 +42,24 @@ class EmbeddingsLifecycleTest {
         share);
   }
 
-  private record Failures(AtomicInteger count) implements EmbeddingMeter {
+  private record Failures(AtomicInteger count) implements EmbeddingMetrics {
     @Override
-    public void embedded(Duration took) {}
+    public void recordEmbedded(Duration took) {}
 
     @Override
-    public void failed() {
+    public void recordFailure() {
       count.incrementAndGet();
     }
 
     @Override
-    public void backlog(long templates) {}
+    public void recordBacklog(long templates) {}
   }
 
   /** Of a year ago, so that nobody waits for a log of it. */
   private void template(String text) {
     dictionary.write(
-        List.of(new Entry("default", Kind.TEMPLATE, TextId.of(text), text, 1, 1, null)));
+        List.of(
+            new DictionaryEntry("default", EntryKind.TEMPLATE, TextId.of(text), text, 1, 1, null)));
   }
 
   private boolean has(String text) {

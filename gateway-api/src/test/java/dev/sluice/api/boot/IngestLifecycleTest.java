@@ -9,7 +9,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.ingest.AckLevel;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.Spool;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -31,7 +31,7 @@ class IngestLifecycleTest {
           spool,
           Limits.DEFAULT,
           new MemoryBudget(1 << 20),
-          new IngestLogs.Coalescing(1, 1, Duration.ZERO),
+          new IngestService.BatchLimits(1, 1, Duration.ZERO),
           new MicrometerMeters(new SimpleMeterRegistry()));
   private final IngestLifecycle lifecycle =
       new IngestLifecycle(
@@ -43,11 +43,11 @@ class IngestLifecycleTest {
     await().until(() -> starting.getState() == Thread.State.TIMED_WAITING);
     assertThat(lifecycle.isRunning()).isFalse();
 
-    spool.condition.complete(new Spool.Condition(null, null, 0, 0));
+    spool.condition.complete(new Spool.SpoolStatus(null, null, 0, 0));
 
     starting.join();
     assertThat(lifecycle.isRunning()).isTrue();
-    assertThat(doors.admission().refusal(AckLevel.DURABLE)).isNull();
+    assertThat(doors.admission().check(AckLevel.DURABLE)).isNull();
   }
 
   @Test
@@ -55,31 +55,31 @@ class IngestLifecycleTest {
     lifecycle.start();
 
     assertThat(lifecycle.isRunning()).isTrue();
-    assertThat(doors.admission().refusal(AckLevel.DURABLE)).isNotNull();
-    assertThat(doors.admission().refusal(AckLevel.ACCEPTED)).isNull();
+    assertThat(doors.admission().check(AckLevel.DURABLE)).isNotNull();
+    assertThat(doors.admission().check(AckLevel.ACCEPTED)).isNull();
   }
 
   /** Says how it is when the test lets it, and takes nothing. */
   private static final class Silent implements Spool {
-    private final CompletableFuture<Condition> condition = new CompletableFuture<>();
+    private final CompletableFuture<SpoolStatus> condition = new CompletableFuture<>();
 
     @Override
-    public CompletionStage<Condition> condition() {
+    public CompletionStage<SpoolStatus> spoolStatus() {
       return condition;
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+    public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
       return new CompletableFuture<>();
     }
 
     @Override
-    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-      return CompletableFuture.completedFuture(new Fate.Waiting());
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+      return CompletableFuture.completedFuture(new DeliveryStatus.Pending());
     }
 
     @Override
-    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
       return new TreeMap<>();
     }
   }

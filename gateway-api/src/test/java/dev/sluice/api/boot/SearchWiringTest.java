@@ -77,7 +77,7 @@ class SearchWiringTest {
     var embedder = wiring.embedder(properties(true, url(), 3));
 
     assertThat(embedder.model()).isEqualTo(new Embedder.Model("some-model", 3));
-    assertThat(embedder.embed(List.of("a")).getFirst().whole()).containsExactly(1, 0, 0);
+    assertThat(embedder.embed(List.of("a")).getFirst().sentenceVector()).containsExactly(1, 0, 0);
   }
 
   /** It may be there later, and then it is right. */
@@ -87,7 +87,8 @@ class SearchWiringTest {
 
     var embedder = wiring.embedder(properties(true, url(), 4));
 
-    assertThatThrownBy(() -> embedder.embed(List.of("a"))).isInstanceOf(Embedder.Unavailable.class);
+    assertThatThrownBy(() -> embedder.embed(List.of("a")))
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
   }
 
   @Test
@@ -95,7 +96,7 @@ class SearchWiringTest {
     var embedder = wiring.embedder(properties(false, null, 1536));
 
     assertThatThrownBy(() -> embedder.embed(List.of("a")))
-        .isInstanceOf(Embedder.Unavailable.class)
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class)
         .hasMessage("sluice.embeddings.enabled is false");
   }
 

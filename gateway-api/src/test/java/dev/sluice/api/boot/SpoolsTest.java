@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.core.failover.Failover;
-import dev.sluice.core.port.Deliveries.Bounds;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import dev.sluice.redis.RedisSpool;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.wal.WalSpool;
@@ -25,7 +25,8 @@ import org.springframework.boot.health.contributor.Status;
 
 @Timeout(60)
 class SpoolsTest {
-  private static final Bounds BOUNDS = new Bounds(1_000, 1 << 20, Duration.ofMillis(50));
+  private static final DeliveryLimits BOUNDS =
+      new DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
 
   /** Nobody listens there. */
   private static final String NO_REDIS = "redis://127.0.0.1:1";
@@ -36,8 +37,8 @@ class SpoolsTest {
   @Test
   void deliverable_redisIsAway_isTheLogAndDeliveryIsHealthy() {
     try (var spools = redisThenWal()) {
-      var appended = spools.spool().append(LogBatches.of(3)).toCompletableFuture().join();
-      assertThat(appended).isInstanceOf(Appended.Accepted.class);
+      var appendResult = spools.spool().append(LogBatches.of(3)).toCompletableFuture().join();
+      assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
 
       var health = new DeliveryHealth(List::of, spools.deliverable()).health();
 

@@ -41,7 +41,7 @@ class TemplatesLifecycleTest {
   @BeforeEach
   void hearOfATenant() throws InterruptedException {
     var texts = new TextCache(TextCache.Settings.DEFAULT, dictionary);
-    templates.lookup(texts.lookup()).batch(LogBatches.of(1));
+    templates.lookup(texts.lookup()).beginBatch(LogBatches.of(1));
     dictionary.readings = 0;
   }
 
@@ -175,7 +175,7 @@ class TemplatesLifecycleTest {
     }
 
     @Override
-    public Page since(String tenant, Kind kind, @Nullable String after, int limit)
+    public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
         throws InterruptedException {
       readings++; // one at a time, which is what is tested
       try {
@@ -187,16 +187,16 @@ class TemplatesLifecycleTest {
       if (failing) {
         throw new IllegalStateException("out of reach");
       }
-      return new Page(List.of(), null, true);
+      return new EntryPage(List.of(), null, true);
     }
 
     @Override
-    public Outcome write(List<Entry> entries) {
-      return new Outcome.Written();
+    public WriteResult write(List<DictionaryEntry> entries) {
+      return new WriteResult.Written();
     }
 
     @Override
-    public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+    public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids) {
       return List.of();
     }
   }

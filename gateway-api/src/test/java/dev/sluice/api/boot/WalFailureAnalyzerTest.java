@@ -3,7 +3,7 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
-import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import dev.sluice.wal.WalSpool;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -25,10 +25,17 @@ class WalFailureAnalyzerTest {
     var wal =
         new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.dir", folder.toString())))
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
-    var bounds = new Bounds(1_000, 1 << 20, Duration.ZERO);
+    var deliveryLimits = new DeliveryLimits(1_000, 1 << 20, Duration.ZERO);
     return Spools.wal(
         new WalSpool.Settings(
-            wal.dir(), "one", wal.writing(), wal.filing(), bounds, 10, 10, Duration.ofDays(1)),
+            wal.dir(),
+            "one",
+            wal.writing(),
+            wal.filing(),
+            deliveryLimits,
+            10,
+            10,
+            Duration.ofDays(1)),
         InstantSource.system(),
         new ShutdownBudget(Duration.ofSeconds(1)));
   }

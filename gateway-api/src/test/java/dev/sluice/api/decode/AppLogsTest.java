@@ -73,7 +73,7 @@ class AppLogsTest {
   }
 
   private static LogRecord record(OtlpPayload payload) {
-    assertThat(payload.refused()).isEmpty();
+    assertThat(payload.rejections()).isEmpty();
     return otlp(payload).getResourceLogs(0).getScopeLogs(0).getLogRecords(0);
   }
 
@@ -296,7 +296,7 @@ class AppLogsTest {
     var bad = member.endsWith("null") ? GOOD.replace("\"app_id\":\"a\"", member) : row(member);
     var payload = json("[" + GOOD + "," + bad + "," + GOOD + "]");
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .singleElement()
         .satisfies(
             verdict -> {
@@ -304,24 +304,24 @@ class AppLogsTest {
               assertThat(verdict.field()).isEqualTo(field);
               assertThat(verdict.reason()).startsWith(reason);
             });
-    assertThat(payload.rows()).startsWith(0, 2);
+    assertThat(payload.rowIndexes()).startsWith(0, 2);
   }
 
   @Test
   void ofJson_rowsThatAreNoObjects_haveTheirVerdicts() {
     var payload = json("[1,[2,{}],null," + GOOD + "]");
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .extracting(Rejection::reason)
         .containsExactly("is not an object", "is not an object", "is not an object");
-    assertThat(payload.rows()).startsWith(3);
+    assertThat(payload.rowIndexes()).startsWith(3);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", " \n", "[]"})
   void ofJson_nothing_isNothing(String body) {
     assertThat(json(body).length()).isZero();
-    assertThat(json(body).refusedCount()).isZero();
+    assertThat(json(body).rejectedCount()).isZero();
   }
 
   @ParameterizedTest
@@ -356,8 +356,8 @@ class AppLogsTest {
 
     var payload = AppLogs.ofProtobufBatch(spoiled(batch.toByteArray(), where), Limits.DEFAULT);
 
-    assertThat(payload.refused()).containsExactly(new Rejection(1, field, "is not valid UTF-8"));
-    assertThat(payload.rows()).startsWith(0, 2);
+    assertThat(payload.rejections()).containsExactly(new Rejection(1, field, "is not valid UTF-8"));
+    assertThat(payload.rowIndexes()).startsWith(0, 2);
   }
 
   @Test
@@ -373,9 +373,9 @@ class AppLogsTest {
     var payload =
         AppLogs.ofIngestLogsRequest(spoiled(request.toByteArray(), "bad one"), Limits.DEFAULT);
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .containsExactly(new Rejection(1, "message", "is not valid UTF-8"));
-    assertThat(payload.rows()).startsWith(0);
+    assertThat(payload.rowIndexes()).startsWith(0);
   }
 
   @Test
@@ -388,7 +388,7 @@ class AppLogsTest {
             .addEntries(EVERYTHING.toBuilder().setTimestamp(Long.MAX_VALUE))
             .build();
 
-    assertThat(AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT).refused())
+    assertThat(AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT).rejections())
         .extracting(verdict -> verdict.index() + " " + verdict.field())
         .containsExactly("0 app_id", "1 level", "2 timestamp", "3 timestamp");
   }
@@ -442,9 +442,9 @@ class AppLogsTest {
 
     var payload = AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT);
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .containsExactly(new Rejection(1, "metadata", "more attributes than the limit of 256"));
-    assertThat(payload.rows()).startsWith(0, 2);
+    assertThat(payload.rowIndexes()).startsWith(0, 2);
     assertThat(payload.length()).isLessThan(1000);
   }
 
@@ -456,7 +456,7 @@ class AppLogsTest {
     }
     var batch = LogEntryBatch.newBuilder().addEntries(full).addEntries(full).build();
 
-    assertThat(AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT).refused()).isEmpty();
+    assertThat(AppLogs.ofProtobufBatch(batch.toByteArray(), Limits.DEFAULT).rejections()).isEmpty();
   }
 
   @Test

@@ -10,14 +10,14 @@ import dev.sluice.api.Doors;
 import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.ingest.Asked;
-import dev.sluice.core.ingest.IngestLogs;
-import dev.sluice.core.ingest.Ingested;
+import dev.sluice.core.ingest.IngestOptions;
+import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.proto.logs.LogEntry;
 import dev.sluice.proto.logs.LogEntryBatch;
@@ -130,10 +130,10 @@ class DecodersTest {
               : NativeLogs.ofJson(rows.toString().getBytes(UTF_8), LIMITS);
       var spool = new InMemorySpool();
 
-      var verdict = (Ingested.Accepted) accept(spool, payload);
+      var verdict = (IngestResult.Accepted) accept(spool, payload);
 
       assertThat(verdict.accepted() + verdict.rejectedCount()).isEqualTo(rows.size());
-      assertThat(verdict.rejected())
+      assertThat(verdict.rejections())
           .hasSize(verdict.rejectedCount())
           .allMatch(v -> v.index() < rows.size())
           .extracting(v -> v.index())
@@ -147,24 +147,24 @@ class DecodersTest {
     assertThat(badOnes).as("bad ones in the sample").isGreaterThan(1000);
   }
 
-  private static Ingested accept(InMemorySpool spool, OtlpPayload payload) {
+  private static IngestResult accept(InMemorySpool spool, OtlpPayload payload) {
     var doors =
         Doors.of(
             spool,
             LIMITS,
             new MemoryBudget(1 << 20),
-            new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
+            new IngestService.BatchLimits(1000, 1 << 20, Duration.ofMillis(1)),
             new Silence());
     return doors
         .ingest()
-        .accept(Asked.NOTHING.at("test", payload.bytes()), payload)
-        .answer()
+        .accept(IngestOptions.DEFAULT.toRequest("test", payload.bytes()), payload)
+        .result()
         .join();
   }
 
   /** Walks what was spooled as the store does: whatever was not refused then is accepted now. */
   private static int stored(InMemorySpool spool) throws Exception {
-    var delivery = spool.next(Duration.ZERO);
+    var delivery = spool.poll(Duration.ZERO);
     int stored = 0;
     if (delivery.isPresent()) {
       for (var batch : delivery.get().batches()) {
@@ -174,24 +174,24 @@ class DecodersTest {
     return stored;
   }
 
-  private static int stored(LogBatch batch) throws MalformedOtlp {
+  private static int stored(LogBatch batch) throws MalformedOtlpException {
     var accepted = new int[1];
-    new OtlpWalker(Limits.ALREADY_JUDGED)
+    new OtlpWalker(Limits.TRUSTED)
         .walk(
             batch.otlp(),
             0,
             batch.otlp().length,
-            new OtlpSink() {
+            new OtlpRecordVisitor() {
               @Override
-              public void accepted(OtlpRecord log) {
-                if (!batch.refused().get(log.ordinal())) {
+              public void visitRecord(OtlpRecord log) {
+                if (!batch.excludedOrdinals().get(log.ordinal())) {
                   accepted[0]++;
                 }
               }
 
               @Override
-              public void refused(int ordinal, String field, String reason) {
-                assertThat(batch.refused().get(ordinal)).as(field + " " + reason).isTrue();
+              public void visitRejected(int ordinal, String field, String reason) {
+                assertThat(batch.excludedOrdinals().get(ordinal)).as(field + " " + reason).isTrue();
               }
             });
     assertThat(accepted[0]).isEqualTo(batch.records());
@@ -332,16 +332,16 @@ class DecodersTest {
     }
     try {
       new OtlpWalker(LIMITS).walk(payload.bytes(), 0, payload.length(), new Nowhere());
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       fail("decoded to what is no OTLP: " + new String(bytes, UTF_8), e);
     }
   }
 
-  private static final class Nowhere implements OtlpSink {
+  private static final class Nowhere implements OtlpRecordVisitor {
     @Override
-    public void accepted(OtlpRecord log) {}
+    public void visitRecord(OtlpRecord log) {}
 
     @Override
-    public void refused(int ordinal, String field, String reason) {}
+    public void visitRejected(int ordinal, String field, String reason) {}
   }
 }

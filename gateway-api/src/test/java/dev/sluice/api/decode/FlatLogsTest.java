@@ -11,9 +11,9 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.proto.v1.IngestRequest;
@@ -69,8 +69,8 @@ class FlatLogsTest {
       }
       var otlp = otlp(payload);
       assertThat(wholes(otlp)).isEqualTo(expected);
-      assertThat(payload.refused()).extracting(Rejection::index).isEqualTo(empty);
-      assertThat(payload.refusedCount()).isEqualTo(empty.size());
+      assertThat(payload.rejections()).extracting(Rejection::index).isEqualTo(empty);
+      assertThat(payload.rejectedCount()).isEqualTo(empty.size());
       assertThat(payload.unknownFields()).isZero();
       good += expected.size();
       groups += otlp.getResourceLogsCount();
@@ -125,18 +125,18 @@ class FlatLogsTest {
     assertThat(refused).isGreaterThan(5000);
   }
 
-  private static void walk(OtlpPayload payload) throws MalformedOtlp {
+  private static void walk(OtlpPayload payload) throws MalformedOtlpException {
     new OtlpWalker(LIMITS)
         .walk(
             payload.bytes(),
             0,
             payload.length(),
-            new OtlpSink() {
+            new OtlpRecordVisitor() {
               @Override
-              public void accepted(OtlpRecord log) {}
+              public void visitRecord(OtlpRecord log) {}
 
               @Override
-              public void refused(int ordinal, String field, String reason) {}
+              public void visitRejected(int ordinal, String field, String reason) {}
             });
   }
 
@@ -195,11 +195,11 @@ class FlatLogsTest {
 
     var payload = FlatLogs.ofRequest(request.toByteArray(), LIMITS);
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .containsExactly(
             new Rejection(0, "body", "is missing, and so are attributes and event_name"),
             new Rejection(2, "body", "is missing, and so are attributes and event_name"));
-    assertThat(payload.rows()).startsWith(1, 3);
+    assertThat(payload.rowIndexes()).startsWith(1, 3);
   }
 
   @Test
@@ -232,17 +232,17 @@ class FlatLogsTest {
   void ofRequest_nestedDeeperThanTheLimit_isLeftForTheWalker() throws Exception {
     var out = new OtlpWriter(new ByteOutput(64));
     var open = new ArrayDeque<Integer>();
-    open.push(out.open(1));
-    open.push(out.open(5));
+    open.push(out.beginMessage(1));
+    open.push(out.beginMessage(5));
     for (int i = 0; i < 5000; i++) {
-      open.push(out.open(5));
-      open.push(out.open(1));
+      open.push(out.beginMessage(5));
+      open.push(out.beginMessage(1));
     }
-    open.forEach(out::close);
+    open.forEach(out::endMessage);
 
     var payload = FlatLogs.ofRequest(out.output().toByteArray(), LIMITS);
 
-    assertThat(payload.refusedCount()).isZero();
+    assertThat(payload.rejectedCount()).isZero();
     walk(payload);
   }
 

@@ -9,9 +9,9 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -67,26 +67,26 @@ class NativeLogsTest {
 
   private static List<Rejection> rejected(String member) {
     var payload = json("[{\"body\":\"good\"},{\"body\":\"bad\"," + member + "}]");
-    assertThat(payload.refusedCount()).isEqualTo(payload.refused().size());
-    return payload.refused();
+    assertThat(payload.rejectedCount()).isEqualTo(payload.rejections().size());
+    return payload.rejections();
   }
 
   /** The walker's verdicts, as every payload gets them after its decoder. */
-  private static List<String> walked(OtlpPayload payload) throws MalformedOtlp {
+  private static List<String> walked(OtlpPayload payload) throws MalformedOtlpException {
     var verdicts = new ArrayList<String>();
     new OtlpWalker(Limits.DEFAULT)
         .walk(
             payload.bytes(),
             0,
             payload.length(),
-            new OtlpSink() {
+            new OtlpRecordVisitor() {
               @Override
-              public void accepted(OtlpRecord log) {
+              public void visitRecord(OtlpRecord log) {
                 verdicts.add("good");
               }
 
               @Override
-              public void refused(int ordinal, String field, String reason) {
+              public void visitRejected(int ordinal, String field, String reason) {
                 verdicts.add(field + " " + reason);
               }
             });
@@ -248,12 +248,12 @@ class NativeLogsTest {
             [{"trace_id":[[1],{"a":[]}],"severity":{"x":{}},"flags":[],"body":"x"},
              {"body":"good"}]""");
 
-    assertThat(payload.refused())
+    assertThat(payload.rejections())
         .singleElement()
         .extracting(Rejection::field)
         .isEqualTo("trace_id");
     assertThat(bodies(payload)).containsExactly("good");
-    assertThat(payload.rows()).startsWith(1);
+    assertThat(payload.rowIndexes()).startsWith(1);
   }
 
   @ParameterizedTest
@@ -267,7 +267,7 @@ class NativeLogsTest {
         "{\"x\":1}"
       })
   void ofJson_rowWithoutContent_isAVerdict(String row) {
-    assertThat(json(row).refused())
+    assertThat(json(row).rejections())
         .singleElement()
         .extracting(Rejection::field, Rejection::reason)
         .containsExactly("body", "is missing, and so are attributes and event_name");
@@ -282,15 +282,15 @@ class NativeLogsTest {
         "{\"body\":0}"
       })
   void ofJson_rowWithAnyContent_isTaken(String row) {
-    assertThat(json(row).refusedCount()).isZero();
+    assertThat(json(row).rejectedCount()).isZero();
   }
 
   @Test
   void ofJson_rowsThatAreNoObjects_areVerdicts() {
     var payload = json("[1,\"a\",null,true,[{\"body\":1}],{\"body\":\"good\"},2.5]");
 
-    assertThat(payload.refused()).extracting(Rejection::index).containsExactly(0, 1, 2, 3, 4, 6);
-    assertThat(payload.refused()).allMatch(v -> v.reason().equals("is not an object"));
+    assertThat(payload.rejections()).extracting(Rejection::index).containsExactly(0, 1, 2, 3, 4, 6);
+    assertThat(payload.rejections()).allMatch(v -> v.reason().equals("is not an object"));
     assertThat(bodies(payload)).containsExactly("good");
   }
 
@@ -329,8 +329,8 @@ class NativeLogsTest {
         .extracting(resource -> resource.getScopeLogs(0).getLogRecordsCount())
         .containsExactly(2, 1, 1, 2, 1);
     assertThat(bodies(payload)).containsExactly("1", "2", "3", "4", "5", "7", "8");
-    assertThat(Arrays.copyOf(payload.rows(), 7)).containsExactly(0, 1, 2, 3, 4, 6, 7);
-    assertThat(payload.refused()).singleElement().extracting(Rejection::index).isEqualTo(5);
+    assertThat(Arrays.copyOf(payload.rowIndexes(), 7)).containsExactly(0, 1, 2, 3, 4, 6, 7);
+    assertThat(payload.rejections()).singleElement().extracting(Rejection::index).isEqualTo(5);
   }
 
   @Test
@@ -344,19 +344,19 @@ class NativeLogsTest {
 
     var expected = new ArrayList<String>();
     var bodies = bodies(payload);
-    int[] places = Objects.requireNonNull(payload.rows());
+    int[] places = Objects.requireNonNull(payload.rowIndexes());
     for (int i = 0; i < bodies.size(); i++) {
       expected.add(Integer.toString(places[i]));
     }
     assertThat(bodies).hasSize(666).isEqualTo(expected);
-    assertThat(payload.refusedCount()).isEqualTo(334);
+    assertThat(payload.rejectedCount()).isEqualTo(334);
   }
 
   @Test
   void ofJson_moreRowsThanTheLimit_isTooLarge() {
     var limits = new Limits(1 << 20, 3, 1 << 20, 100, 8, 64, 64, 64, 4);
 
-    assertThat(NativeLogs.ofJson("[1,2,3]".getBytes(UTF_8), limits).refusedCount()).isEqualTo(3);
+    assertThat(NativeLogs.ofJson("[1,2,3]".getBytes(UTF_8), limits).rejectedCount()).isEqualTo(3);
     assertThatThrownBy(() -> NativeLogs.ofJson("[1,2,3,4]".getBytes(UTF_8), limits))
         .isInstanceOfSatisfying(Undecodable.class, e -> assertThat(e.tooLarge()).isTrue());
   }
@@ -365,8 +365,8 @@ class NativeLogsTest {
   void ofJson_moreVerdictsThanAreTold_allAreCounted() {
     var payload = json("[" + "1,".repeat(10_500) + "1]");
 
-    assertThat(payload.refusedCount()).isEqualTo(10_501);
-    assertThat(payload.refused()).hasSize(10_000);
+    assertThat(payload.rejectedCount()).isEqualTo(10_501);
+    assertThat(payload.rejections()).hasSize(10_000);
   }
 
   @Test
@@ -384,15 +384,15 @@ class NativeLogsTest {
     var payload = ndjson("\n{\"body\":\"a\"}\r\n  \t\r\n{}\n\n{\"body\":\"c\"}");
 
     assertThat(bodies(payload)).containsExactly("a", "c");
-    assertThat(Arrays.copyOf(payload.rows(), 2)).containsExactly(0, 2);
-    assertThat(payload.refused()).singleElement().extracting(Rejection::index).isEqualTo(1);
+    assertThat(Arrays.copyOf(payload.rowIndexes(), 2)).containsExactly(0, 2);
+    assertThat(payload.rejections()).singleElement().extracting(Rejection::index).isEqualTo(1);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"", " ", "\n", "\r\n\t "})
   void ofEither_blank_isNoRowAtAll(String body) {
     assertThat(json(body).length()).isZero();
-    assertThat(json(body).refusedCount()).isZero();
+    assertThat(json(body).rejectedCount()).isZero();
     assertThat(ndjson(body).length()).isZero();
   }
 

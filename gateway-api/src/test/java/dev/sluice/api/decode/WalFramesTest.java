@@ -90,7 +90,7 @@ class WalFramesTest {
     assertThat(records.get(2).getAttributes(0).getValue().getBoolValue()).isTrue();
     assertThat(request(payload).getResourceLogs(0).getResource().getAttributes(0).getValue())
         .satisfies(value -> assertThat(value.getStringValue()).isEqualTo("memlogger"));
-    assertThat(payload.refusedCount()).isZero();
+    assertThat(payload.rejectedCount()).isZero();
   }
 
   @Test
@@ -103,7 +103,7 @@ class WalFramesTest {
     assertThat(request(payload).getResourceLogsList())
         .extracting(r -> r.getResource().getAttributes(0).getValue().getStringValue())
         .containsExactly("memlogger", "own", "memlogger");
-    assertThat(Arrays.copyOf(payload.rows(), 3)).containsExactly(0, 1, 2);
+    assertThat(Arrays.copyOf(payload.rowIndexes(), 3)).containsExactly(0, 1, 2);
   }
 
   @Test
@@ -128,8 +128,8 @@ class WalFramesTest {
   void read_timeThatCannotBeRead_costsThatLogAlone() throws Exception {
     var payload = read(new WalFile().gzip("{\"ts\":\"soon\",\"_msg\":\"m\"}", LINE));
 
-    assertThat(payload.refused().getFirst().field()).isEqualTo("ts");
-    assertThat(payload.refused().getFirst().index()).isZero();
+    assertThat(payload.rejections().getFirst().field()).isEqualTo("ts");
+    assertThat(payload.rejections().getFirst().index()).isZero();
     assertThat(records(payload)).hasSize(1);
   }
 

@@ -10,13 +10,13 @@ import dev.sluice.api.Doors;
 import dev.sluice.api.Silence;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.ingest.IngestLogs;
+import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.LogPage;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.BoundedReader;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
@@ -76,7 +76,7 @@ class AppLogsServiceTest {
             spool,
             Limits.DEFAULT,
             budget,
-            new IngestLogs.Coalescing(1000, 1 << 20, Duration.ofMillis(1)),
+            new IngestService.BatchLimits(1000, 1 << 20, Duration.ofMillis(1)),
             new Silence());
     serve(doors.grpc(Duration.ofSeconds(10)));
   }
@@ -121,7 +121,7 @@ class AppLogsServiceTest {
 
   @Test
   void ingestLogs_spoolFull_isUnavailableForNow() throws Exception {
-    spool.refuse(new Appended.Busy(Duration.ofSeconds(3), "full"));
+    spool.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     var log =
         LogEntryInput.newBuilder().setAppId("a").setLevel("INFO").setMessage("m").setSource("s");
 
@@ -146,7 +146,8 @@ class AppLogsServiceTest {
 
   @Test
   void getLogsByAppId_tooCostly_isResourceExhaustedAndSaysWhatWasMet() {
-    reader.failure = new TooCostly("more time than a query may take", new IOException());
+    reader.failure =
+        new QueryTooExpensiveException("more time than a query may take", new IOException());
 
     var status =
         catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(QUESTION))
@@ -192,7 +193,7 @@ class AppLogsServiceTest {
     assertUnavailableForNow(failure);
     asking.forEach(call -> call.cancel(true));
     await().until(() -> reader.reading() == 0);
-    reader.page = new Page(List.of(), null);
+    reader.page = new LogPage(List.of(), null);
     await()
         .ignoreExceptionsInstanceOf(StatusRuntimeException.class)
         .until(() -> logs().getLogsByAppId(QUESTION).getSuccess());
@@ -210,7 +211,7 @@ class AppLogsServiceTest {
 
   @Test
   void getLogsByAppId_largeQuestion_isResourceExhaustedBeforeItIsParsed() {
-    reader.page = new Page(List.of(), null);
+    reader.page = new LogPage(List.of(), null);
     var question = QUESTION.toBuilder().setAppId("a".repeat(300 << 10)).build();
 
     var status =
@@ -250,7 +251,7 @@ class AppLogsServiceTest {
   @Test
   void getLogsByAppId_largeLogs_endsBeforeClientsWouldRefuseTheAnswer() {
     budget.release(8 << 20); // as if the limit were larger by as much
-    reader.page = new Page(Collections.nCopies(5, log(1_000_000)), null);
+    reader.page = new LogPage(Collections.nCopies(5, log(1_000_000)), null);
 
     var answer = logs().getLogsByAppId(QUESTION);
 
@@ -262,7 +263,7 @@ class AppLogsServiceTest {
   @Test
   void getLogsByAppId_logLargerThanAPage_isAPageOfItsOwn() {
     budget.release(8 << 20);
-    reader.page = new Page(List.of(log(3_500_000)), null);
+    reader.page = new LogPage(List.of(log(3_500_000)), null);
 
     var answer = logs().getLogsByAppId(QUESTION);
 
@@ -272,7 +273,7 @@ class AppLogsServiceTest {
 
   @Test
   void getLogsByAppId_answersThatNobodyTakes_countUntilTheClientGoes() throws Exception {
-    reader.page = new Page(List.of(log(600_000)), null);
+    reader.page = new LogPage(List.of(log(600_000)), null);
     var untaken = channel.newCall(LogServiceGrpc.getGetLogsByAppIdMethod(), CallOptions.DEFAULT);
     untaken.start(new ClientCall.Listener<>() {}, new Metadata());
     untaken.sendMessage(QUESTION);
@@ -292,7 +293,7 @@ class AppLogsServiceTest {
   void ingestLogs_processWithoutTheRole_isUnimplementedAndTheOthersAnswer() throws IOException {
     stop();
     serve(null);
-    reader.page = new Page(List.of(), null);
+    reader.page = new LogPage(List.of(), null);
 
     var failure =
         catchThrowableOfType(
@@ -308,7 +309,7 @@ class AppLogsServiceTest {
   void healthCheck_eitherAway_saysWhatCannotBeDone() {
     storeUnavailable = Optional.of("gone");
     assertThat(health()).isEqualTo("false logs cannot be read: gone");
-    spool.refuse(new Appended.Busy(Duration.ofSeconds(3), "full"));
+    spool.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     assertThat(health()).isEqualTo("false logs cannot be taken: full; logs cannot be read: gone");
     storeUnavailable = Optional.empty();
     assertThat(health()).isEqualTo("false logs cannot be taken: full");
@@ -329,7 +330,7 @@ class AppLogsServiceTest {
     private final CountDownLatch interrupted = new CountDownLatch(1);
     private final CountDownLatch never = new CountDownLatch(1);
     private int reading;
-    private volatile @Nullable Page page;
+    private volatile @Nullable LogPage page;
     private volatile @Nullable Error error;
     private volatile @Nullable RuntimeException failure;
 
@@ -342,7 +343,7 @@ class AppLogsServiceTest {
     }
 
     @Override
-    public Page read(Query query) throws InterruptedException {
+    public LogPage read(Query query) throws InterruptedException {
       var thrown = failure;
       if (thrown != null) {
         throw thrown;
@@ -369,12 +370,12 @@ class AppLogsServiceTest {
     }
 
     @Override
-    public Span span(LogFilter filter) {
+    public TimeExtent timeExtent(LogFilter filter) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
+    public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos) {
       throw new UnsupportedOperationException();
     }
   }

@@ -10,7 +10,7 @@ import dev.sluice.api.ops.DeadLettersEndpoint.Whole;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.testkit.LogBatches;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.time.Instant;
@@ -128,7 +128,7 @@ class DeadLettersEndpointTest {
     assertThat(again.receivedNanos()).isEqualTo(log.receivedNanos());
     assertThat(again.tenant()).isEqualTo(log.tenant());
     assertThat(again.records()).isEqualTo(1);
-    assertThat(again.refused().isEmpty()).isTrue();
+    assertThat(again.excludedOrdinals().isEmpty()).isTrue();
   }
 
   @ParameterizedTest
@@ -195,7 +195,7 @@ class DeadLettersEndpointTest {
   }
 
   /** Letters in memory. */
-  private static final class Kept implements DeadLetters {
+  private static final class Kept implements DeadLetterQueue {
     private final TreeMap<String, DeadLetter> letters = new TreeMap<>();
     private @Nullable LogBatch replayed;
     private boolean away;
@@ -211,7 +211,7 @@ class DeadLettersEndpointTest {
     }
 
     @Override
-    public List<DeadLetters.Kept> list(@Nullable String after, int limit) {
+    public List<DeadLetterQueue.DeadLetterItem> list(@Nullable String after, int limit) {
       reach();
       if ("none".equals(after)) {
         throw new IllegalArgumentException("no id: none");
@@ -219,14 +219,15 @@ class DeadLettersEndpointTest {
       return letters.entrySet().stream()
           .filter(entry -> after == null || entry.getKey().compareTo(after) > 0)
           .limit(limit)
-          .map(entry -> new DeadLetters.Kept(entry.getKey(), entry.getValue()))
+          .map(entry -> new DeadLetterQueue.DeadLetterItem(entry.getKey(), entry.getValue()))
           .toList();
     }
 
     @Override
-    public Optional<DeadLetters.Kept> find(String id) {
+    public Optional<DeadLetterQueue.DeadLetterItem> find(String id) {
       reach();
-      return Optional.ofNullable(letters.get(id)).map(l -> new DeadLetters.Kept(id, l));
+      return Optional.ofNullable(letters.get(id))
+          .map(l -> new DeadLetterQueue.DeadLetterItem(id, l));
     }
 
     @Override
@@ -243,9 +244,9 @@ class DeadLettersEndpointTest {
     }
 
     @Override
-    public Room room() {
+    public Capacity capacity() {
       reach();
-      return new Room(letters.size(), 10);
+      return new Capacity(letters.size(), 10);
     }
   }
 }

@@ -5,9 +5,9 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.delivery.Backoff;
 import dev.sluice.core.delivery.DeliveryWorker;
-import dev.sluice.core.port.DeliveryMeter.Cause;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -28,7 +28,7 @@ class DeliveryHealthTest {
           "test",
           spool,
           store,
-          Naming.NONE,
+          LogEnricher.NONE,
           new MicrometerMeters(registry),
           new DeliveryWorker.Manner(
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),
@@ -45,7 +45,7 @@ class DeliveryHealthTest {
 
   @Test
   void health_tablesAreMisshapen_isUpAndTellsTheTroubleUntilItIsOver() {
-    store.answer(new Outcome.Misshapen("no column Body"));
+    store.answer(new StoreResult.SchemaMismatch("no column Body"));
     spool.append(LogBatches.of(1));
 
     await().until(() -> worker.trouble().isPresent());
@@ -71,6 +71,6 @@ class DeliveryHealthTest {
 
   @Test
   void label_causes_areWordsOfPrometheus() {
-    assertThat(MicrometerMeters.label(Cause.DEAD_LETTERS)).isEqualTo("dead-letters");
+    assertThat(MicrometerMeters.label(PauseReason.DEAD_LETTERS)).isEqualTo("dead-letters");
   }
 }

@@ -3,7 +3,7 @@ package dev.sluice.api.ops;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.failover.Failover;
-import dev.sluice.core.port.Spool.Appended;
+import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
@@ -13,7 +13,8 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.Status;
 
 class SpoolHealthTest {
-  private static final Appended.Busy BUSY = new Appended.Busy(Duration.ofSeconds(1), "it is full");
+  private static final AppendResult.Unavailable BUSY =
+      new AppendResult.Unavailable(Duration.ofSeconds(1), "it is full");
 
   private final InMemorySpool first = new InMemorySpool();
   private final InMemorySpool second = new InMemorySpool();
@@ -43,8 +44,8 @@ class SpoolHealthTest {
   }
 
   private void append(int records) {
-    var appended = failover.append(LogBatches.of(records)).toCompletableFuture().join();
-    assertThat(appended).isInstanceOf(Appended.Accepted.class);
+    var appendResult = failover.append(LogBatches.of(records)).toCompletableFuture().join();
+    assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
   }
 
   @Test
@@ -92,7 +93,7 @@ class SpoolHealthTest {
   @Test
   void health_nothingTakesLogs_isDownWithTheReason() {
     first.refuse(BUSY);
-    second.refuse(new Appended.Busy(Duration.ofSeconds(1), "no room on the disk"));
+    second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(1), "no room on the disk"));
     var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
 
     var health = health(true).health();

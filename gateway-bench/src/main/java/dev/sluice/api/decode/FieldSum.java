@@ -3,7 +3,7 @@ package dev.sluice.api.decode;
 import com.google.protobuf.ByteString;
 import dev.sluice.core.otlp.Attributes;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.otlp.OtlpSink;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -18,7 +18,7 @@ import tools.jackson.databind.JsonNode;
  * <p>By their whole content where forms are compared; where they are measured, by length, first and
  * last character, so that what is measured is how a field is come by and not the sum.
  */
-final class FieldSum implements OtlpSink {
+final class FieldSum implements OtlpRecordVisitor {
   private static final int TIME = 1;
   private static final int SEVERITY = 2;
   private static final int SEVERITY_TEXT = 3;
@@ -54,12 +54,12 @@ final class FieldSum implements OtlpSink {
   }
 
   @Override
-  public void refused(int ordinal, String field, String reason) {
+  public void visitRejected(int ordinal, String field, String reason) {
     throw new IllegalStateException("record " + ordinal + ": " + field + " " + reason);
   }
 
   @Override
-  public void accepted(OtlpRecord log) {
+  public void visitRecord(OtlpRecord log) {
     var bytes = log.bytes();
     add(TIME, log.timeNanos());
     add(OBSERVED, log.observedNanos());

@@ -72,7 +72,7 @@ public class NativeLogsBenchmark {
       var lines = lines();
       next = i;
       var binding = binding();
-      if (array.refusedCount() != 0 || !same(array, lines) || !same(array, binding)) {
+      if (array.rejectedCount() != 0 || !same(array, lines) || !same(array, binding)) {
         throw new IllegalStateException(
             "%d, %d and %d bytes of OTLP, not the same"
                 .formatted(array.length(), lines.length(), binding.length()));
@@ -119,22 +119,22 @@ public class NativeLogsBenchmark {
 
   private static void write(Row row, OtlpRows rows) {
     try {
-      rows.record.fixed64(1, Timestamps.ofText(row.timestamp()));
-      rows.record.fixed64(11, Timestamps.ofText(row.observed_timestamp()));
+      rows.record.writeFixed64(1, Timestamps.ofText(row.timestamp()));
+      rows.record.writeFixed64(11, Timestamps.ofText(row.observed_timestamp()));
     } catch (Timestamps.Unusable e) {
       throw new IllegalStateException(e);
     }
-    rows.record.varint(2, Severity.numberOf(row.severity()).orElseThrow());
-    rows.record.string(3, row.severity());
-    int body = rows.record.open(5);
-    rows.record.string(1, row.body());
-    rows.record.close(body);
-    row.attributes().forEach((key, value) -> rows.record.attribute(6, key, value));
+    rows.record.writeVarint(2, Severity.numberOf(row.severity()).orElseThrow());
+    rows.record.writeString(3, row.severity());
+    int body = rows.record.beginMessage(5);
+    rows.record.writeString(1, row.body());
+    rows.record.endMessage(body);
+    row.attributes().forEach((key, value) -> rows.record.writeAttribute(6, key, value));
     if (row.trace_id() != null && row.span_id() != null) {
-      rows.record.bytes(9, HexFormat.of().parseHex(row.trace_id()), 0, 16);
-      rows.record.bytes(10, HexFormat.of().parseHex(row.span_id()), 0, 8);
+      rows.record.writeBytes(9, HexFormat.of().parseHex(row.trace_id()), 0, 16);
+      rows.record.writeBytes(10, HexFormat.of().parseHex(row.span_id()), 0, 8);
     }
-    rows.resource.attribute(1, "service.name", row.service());
-    rows.resource.attribute(1, "host.name", row.host());
+    rows.resource.writeAttribute(1, "service.name", row.service());
+    rows.resource.writeAttribute(1, "host.name", row.host());
   }
 }

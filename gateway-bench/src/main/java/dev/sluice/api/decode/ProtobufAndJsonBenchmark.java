@@ -4,7 +4,7 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
-import dev.sluice.core.otlp.MalformedOtlp;
+import dev.sluice.core.otlp.MalformedOtlpException;
 import dev.sluice.core.otlp.OtlpWalker;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.util.SplittableRandom;
@@ -53,11 +53,11 @@ public class ProtobufAndJsonBenchmark {
   private int next;
 
   private interface Way {
-    long sum() throws MalformedOtlp, InvalidProtocolBufferException;
+    long sum() throws MalformedOtlpException, InvalidProtocolBufferException;
   }
 
   @Setup(Level.Trial)
-  public void generate() throws MalformedOtlp, InvalidProtocolBufferException {
+  public void generate() throws MalformedOtlpException, InvalidProtocolBufferException {
     var random = new SplittableRandom(42);
     for (int i = 0; i < BODIES; i++) {
       forms[i] = SampleForms.of(random, LOGS);
@@ -74,7 +74,7 @@ public class ProtobufAndJsonBenchmark {
         (double) forms[0].json().length / LOGS);
   }
 
-  private void compare() throws MalformedOtlp, InvalidProtocolBufferException {
+  private void compare() throws MalformedOtlpException, InvalidProtocolBufferException {
     for (int i = 0; i < BODIES; i++) {
       long wanted = of(i, this::protobuf);
       for (var way :
@@ -93,7 +93,7 @@ public class ProtobufAndJsonBenchmark {
     }
   }
 
-  private long of(int form, Way way) throws MalformedOtlp, InvalidProtocolBufferException {
+  private long of(int form, Way way) throws MalformedOtlpException, InvalidProtocolBufferException {
     next = form;
     return way.sum();
   }
@@ -102,9 +102,9 @@ public class ProtobufAndJsonBenchmark {
     return forms[next++ & BODIES - 1];
   }
 
-  private long walked(OtlpPayload payload) throws MalformedOtlp {
-    if (payload.refusedCount() != 0) {
-      throw new IllegalStateException(payload.refused().toString());
+  private long walked(OtlpPayload payload) throws MalformedOtlpException {
+    if (payload.rejectedCount() != 0) {
+      throw new IllegalStateException(payload.rejections().toString());
     }
     walker.walk(payload.bytes(), 0, payload.length(), sum);
     return sum.take();
@@ -112,7 +112,7 @@ public class ProtobufAndJsonBenchmark {
 
   @Benchmark
   @Allocates(0)
-  public long protobuf() throws MalformedOtlp {
+  public long protobuf() throws MalformedOtlpException {
     var body = form().otlp();
     walker.walk(body, 0, body.length, sum);
     return sum.take();
@@ -120,19 +120,19 @@ public class ProtobufAndJsonBenchmark {
 
   @Benchmark
   @Allocates(273.7)
-  public long nativeProtobuf() throws MalformedOtlp {
+  public long nativeProtobuf() throws MalformedOtlpException {
     return walked(FlatLogs.ofRequest(form().flat(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1245)
-  public long otlpJson() throws MalformedOtlp {
+  public long otlpJson() throws MalformedOtlpException {
     return walked(OtlpJson.read(form().otlpJson(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1198) // why more than most runs show: NativeLogsBenchmark
-  public long nativeJson() throws MalformedOtlp {
+  public long nativeJson() throws MalformedOtlpException {
     return walked(NativeLogs.ofJson(form().json(), Limits.DEFAULT));
   }
 

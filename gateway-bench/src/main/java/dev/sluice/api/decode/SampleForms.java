@@ -153,11 +153,11 @@ record SampleForms(byte[] otlp, byte[] otlpJson, byte[] flat, byte[] json, byte[
       var resource = resourceLogs.getResource().getAttributesList();
       for (var scopeLogs : resourceLogs.getScopeLogsList()) {
         for (var log : scopeLogs.getLogRecordsList()) {
-          int mark = writer.open(1);
+          int mark = writer.beginMessage(1);
           out.write(log.toByteArray());
-          writer.string(16, text(resource, "service.name"));
-          writer.string(17, text(resource, "host.name"));
-          writer.close(mark);
+          writer.writeString(16, text(resource, "service.name"));
+          writer.writeString(17, text(resource, "host.name"));
+          writer.endMessage(mark);
         }
       }
     }

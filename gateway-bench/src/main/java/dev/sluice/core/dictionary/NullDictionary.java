@@ -10,17 +10,17 @@ import org.jspecify.annotations.Nullable;
 public final class NullDictionary implements Dictionary {
 
   @Override
-  public Outcome write(List<Entry> entries) {
-    return new Outcome.Written();
+  public WriteResult write(List<DictionaryEntry> entries) {
+    return new WriteResult.Written();
   }
 
   @Override
-  public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+  public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids) {
     return List.of();
   }
 
   @Override
-  public Page since(String tenant, Kind kind, @Nullable String after, int limit) {
-    return new Page(List.of(), after, true);
+  public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit) {
+    return new EntryPage(List.of(), after, true);
   }
 }

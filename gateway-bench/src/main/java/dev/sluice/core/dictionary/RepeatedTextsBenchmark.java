@@ -2,7 +2,7 @@ package dev.sluice.core.dictionary;
 
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.dictionary.TextCache.Settings;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.nio.ByteBuffer;
 import java.security.DigestException;
 import java.security.MessageDigest;
@@ -88,7 +88,7 @@ public class RepeatedTextsBenchmark {
   public long cache() throws InterruptedException {
     var lookup = new TextCache(new Settings(8_192, 16_384), new NullDictionary()).lookup();
     lookup.at(AT);
-    var scope = lookup.scope(Kind.TEXT, "acme", new byte[0], 0, 0);
+    var scope = lookup.scope(EntryKind.TEXT, "acme", new byte[0], 0, 0);
     long sum = 0;
     for (int i = 0; i < STREAM; i++) {
       var text = texts[stream[i]];

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.dictionary.TextCache.Settings;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.io.ByteArrayOutputStream;
 import java.util.Map;
 import java.util.SplittableRandom;
@@ -71,7 +71,7 @@ public class TextLookupBenchmark {
     bytes = out.toByteArray();
     lookup = new TextCache(Settings.DEFAULT, new NullDictionary()).lookup();
     lookup.at(AT);
-    var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    var scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < shapes; i++) {
       lookup.identify(scope, bytes, starts[i], starts[i + 1] - starts[i]);
       var text = new String(bytes, starts[i], starts[i + 1] - starts[i], UTF_8);
@@ -90,10 +90,10 @@ public class TextLookupBenchmark {
   @Allocates(0)
   public int known() {
     int known = 0;
-    var scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    var scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < LOGS; i++) {
       if (i % 8 == 0) {
-        scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+        scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
       }
       int from = starts[order[i]];
       if (lookup.find(scope, bytes, from, starts[order[i] + 1] - from)) {

@@ -48,7 +48,7 @@ public class AllowListBenchmark {
   @Param({"10", "1000"})
   private int messages;
 
-  private AllowList list;
+  private BodyAllowlist list;
   private final Set<String> set = new HashSet<>();
   private byte[] bytes;
   private final int[] ends = new int[LOGS];
@@ -60,7 +60,7 @@ public class AllowListBenchmark {
     for (int i = 0; i < messages; i++) {
       listed.add("order %d was accepted, express delivery to Berlin".formatted(i));
     }
-    list = AllowList.of(listed);
+    list = BodyAllowlist.of(listed);
     listed.forEach(message -> set.add(message.toLowerCase(Locale.ROOT)));
     var bodies = new ByteArrayOutputStream();
     for (int i = 0; i < LOGS; i++) {
@@ -85,7 +85,7 @@ public class AllowListBenchmark {
     int listed = 0;
     int from = 0;
     for (int end : ends) {
-      if (list.lists(bytes, from, end - from)) {
+      if (list.contains(bytes, from, end - from)) {
         listed++;
       }
       from = end;

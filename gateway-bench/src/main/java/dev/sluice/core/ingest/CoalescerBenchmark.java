@@ -2,10 +2,10 @@ package dev.sluice.core.ingest;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.domain.LogIds;
-import dev.sluice.core.ingest.Coalescer.Bounds;
-import dev.sluice.core.ingest.Coalescer.Landed;
-import dev.sluice.core.ingest.Coalescer.Part;
+import dev.sluice.core.domain.LogIdGenerator;
+import dev.sluice.core.ingest.RequestBatcher.AppendOutcome;
+import dev.sluice.core.ingest.RequestBatcher.BatchLimits;
+import dev.sluice.core.ingest.RequestBatcher.PendingRequest;
 import dev.sluice.core.otlp.SampleLogs;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
@@ -63,7 +63,7 @@ import org.openjdk.jmh.infra.Blackhole;
 @NullUnmarked // JMH fills the fields
 public class CoalescerBenchmark {
   private static final int LOGS = 10;
-  private static final Bounds BOUNDS = new Bounds(10_000, 4 << 20, Duration.ofMillis(2));
+  private static final BatchLimits BOUNDS = new BatchLimits(10_000, 4 << 20, Duration.ofMillis(2));
 
   /** Some fifteen microseconds, whatever the entry holds. */
   private static final int ENTRY_TOKENS = 5_000;
@@ -73,12 +73,12 @@ public class CoalescerBenchmark {
   @Param({"1", "32"})
   int outstanding;
 
-  private final LogIds ids = new LogIds(InstantSource.system());
-  private final LinkedBlockingQueue<Part> queue = new LinkedBlockingQueue<>();
+  private final LogIdGenerator ids = new LogIdGenerator(InstantSource.system());
+  private final LinkedBlockingQueue<PendingRequest> queue = new LinkedBlockingQueue<>();
   private LogBatch request;
   private ScheduledExecutorService timer;
   private SlowSpool spool;
-  private Coalescer coalescer;
+  private RequestBatcher coalescer;
   private Thread drain;
 
   /** What JMH shows beside the operations. */
@@ -115,7 +115,7 @@ public class CoalescerBenchmark {
     request = SampleLogs.batch(new SplittableRandom(42), LOGS);
     timer = Executors.newSingleThreadScheduledExecutor();
     spool = new SlowSpool();
-    coalescer = new Coalescer(spool, ids, this::after, BOUNDS);
+    coalescer = new RequestBatcher(spool, ids, this::after, BOUNDS);
     drain = Thread.ofPlatform().daemon().start(this::drain);
   }
 
@@ -131,8 +131,8 @@ public class CoalescerBenchmark {
     var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
   }
 
-  private Part part() {
-    return new Part(
+  private PendingRequest part() {
+    return new PendingRequest(
         request.tenant(),
         false,
         request.receivedNanos(),
@@ -141,7 +141,7 @@ public class CoalescerBenchmark {
         LOGS,
         LOGS,
         request.expandedBytes(),
-        request.refused(),
+        request.excludedOrdinals(),
         new CompletableFuture<>());
   }
 
@@ -154,24 +154,25 @@ public class CoalescerBenchmark {
   public Object each(Window window, Counters counters) {
     var part = part();
     var _ = append(List.of(part));
-    return counted(counters, window, part.landed());
+    return counted(counters, window, part.outcome());
   }
 
   @Benchmark
   public Object queue(Window window, Counters counters) {
     var part = part();
     queue.add(part);
-    return counted(counters, window, part.landed());
+    return counted(counters, window, part.outcome());
   }
 
-  private Object counted(Counters counters, Window window, CompletableFuture<Landed> landed) {
+  private Object counted(
+      Counters counters, Window window, CompletableFuture<AppendOutcome> landed) {
     var answered = window.add(landed);
     counters.entries += spool.entries.getAndSet(0);
     return answered;
   }
 
   private void drain() {
-    var parts = new ArrayList<Part>();
+    var parts = new ArrayList<PendingRequest>();
     try {
       while (true) {
         parts.add(queue.take());
@@ -184,15 +185,15 @@ public class CoalescerBenchmark {
     }
   }
 
-  private CompletableFuture<?> append(List<Part> parts) {
-    var batch = coalescer.together(parts);
+  private CompletableFuture<?> append(List<PendingRequest> parts) {
+    var batch = coalescer.merge(parts);
     return spool
-        .append(batch, Spool.Manner.AWAITED)
+        .append(batch, Spool.AppendMode.SYNC)
         .thenAccept(
             appended -> {
               int before = 0;
               for (var part : parts) {
-                part.landed().complete(new Landed(appended, batch.firstId().plus(before)));
+                part.outcome().complete(new AppendOutcome(appended, batch.firstId().plus(before)));
                 before += part.records();
               }
             });
@@ -204,28 +205,28 @@ public class CoalescerBenchmark {
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
 
     @Override
-    public CompletableFuture<Appended> append(LogBatch batch, Manner manner) {
+    public CompletableFuture<AppendResult> append(LogBatch batch, AppendMode appendMode) {
       return CompletableFuture.supplyAsync(
           () -> {
             Blackhole.consumeCPU(ENTRY_TOKENS + batch.otlp().length / BYTES_PER_TOKEN);
             entries.incrementAndGet();
-            return new Appended.Accepted(new Receipt(0, "entry"));
+            return new AppendResult.Accepted(new Receipt(0, "entry"));
           },
           thread);
     }
 
     @Override
-    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
       throw new UnsupportedOperationException("nobody asks");
     }
 
     @Override
-    public CompletionStage<Condition> condition() {
+    public CompletionStage<SpoolStatus> spoolStatus() {
       throw new UnsupportedOperationException("nobody asks");
     }
 
     @Override
-    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
       return new TreeMap<>();
     }
 

@@ -47,7 +47,7 @@ public class OtlpWalkerBenchmark {
   private int next;
 
   @Setup(Level.Trial)
-  public void generate() throws MalformedOtlp {
+  public void generate() throws MalformedOtlpException {
     var random = new SplittableRandom(42);
     bodies = new byte[BODIES][];
     long bytes = 0;
@@ -68,7 +68,7 @@ public class OtlpWalkerBenchmark {
 
   @Benchmark
   @Allocates(0)
-  public long walk() throws MalformedOtlp {
+  public long walk() throws MalformedOtlpException {
     var body = body();
     walker.walk(body, 0, body.length, sink);
     return sink.sum;
@@ -80,17 +80,17 @@ public class OtlpWalkerBenchmark {
   }
 
   /** Touches what the walker found, so that none of it can be optimised away. */
-  private static final class Checksum implements OtlpSink {
+  private static final class Checksum implements OtlpRecordVisitor {
     long sum;
     int refused;
 
     @Override
-    public void accepted(OtlpRecord log) {
+    public void visitRecord(OtlpRecord log) {
       sum += log.timeNanos() + log.body().length() + log.attributes().size();
     }
 
     @Override
-    public void refused(int ordinal, String field, String reason) {
+    public void visitRejected(int ordinal, String field, String reason) {
       refused++;
     }
   }

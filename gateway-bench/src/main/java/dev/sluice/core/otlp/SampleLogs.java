@@ -2,7 +2,7 @@ package dev.sluice.core.otlp;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.domain.LogIds;
+import dev.sluice.core.domain.LogIdGenerator;
 import java.time.InstantSource;
 import java.util.BitSet;
 import java.util.UUID;
@@ -25,7 +25,7 @@ public final class SampleLogs {
   };
   private static final int LOGS_PER_RESOURCE = 8;
   private static final long RECEIVED = 1_756_000_000_000_000_000L;
-  private static final LogIds IDS = new LogIds(InstantSource.system());
+  private static final LogIdGenerator IDS = new LogIdGenerator(InstantSource.system());
 
   private SampleLogs() {}
 
@@ -35,17 +35,17 @@ public final class SampleLogs {
     var writer = new OtlpWriter(out);
     long time = RECEIVED + random.nextInt();
     for (int done = 0; done < logs; done += LOGS_PER_RESOURCE) {
-      int resourceLogs = writer.open(1);
-      int resource = writer.open(1);
-      writer.attribute(1, "service.name", "checkout-" + random.nextInt(60));
-      writer.attribute(1, "host.name", "node-" + random.nextInt(20) + ".eu.internal");
-      writer.close(resource);
-      int scopeLogs = writer.open(2);
+      int resourceLogs = writer.beginMessage(1);
+      int resource = writer.beginMessage(1);
+      writer.writeAttribute(1, "service.name", "checkout-" + random.nextInt(60));
+      writer.writeAttribute(1, "host.name", "node-" + random.nextInt(20) + ".eu.internal");
+      writer.endMessage(resource);
+      int scopeLogs = writer.beginMessage(2);
       for (int i = done; i < Math.min(logs, done + LOGS_PER_RESOURCE); i++) {
         log(writer, random, time + i * 1_000_003L);
       }
-      writer.close(scopeLogs);
-      writer.close(resourceLogs);
+      writer.endMessage(scopeLogs);
+      writer.endMessage(resourceLogs);
     }
     return out.toByteArray();
   }
@@ -68,44 +68,44 @@ public final class SampleLogs {
     var walker = new OtlpWalker(Limits.DEFAULT);
     try {
       walker.walk(otlp, 0, otlp.length, new Nothing());
-    } catch (MalformedOtlp e) {
+    } catch (MalformedOtlpException e) {
       throw new IllegalStateException(e);
     }
     return Math.toIntExact(walker.expandedBytes());
   }
 
-  private static final class Nothing implements OtlpSink {
+  private static final class Nothing implements OtlpRecordVisitor {
     @Override
-    public void accepted(OtlpRecord log) {}
+    public void visitRecord(OtlpRecord log) {}
 
     @Override
-    public void refused(int ordinal, String field, String reason) {
+    public void visitRejected(int ordinal, String field, String reason) {
       throw new IllegalStateException(field + " " + reason);
     }
   }
 
   private static void log(OtlpWriter writer, RandomGenerator random, long time) {
-    int log = writer.open(2);
-    writer.fixed64(1, time);
-    writer.fixed64(11, time + 1_000);
-    writer.varint(2, 9);
-    writer.string(3, "INFO");
-    int body = writer.open(5);
+    int log = writer.beginMessage(2);
+    writer.writeFixed64(1, time);
+    writer.writeFixed64(11, time + 1_000);
+    writer.writeVarint(2, 9);
+    writer.writeString(3, "INFO");
+    int body = writer.beginMessage(5);
     var message = MESSAGES[random.nextInt(MESSAGES.length)];
-    writer.string(
+    writer.writeString(
         1, message.formatted(random.nextInt(1_000_000), random.nextInt(900), random.nextInt(250)));
-    writer.close(body);
+    writer.endMessage(body);
     int first = random.nextInt(ATTRIBUTES.length);
     for (int i = 0; i < 2; i++) {
       var pair = ATTRIBUTES[(first + i) % ATTRIBUTES.length];
-      writer.attribute(6, pair[0], pair[1]);
+      writer.writeAttribute(6, pair[0], pair[1]);
     }
     if (random.nextInt(4) == 0) {
       var ids = new byte[24];
       random.nextBytes(ids);
-      writer.bytes(9, ids, 0, 16);
-      writer.bytes(10, ids, 16, 8);
+      writer.writeBytes(9, ids, 0, 16);
+      writer.writeBytes(10, ids, 16, 8);
     }
-    writer.close(log);
+    writer.endMessage(log);
   }
 }

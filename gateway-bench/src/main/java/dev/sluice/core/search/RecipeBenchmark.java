@@ -1,7 +1,7 @@
 package dev.sluice.core.search;
 
 import dev.sluice.core.port.Embedder;
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import dev.sluice.embeddings.OnnxEmbedder;
 import java.util.List;
 import java.util.Map;

@@ -7,7 +7,7 @@ import dev.sluice.core.dictionary.NullDictionary;
 import dev.sluice.core.dictionary.Scope;
 import dev.sluice.core.dictionary.TextCache;
 import dev.sluice.core.dictionary.TextLookup;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
@@ -107,7 +107,7 @@ public class TemplateKeyBenchmark {
     lookup = new TextCache(TextCache.Settings.DEFAULT, new NullDictionary()).lookup();
     lookup.at(1_800_000_000_000_000_000L);
     var service = "checkout".getBytes(UTF_8);
-    scope = lookup.scope(Kind.TEMPLATE, "acme", service, 0, service.length);
+    scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < LOGS; i++) {
       mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
       lookup.identify(scope, mask.bytes(), 0, mask.length());

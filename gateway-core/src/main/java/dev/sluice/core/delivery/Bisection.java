@@ -1,10 +1,10 @@
 package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.DeadLetter;
-import dev.sluice.core.otlp.Excerpt;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.otlp.RecordExtractor;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -27,7 +27,7 @@ final class Bisection {
   /** How pieces are stored. */
   @FunctionalInterface
   interface Storing {
-    Outcome store(Portion portion) throws InterruptedException;
+    StoreResult store(DeliverySlice portion) throws InterruptedException;
   }
 
   /** So many and not one that is taken: it is the table that nothing fits. */
@@ -85,9 +85,9 @@ final class Bisection {
   }
 
   /** Goes on until all that can be is stored, or until something is in the way. */
-  Outcome go(Storing store) throws InterruptedException {
+  StoreResult go(Storing store) throws InterruptedException {
     if (tooMany != null) {
-      if (store.store(portion(tooMany)) instanceof Outcome.Refused(var reason)) {
+      if (store.store(portion(tooMany)) instanceof StoreResult.Rejected(var reason)) {
         return tooManyRefused(reason);
       }
       startOver();
@@ -97,20 +97,20 @@ final class Bisection {
       var piece = left.element();
       last = piece;
       switch (store.store(portion(piece))) {
-        case Outcome.Stored() -> left.remove();
-        case Outcome.Refused(var reason) when piece.records() > 1 -> {
+        case StoreResult.Stored() -> left.remove();
+        case StoreResult.Rejected(var reason) when piece.records() > 1 -> {
           left.remove();
           halve(piece);
         }
-        case Outcome.Refused(var reason) when full() -> {
+        case StoreResult.Rejected(var reason) when full() -> {
           tooMany = piece;
           return tooManyRefused(reason);
         }
-        case Outcome.Refused(var reason) -> {
+        case StoreResult.Rejected(var reason) -> {
           letter(piece, reason); // first: what fails here must find the piece again
           left.remove();
         }
-        case Outcome other -> {
+        case StoreResult other -> {
           return other;
         }
       }
@@ -119,7 +119,7 @@ final class Bisection {
       tooMany = last;
       return tooManyRefused(letters.getLast().reason());
     }
-    return new Outcome.Stored();
+    return new StoreResult.Stored();
   }
 
   /** The table is another now, so that what was refused may be taken. */
@@ -135,8 +135,8 @@ final class Bisection {
     return letters.size() >= maxRefused || letterBytes > MAX_LETTER_BYTES;
   }
 
-  private Outcome tooManyRefused(String reason) {
-    return new Outcome.Misshapen(
+  private StoreResult tooManyRefused(String reason) {
+    return new StoreResult.SchemaMismatch(
         "%d of %d logs are refused and that is too many, the last because: %s"
             .formatted(letters.size(), delivery.records(), reason));
   }
@@ -151,8 +151,8 @@ final class Bisection {
    * Always as one that was tried before: with the whole it was, and a store may take part of what
    * it refuses.
    */
-  private Portion portion(Piece piece) {
-    return new Portion(
+  private DeliverySlice portion(Piece piece) {
+    return new DeliverySlice(
         delivery.token() + "/" + piece.way(), delivery.batches(), piece.from(), piece.to(), true);
   }
 
@@ -160,7 +160,7 @@ final class Bisection {
     int place = piece.from();
     for (var batch : delivery.batches()) {
       if (place < batch.records()) {
-        var letter = new DeadLetter(Excerpt.of(batch, place), reason, clock.instant());
+        var letter = new DeadLetter(RecordExtractor.extract(batch, place), reason, clock.instant());
         letters.add(letter);
         letterBytes += letter.log().otlp().length;
         return;

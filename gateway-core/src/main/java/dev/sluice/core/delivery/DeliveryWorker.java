@@ -2,14 +2,14 @@ package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.DeliveryMeter;
-import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.time.Instant;
@@ -23,15 +23,15 @@ import org.jspecify.annotations.Nullable;
  * its own.
  *
  * <p>There is one way to recover. Whatever goes wrong, the delivery stays unsettled, the worker
- * pauses, and {@link Deliveries#next} hands it out again: after a busy store, a lost connection or
- * a restart alike. Records that the store refuses are found by {@link Bisection} and become dead
+ * pauses, and {@link SpoolConsumer#poll} hands it out again: after a busy store, a lost connection
+ * or a restart alike. Records that the store refuses are found by {@link Bisection} and become dead
  * letters; the others are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
   private static final Duration PATIENCE = Duration.ofMillis(250);
-  private static final Outcome TAKEN_OVER =
-      new Outcome.TryLater("another has taken the delivery over");
+  private static final StoreResult TAKEN_OVER =
+      new StoreResult.Retryable("another has taken the delivery over");
 
   /**
    * How a worker takes its time.
@@ -59,12 +59,12 @@ public final class DeliveryWorker implements AutoCloseable {
    *
    * @param reason for the operator, without any log's content
    */
-  public record Trouble(Cause cause, String reason) {}
+  public record Trouble(PauseReason pauseReason, String reason) {}
 
-  private final Deliveries deliveries;
+  private final SpoolConsumer deliveries;
   private final LogStore store;
-  private final Naming naming;
-  private final DeliveryMeter meter;
+  private final LogEnricher naming;
+  private final DeliveryMetrics meter;
   private final Backoff backoff;
   private final Backoff.Sleeper sleeper;
   private final InstantSource clock;
@@ -83,10 +83,10 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private DeliveryWorker(
       String name,
-      Deliveries deliveries,
+      SpoolConsumer deliveries,
       LogStore store,
-      Naming naming,
-      DeliveryMeter meter,
+      LogEnricher naming,
+      DeliveryMetrics meter,
       Manner manner) {
     this.deliveries = deliveries;
     this.store = store;
@@ -107,10 +107,10 @@ public final class DeliveryWorker implements AutoCloseable {
    */
   public static DeliveryWorker start(
       String name,
-      Deliveries deliveries,
+      SpoolConsumer deliveries,
       LogStore store,
-      Naming naming,
-      DeliveryMeter meter,
+      LogEnricher naming,
+      DeliveryMetrics meter,
       Manner manner) {
     var worker = new DeliveryWorker(name, deliveries, store, naming, meter, manner);
     worker.thread.start();
@@ -144,10 +144,10 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private boolean step(boolean last) throws InterruptedException {
     try {
-      pace = last ? Duration.ZERO : store.pace();
-      var gather = last ? Duration.ZERO : store.gather();
+      pace = last ? Duration.ZERO : store.minInsertInterval();
+      var gather = last ? Duration.ZERO : store.preferredLinger();
       var next =
-          deliveries.next(
+          deliveries.poll(
               last ? Duration.ZERO : PATIENCE, gather.compareTo(pace) < 0 ? pace : gather);
       if (next.isEmpty()) {
         goesOn();
@@ -155,11 +155,11 @@ public final class DeliveryWorker implements AutoCloseable {
       }
       deliver(next.get());
     } catch (RuntimeException e) {
-      postponed(Cause.SPOOL, e.toString());
+      postponed(PauseReason.SPOOL, e.toString());
     } catch (Error e) {
       // out of memory, most likely, and of somebody else's making: to end would stop the shard
       LOG.log(Level.ERROR, "delivery failed, it is tried again", e);
-      postponed(Cause.STORE, e.toString());
+      postponed(PauseReason.STORE, e.toString());
     }
     return true;
   }
@@ -170,27 +170,27 @@ public final class DeliveryWorker implements AutoCloseable {
       bisection = null; // another has settled it, or it is made of other batches now
     }
     switch (bisection == null ? whole(delivery) : pieces(bisection, delivery)) {
-      case Outcome.Stored() ->
+      case StoreResult.Stored() ->
           settle(delivery, bisection == null ? List.of() : bisection.letters(), start);
-      case Outcome.TryLater(var reason) -> postponed(Cause.STORE, reason);
-      case Outcome.Misshapen(var reason) -> postponed(Cause.SCHEMA, reason);
-      case Outcome.Corrupt(var appendId, var reason) -> {
+      case StoreResult.Retryable(var reason) -> postponed(PauseReason.STORE, reason);
+      case StoreResult.SchemaMismatch(var reason) -> postponed(PauseReason.SCHEMA, reason);
+      case StoreResult.Corrupt(var appendId, var reason) -> {
         LOG.log(Level.ERROR, "a batch is set aside, it cannot be delivered: {0}", reason);
         bisection = null;
-        deliveries.setAside(appendId, reason);
+        deliveries.skip(appendId, reason);
       }
-      case Outcome.Refused(var reason) -> throw new IllegalStateException(reason); // see whole
+      case StoreResult.Rejected(var reason) -> throw new IllegalStateException(reason); // see whole
     }
   }
 
   /** At once, or if that is refused in pieces. */
-  private Outcome whole(Delivery delivery) throws InterruptedException {
+  private StoreResult whole(Delivery delivery) throws InterruptedException {
     // not with each piece: a refused record would hold the shard for minutes
     if (!keepPace(delivery)) {
       return TAKEN_OVER;
     }
-    var outcome = store(Portion.of(delivery));
-    if (outcome instanceof Outcome.Refused(var reason)) {
+    var storeResult = store(DeliverySlice.of(delivery));
+    if (storeResult instanceof StoreResult.Rejected(var reason)) {
       LOG.log(
           Level.WARNING,
           "{0} logs are refused, those that are not at fault are stored without the others: {1}",
@@ -199,22 +199,23 @@ public final class DeliveryWorker implements AutoCloseable {
       bisection = new Bisection(delivery, reason, maxRefused, clock);
       return pieces(bisection, delivery);
     }
-    return outcome;
+    return storeResult;
   }
 
   /** Which may take long: others must see that somebody is at it. */
-  private Outcome pieces(Bisection refused, Delivery delivery) throws InterruptedException {
+  private StoreResult pieces(Bisection refused, Delivery delivery) throws InterruptedException {
     bisection = null; // what ends in the middle of a step, such as for want of memory, starts over
-    var outcome = refused.go(piece -> deliveries.keep(delivery) ? store(piece) : TAKEN_OVER);
+    var storeResult =
+        refused.go(piece -> deliveries.renewLease(delivery) ? store(piece) : TAKEN_OVER);
     bisection = refused;
-    return outcome;
+    return storeResult;
   }
 
-  private Outcome store(Portion portion) throws InterruptedException {
+  private StoreResult store(DeliverySlice portion) throws InterruptedException {
     try {
       return store.store(portion, naming);
     } catch (RuntimeException e) {
-      return new Outcome.TryLater(e.toString());
+      return new StoreResult.Retryable(e.toString());
     }
   }
 
@@ -233,7 +234,7 @@ public final class DeliveryWorker implements AutoCloseable {
       var nap = left.compareTo(PATIENCE) < 0 ? left : PATIENCE;
       sleeper.sleep(nap);
       left = left.minus(nap);
-      if (!deliveries.keep(delivery)) {
+      if (!deliveries.renewLease(delivery)) {
         return false;
       }
     }
@@ -244,22 +245,22 @@ public final class DeliveryWorker implements AutoCloseable {
   private void settle(Delivery delivery, List<DeadLetter> letters, Instant start)
       throws InterruptedException {
     var end = clock.instant();
-    if (!deliveries.settle(delivery, letters)) {
-      postponed(Cause.DEAD_LETTERS, "no room for " + letters.size() + " more dead letters");
+    if (!deliveries.ack(delivery, letters)) {
+      postponed(PauseReason.DEAD_LETTERS, "no room for " + letters.size() + " more dead letters");
       return;
     }
     bisection = null;
     backoff.reset();
     goesOn();
     if (!letters.isEmpty()) {
-      meter.deadLettered(letters.size());
+      meter.recordDeadLettered(letters.size());
       LOG.log(
           Level.ERROR,
           "{0} logs are dead letters now, the first because: {1}",
           letters.size(),
           letters.getFirst().reason());
     }
-    meter.stored(
+    meter.recordStored(
         delivery.records() - letters.size(),
         delivery.batches().size(),
         Duration.between(start, end),
@@ -274,14 +275,14 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   /** The first failure of a kind is said, the same again is not news. */
-  private void postponed(Cause cause, String reason) throws InterruptedException {
-    meter.postponed(cause);
+  private void postponed(PauseReason pauseReason, String reason) throws InterruptedException {
+    meter.recordRetryScheduled(pauseReason);
     var before = trouble;
-    trouble = new Trouble(cause, reason);
-    if (before != null && before.cause() == cause) {
+    trouble = new Trouble(pauseReason, reason);
+    if (before != null && before.pauseReason() == pauseReason) {
       LOG.log(Level.DEBUG, "delivery postponed: {0}", reason);
     } else {
-      switch (cause) {
+      switch (pauseReason) {
         case STORE, SPOOL -> LOG.log(Level.WARNING, "delivery postponed: {0}", reason);
         case SCHEMA ->
             LOG.log(
@@ -305,7 +306,7 @@ public final class DeliveryWorker implements AutoCloseable {
   /** Asks the worker to deliver what is waiting and then to end; returns at once. */
   public void drain() {
     draining = true;
-    deliveries.hurry();
+    deliveries.flush();
   }
 
   /**

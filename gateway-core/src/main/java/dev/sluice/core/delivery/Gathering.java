@@ -1,7 +1,7 @@
 package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -12,13 +12,13 @@ import java.util.List;
  * @param <P> a place in the spool
  */
 public final class Gathering<P> {
-  private final Bounds bounds;
+  private final DeliveryLimits bounds;
   private final List<P> places = new ArrayList<>();
   private final List<LogBatch> batches = new ArrayList<>();
   private long records;
   private long bytes;
 
-  public Gathering(Bounds bounds) {
+  public Gathering(DeliveryLimits bounds) {
     this.bounds = bounds;
   }
 
@@ -35,13 +35,13 @@ public final class Gathering<P> {
     if (!isEmpty()
         && (isFull()
             || records + batch.records() > bounds.maxRecords()
-            || bytes + batch.contents().held() > bounds.maxBytes())) {
+            || bytes + batch.payload().retainedBytes() > bounds.maxBytes())) {
       return false;
     }
     places.add(place);
     batches.add(batch);
     records += batch.records();
-    bytes += batch.contents().held();
+    bytes += batch.payload().retainedBytes();
     return true;
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.core.delivery;
 
 import dev.sluice.core.domain.DeadLetter;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -21,7 +21,7 @@ import java.util.concurrent.locks.StampedLock;
  * what it wrote last hands out to one worker what another is storing, and whoever looks for it in
  * the store before that has ended does not find it.
  */
-public final class InTurn implements Deliveries {
+public final class InTurn implements SpoolConsumer {
 
   /** What the workers of a shard have in common. */
   public static final class Turns {
@@ -33,32 +33,32 @@ public final class InTurn implements Deliveries {
 
   private static final long NOTHING = 0;
 
-  private final Deliveries deliveries;
+  private final SpoolConsumer deliveries;
   private final Turns turns;
 
   /** For the delivery that is out. */
   private long held = NOTHING;
 
-  public InTurn(Deliveries deliveries, Turns turns) {
+  public InTurn(SpoolConsumer deliveries, Turns turns) {
     this.deliveries = deliveries;
     this.turns = turns;
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
     release(); // whoever asks has ended with the last one, stored or not
     turns.gathering.lockInterruptibly();
     try {
       while (true) {
-        var next = deliveries.next(patience, gather);
+        var next = deliveries.poll(patience, gather);
         if (next.isEmpty()) {
           return next;
         }
         held =
-            next.get().again()
+            next.get().redelivered()
                 ? turns.out.writeLockInterruptibly()
                 : turns.out.readLockInterruptibly();
-        if (deliveries.keep(next.get())) { // to be let out may have taken long
+        if (deliveries.renewLease(next.get())) { // to be let out may have taken long
           return next;
         }
         release();
@@ -76,33 +76,33 @@ public final class InTurn implements Deliveries {
   }
 
   @Override
-  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     try {
-      return deliveries.settle(delivery, deadLetters);
+      return deliveries.ack(delivery, deadLetters);
     } finally {
       release(); // settled or not, nobody is storing it
     }
   }
 
   @Override
-  public boolean keep(Delivery delivery) {
-    return deliveries.keep(delivery);
+  public boolean renewLease(Delivery delivery) {
+    return deliveries.renewLease(delivery);
   }
 
   @Override
-  public void hurry() {
-    deliveries.hurry();
+  public void flush() {
+    deliveries.flush();
   }
 
   @Override
-  public void setAside(UUID appendId, String reason) {
+  public void skip(UUID appendId, String reason) {
     release();
-    deliveries.setAside(appendId, reason);
+    deliveries.skip(appendId, reason);
   }
 
   @Override
-  public int unreadable() {
-    return deliveries.unreadable();
+  public int skippedEntries() {
+    return deliveries.skippedEntries();
   }
 
   @Override

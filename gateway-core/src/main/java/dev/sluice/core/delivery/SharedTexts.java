@@ -4,12 +4,12 @@ import dev.sluice.core.dictionary.Scope;
 import dev.sluice.core.dictionary.TextLookup;
 import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.otlp.AnyValueText;
+import dev.sluice.core.otlp.AnyValueFormatter;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
+import dev.sluice.core.port.LogEnricher;
 
 /**
  * Tells one delivery worker what its logs have in common with others: long texts, the attributes of
@@ -21,7 +21,7 @@ import dev.sluice.core.port.Naming;
  *
  * <p>Confined to a thread. What is known allocates nothing.
  */
-public final class SharedTexts implements Naming {
+public final class SharedTexts implements LogEnricher {
 
   /**
    * What is kept in the dictionary beside templates.
@@ -53,7 +53,7 @@ public final class SharedTexts implements Naming {
 
   private static final long DAY_NANOS = 86_400_000_000_000L;
 
-  private final Naming templates;
+  private final LogEnricher templates;
   private final TextLookup texts;
   private final int shortest;
   private final boolean resources;
@@ -75,36 +75,36 @@ public final class SharedTexts implements Naming {
   /**
    * @param templates of the same worker, with the same look-up
    */
-  public SharedTexts(Naming templates, TextLookup texts, Settings settings) {
+  public SharedTexts(LogEnricher templates, TextLookup texts, Settings settings) {
     this.templates = templates;
     this.texts = texts;
     this.shortest = settings.longText() == 0 ? Integer.MAX_VALUE : settings.longText();
     this.resources = settings.resources();
-    this.textsOfTenant = scope(Kind.TEXT, "");
-    this.resourcesOfTenant = scope(Kind.RESOURCE, "");
+    this.textsOfTenant = scope(EntryKind.TEXT, "");
+    this.resourcesOfTenant = scope(EntryKind.RESOURCE, "");
   }
 
   @Override
-  public void batch(LogBatch next) throws InterruptedException {
-    templates.batch(next);
+  public void beginBatch(LogBatch next) throws InterruptedException {
+    templates.beginBatch(next);
     texts.at(next.receivedNanos());
     long received = next.receivedNanos() / DAY_NANOS;
     if (received > day) {
       day = received;
       newResources = 0;
     }
-    textsOfTenant = scope(Kind.TEXT, next.tenant());
-    resourcesOfTenant = scope(Kind.RESOURCE, next.tenant());
+    textsOfTenant = scope(EntryKind.TEXT, next.tenant());
+    resourcesOfTenant = scope(EntryKind.RESOURCE, next.tenant());
     batch = next.appendId().getMostSignificantBits() ^ next.appendId().getLeastSignificantBits();
   }
 
-  private Scope scope(Kind kind, String tenant) {
+  private Scope scope(EntryKind kind, String tenant) {
     return texts.scope(kind, tenant, NO_SERVICE, 0, 0);
   }
 
   @Override
-  public void service(byte[] bytes, int offset, int length) {
-    templates.service(bytes, offset, length);
+  public void beginService(byte[] bytes, int offset, int length) {
+    templates.beginService(bytes, offset, length);
   }
 
   /**
@@ -112,7 +112,7 @@ public final class SharedTexts implements Naming {
    * many were new today.
    */
   @Override
-  public void resource(OtlpRecord.Resource resource, byte[] bytes) {
+  public void resolveResource(OtlpRecord.Resource resource, byte[] bytes) {
     high = 0;
     low = 0;
     if (!resources || resource.attributes().size() == 0 || resource.length() > TextReference.MOST) {
@@ -124,21 +124,21 @@ public final class SharedTexts implements Naming {
       }
       newResources++;
       set.clear();
-      AnyValueText.append(resource.attributes(), bytes, set);
+      AnyValueFormatter.append(resource.attributes(), bytes, set);
       texts.learn(set.array(), 0, set.size());
     }
     told();
   }
 
   @Override
-  public void template(byte[] bytes, int offset, int length) {
-    templates.template(bytes, offset, length);
-    high = templates.high();
-    low = templates.low();
+  public void resolveTemplate(byte[] bytes, int offset, int length) {
+    templates.resolveTemplate(bytes, offset, length);
+    high = templates.idHigh();
+    low = templates.idLow();
   }
 
   @Override
-  public boolean text(byte[] bytes, int offset, int length) {
+  public boolean resolveText(byte[] bytes, int offset, int length) {
     if (length < shortest
         || length > TextReference.MOST
         || !texts.identifyRepeated(textsOfTenant, bytes, offset, length, batch)) {
@@ -154,19 +154,19 @@ public final class SharedTexts implements Naming {
   }
 
   @Override
-  public long high() {
+  public long idHigh() {
     return high;
   }
 
   @Override
-  public long low() {
+  public long idLow() {
     return low;
   }
 
   /** {@inheritDoc} Templates first: they add to what the look-up writes. */
   @Override
-  public Outcome write() throws InterruptedException {
-    var outcome = templates.write();
-    return outcome instanceof Outcome.Written ? texts.write() : outcome;
+  public WriteResult flush() throws InterruptedException {
+    var writeResult = templates.flush();
+    return writeResult instanceof WriteResult.Written ? texts.write() : writeResult;
   }
 }

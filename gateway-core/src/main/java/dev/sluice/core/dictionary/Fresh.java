@@ -1,7 +1,7 @@
 package dev.sluice.core.dictionary;
 
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -29,12 +29,12 @@ final class Fresh {
     void put(long key, long check, long high, long low, int day);
   }
 
-  private record Identity(String tenant, Kind kind, UUID id) {}
+  private record Identity(String tenant, EntryKind kind, UUID id) {}
 
   /** What an entry takes beside its text, roughly. */
   private static final int ENTRY_BYTES = 256;
 
-  private final Map<Identity, Entry> entries = new LinkedHashMap<>();
+  private final Map<Identity, DictionaryEntry> entries = new LinkedHashMap<>();
   private long bytes;
 
   /**
@@ -49,7 +49,7 @@ final class Fresh {
     return entries.isEmpty();
   }
 
-  List<Entry> entries() {
+  List<DictionaryEntry> entries() {
     return List.copyOf(entries.values());
   }
 
@@ -93,9 +93,10 @@ final class Fresh {
     words[at + 4] = low;
   }
 
-  void entry(Entry entry) {
+  void entry(DictionaryEntry entry) {
     int before = entries.size();
-    entries.merge(new Identity(entry.tenant(), entry.kind(), entry.id()), entry, Entry::with);
+    entries.merge(
+        new Identity(entry.tenant(), entry.kind(), entry.id()), entry, DictionaryEntry::merge);
     if (entries.size() > before) {
       bytes += ENTRY_BYTES + entry.text().length();
     }

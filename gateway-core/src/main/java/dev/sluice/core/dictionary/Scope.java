@@ -2,7 +2,7 @@ package dev.sluice.core.dictionary;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.nio.ByteBuffer;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -20,13 +20,13 @@ import java.util.Arrays;
  * <p>Immutable.
  */
 public final class Scope {
-  private final Kind kind;
+  private final EntryKind kind;
   private final String tenant;
   private final byte[] service;
   private final long key;
   private final long check;
 
-  Scope(Secret secret, Kind kind, String tenant, byte[] service) {
+  Scope(Secret secret, EntryKind kind, String tenant, byte[] service) {
     this.kind = kind;
     this.tenant = tenant;
     this.service = service;
@@ -48,7 +48,7 @@ public final class Scope {
   }
 
   /** What its texts are. */
-  public Kind kind() {
+  public EntryKind kind() {
     return kind;
   }
 
@@ -65,7 +65,7 @@ public final class Scope {
     return ofText + check;
   }
 
-  boolean is(Kind kind, String tenant, byte[] bytes, int offset, int length) {
+  boolean is(EntryKind kind, String tenant, byte[] bytes, int offset, int length) {
     return this.kind == kind
         && Arrays.equals(service, 0, service.length, bytes, offset, offset + length)
         && this.tenant.equals(tenant);

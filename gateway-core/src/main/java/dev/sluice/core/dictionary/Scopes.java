@@ -1,6 +1,6 @@
 package dev.sluice.core.dictionary;
 
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -22,7 +22,7 @@ final class Scopes {
     this.hash = TextHash.Key.xxh3(secret.keySeed());
   }
 
-  Scope of(Kind kind, String tenant, byte[] bytes, int offset, int length) {
+  Scope of(EntryKind kind, String tenant, byte[] bytes, int offset, int length) {
     long mixed = hash.of(bytes, offset, length) + tenant.hashCode() + kind.hashCode();
     int place = (int) mixed & (PLACES - 1);
     var scope = places[place];

@@ -2,9 +2,9 @@ package dev.sluice.core.dictionary;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -79,7 +79,7 @@ public final class TextLookup {
    *
    * @param bytes with the service's name; of no length when all services of the tenant share
    */
-  public Scope scope(Kind kind, String tenant, byte[] bytes, int offset, int length) {
+  public Scope scope(EntryKind kind, String tenant, byte[] bytes, int offset, int length) {
     return scopes.of(kind, tenant, bytes, offset, length);
   }
 
@@ -171,7 +171,8 @@ public final class TextLookup {
     }
     var scope = missed;
     missed = null;
-    fresh.entry(new Entry(scope.tenant(), scope.kind(), id, text, seenNanos, seenNanos, null));
+    fresh.entry(
+        new DictionaryEntry(scope.tenant(), scope.kind(), id, text, seenNanos, seenNanos, null));
     this.id[0] = id.getMostSignificantBits();
     this.id[1] = id.getLeastSignificantBits();
     if (!full()) { // else they are asked for once more, no worse
@@ -217,7 +218,7 @@ public final class TextLookup {
   }
 
   /** Has an entry written to which no bytes lead, such as one that says where another went. */
-  public void add(Entry entry) {
+  public void add(DictionaryEntry entry) {
     fresh.entry(entry);
   }
 
@@ -231,20 +232,20 @@ public final class TextLookup {
    *
    * @return whether it is safe
    */
-  public Outcome write() throws InterruptedException {
+  public WriteResult write() throws InterruptedException {
     count();
     if (fresh.isEmpty()) {
-      return new Outcome.Written();
+      return new WriteResult.Written();
     }
     var entries = fresh.entries();
     boolean written = false;
     try {
-      var outcome = cache.dictionary.write(entries);
-      written = outcome instanceof Outcome.Written;
+      var writeResult = cache.dictionary.write(entries);
+      written = writeResult instanceof WriteResult.Written;
       if (written) {
         fresh.settle(this::know);
       }
-      return outcome;
+      return writeResult;
     } finally {
       if (written) {
         cache.written.add(entries.size());

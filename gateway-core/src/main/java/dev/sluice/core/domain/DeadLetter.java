@@ -9,12 +9,12 @@ import java.time.Instant;
  *
  * @param log the record alone, with its identity and receipt as they were
  * @param reason the store's, without any of the log's content
- * @param at when it was given up
+ * @param deadLetteredAt when it was given up
  */
-public record DeadLetter(LogBatch log, String reason, Instant at) {
+public record DeadLetter(LogBatch log, String reason, Instant deadLetteredAt) {
   public DeadLetter {
     requireNonNull(reason, "reason");
-    requireNonNull(at, "at");
+    requireNonNull(deadLetteredAt, "at");
     if (log.records() != 1) {
       throw new IllegalArgumentException("a dead letter of " + log.records() + " records");
     }

@@ -34,8 +34,8 @@ public record Limits(
 
   private static final int KIB = 1024;
   private static final int MIB = KIB * KIB;
-  private static final int MOST_ATTRIBUTES = 1024;
-  private static final int MOST_NESTING = 64;
+  private static final int MAX_ATTRIBUTES = 1024;
+  private static final int MAX_NESTING = 64;
 
   /** What holds when nothing is configured. */
   public static final Limits DEFAULT =
@@ -46,17 +46,17 @@ public record Limits(
    * accepted. Two stay, because records that were refused are still gone through: reading recurses
    * by the depth, and looks among the attributes for equal keys.
    */
-  public static final Limits ALREADY_JUDGED =
+  public static final Limits TRUSTED =
       new Limits(
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
-          MOST_ATTRIBUTES,
+          MAX_ATTRIBUTES,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
           Integer.MAX_VALUE,
-          MOST_NESTING);
+          MAX_NESTING);
 
   public Limits {
     requirePositive("max-request-bytes", maxRequestBytes);
@@ -68,13 +68,13 @@ public record Limits(
     requirePositive("max-value-bytes", maxValueBytes);
     requirePositive("max-name-bytes", maxNameBytes);
     requirePositive("max-nesting", maxNesting);
-    requireAtMost(MOST_ATTRIBUTES, "max-attributes", maxAttributes);
-    requireAtMost(MOST_NESTING, "max-nesting", maxNesting);
+    requireAtMost(MAX_ATTRIBUTES, "max-attributes", maxAttributes);
+    requireAtMost(MAX_NESTING, "max-nesting", maxNesting);
   }
 
-  private static void requireAtMost(int most, String name, int value) {
-    if (value > most) {
-      throw new IllegalArgumentException(name + " is " + value + ", at most " + most);
+  private static void requireAtMost(int max, String name, int value) {
+    if (value > max) {
+      throw new IllegalArgumentException(name + " is " + value + ", at most " + max);
     }
   }
 

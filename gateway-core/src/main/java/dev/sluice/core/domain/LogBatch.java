@@ -23,8 +23,8 @@ import java.util.UUID;
  *     n}
  * @param records accepted records, at least 1
  * @param expandedBytes what the accepted records come to when each carries its own resource
- * @param refused ordinals, in the bytes, of the records that are not part of the batch
- * @param contents the records
+ * @param excludedOrdinals ordinals, in the bytes, of the records that are not part of the batch
+ * @param payload the records
  */
 public record LogBatch(
     UUID appendId,
@@ -33,11 +33,11 @@ public record LogBatch(
     LogId firstId,
     int records,
     int expandedBytes,
-    BitSet refused,
-    Contents contents) {
+    BitSet excludedOrdinals,
+    Payload payload) {
 
   /** The records' bytes, which may be packed while they wait. Safe for use by many threads. */
-  public interface Contents {
+  public interface Payload {
     /**
      * Where they are packed, anew with each call.
      *
@@ -46,24 +46,24 @@ public record LogBatch(
     byte[] otlp();
 
     /** Of them, unpacked. */
-    int length();
+    int uncompressedBytes();
 
     /** What they take while they wait. */
-    int held();
+    int retainedBytes();
   }
 
-  private record Plain(byte[] otlp) implements Contents {
-    Plain {
+  private record UncompressedPayload(byte[] otlp) implements Payload {
+    UncompressedPayload {
       requireNonNull(otlp, "otlp");
     }
 
     @Override
-    public int length() {
+    public int uncompressedBytes() {
       return otlp.length;
     }
 
     @Override
-    public int held() {
+    public int retainedBytes() {
       return otlp.length;
     }
   }
@@ -74,8 +74,8 @@ public record LogBatch(
     requireNonNull(appendId, "appendId");
     requireNonNull(tenant, "tenant");
     requireNonNull(firstId, "firstId");
-    requireNonNull(refused, "refused");
-    requireNonNull(contents, "contents");
+    requireNonNull(excludedOrdinals, "refused");
+    requireNonNull(payload, "contents");
     if (records < 1) {
       throw new IllegalArgumentException("a batch of " + records + " records");
     }
@@ -89,15 +89,22 @@ public record LogBatch(
       LogId firstId,
       int records,
       int expandedBytes,
-      BitSet refused,
+      BitSet excludedOrdinals,
       byte[] otlp) {
     this(
-        appendId, tenant, receivedNanos, firstId, records, expandedBytes, refused, new Plain(otlp));
+        appendId,
+        tenant,
+        receivedNanos,
+        firstId,
+        records,
+        expandedBytes,
+        excludedOrdinals,
+        new UncompressedPayload(otlp));
   }
 
-  /** Those of {@link #contents}, unpacked: to be asked for once by whoever reads them. */
+  /** Those of {@link #payload}, unpacked: to be asked for once by whoever reads them. */
   public byte[] otlp() {
-    return contents.otlp();
+    return payload.otlp();
   }
 
   /** On which the gateway had the records, in UTC: they are accounted for by it. */
@@ -106,7 +113,7 @@ public record LogBatch(
   }
 
   /** What it takes to deliver the batch: its bytes hold refused records and unknown fields too. */
-  public int weight() {
-    return Math.max(expandedBytes, contents.length());
+  public int memoryWeight() {
+    return Math.max(expandedBytes, payload.uncompressedBytes());
   }
 }

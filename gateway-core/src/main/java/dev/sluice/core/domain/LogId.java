@@ -20,8 +20,8 @@ public record LogId(long high, long low) implements Comparable<LogId> {
   public static final int BYTES = 16;
 
   /**
-   * The identity {@code offset} places further on. Only within the run that {@link LogIds} gave
-   * out, which never carries into the node.
+   * The identity {@code offset} places further on. Only within the run that {@link LogIdGenerator}
+   * gave out, which never carries into the node.
    */
   public LogId plus(int offset) {
     return new LogId(high, low + offset);

@@ -1,7 +1,7 @@
 package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.DeadLetters;
+import dev.sluice.core.port.DeadLetterQueue;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  * The dead letters of both spools: pages over the first's, then over the second's, whose ids have a
  * prefix. What one has is shown while the other is out of reach.
  */
-final class BothDeadLetters implements DeadLetters {
-  private final DeadLetters first;
-  private final DeadLetters second;
+final class BothDeadLetters implements DeadLetterQueue {
+  private final DeadLetterQueue first;
+  private final DeadLetterQueue second;
   private final String prefix;
   private final Runnable reachable;
 
@@ -21,7 +21,8 @@ final class BothDeadLetters implements DeadLetters {
    * @param prefix of the second's ids, which none of the first's begins with
    * @param reachable throws while the first is in trouble
    */
-  BothDeadLetters(DeadLetters first, DeadLetters second, String prefix, Runnable reachable) {
+  BothDeadLetters(
+      DeadLetterQueue first, DeadLetterQueue second, String prefix, Runnable reachable) {
     this.first = first;
     this.second = second;
     this.prefix = prefix;
@@ -36,16 +37,16 @@ final class BothDeadLetters implements DeadLetters {
     return id.substring(prefix.length());
   }
 
-  private Kept prefixed(Kept kept) {
-    return new Kept(prefix + kept.id(), kept.letter());
+  private DeadLetterItem prefixed(DeadLetterItem kept) {
+    return new DeadLetterItem(prefix + kept.id(), kept.letter());
   }
 
   @Override
-  public List<Kept> list(@Nullable String after, int limit) {
+  public List<DeadLetterItem> list(@Nullable String after, int limit) {
     if (after != null && isSecond(after)) {
       return ofSecond(bare(after), limit);
     }
-    List<Kept> page;
+    List<DeadLetterItem> page;
     try {
       page = new ArrayList<>(first.list(after, limit));
     } catch (IllegalArgumentException e) {
@@ -68,12 +69,12 @@ final class BothDeadLetters implements DeadLetters {
     return page;
   }
 
-  private List<Kept> ofSecond(@Nullable String after, int limit) {
+  private List<DeadLetterItem> ofSecond(@Nullable String after, int limit) {
     return second.list(after, limit).stream().map(this::prefixed).toList();
   }
 
   @Override
-  public Optional<Kept> find(String id) {
+  public Optional<DeadLetterItem> find(String id) {
     return isSecond(id) ? second.find(bare(id)).map(this::prefixed) : first.find(id);
   }
 
@@ -88,10 +89,10 @@ final class BothDeadLetters implements DeadLetters {
   }
 
   @Override
-  public Room room() {
+  public Capacity capacity() {
     reachable.run(); // asked for with the metrics, which must not wait
-    var one = first.room();
-    var other = second.room();
-    return new Room(one.letters() + other.letters(), one.capacity() + other.capacity());
+    var one = first.capacity();
+    var other = second.capacity();
+    return new Capacity(one.used() + other.used(), one.max() + other.max());
   }
 }

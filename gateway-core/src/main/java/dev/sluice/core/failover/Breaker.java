@@ -1,11 +1,11 @@
 package dev.sluice.core.failover;
 
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Condition;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.SpoolStatus;
+import dev.sluice.core.port.TimeoutScheduler;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
@@ -16,9 +16,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whether the first spool is to be used, and everything that is asked of it: nothing waits for it
- * longer than its patience, which {@link Deadlines} may notice a little late. It opens at the first
- * sign of trouble, and closes when the first has been well twice in a row. Safe for use by many
- * threads; {@link #awaitOpen} and {@link #awaitClosed} alone block.
+ * longer than its patience, which {@link TimeoutScheduler} may notice a little late. It opens at
+ * the first sign of trouble, and closes when the first has been well twice in a row. Safe for use
+ * by many threads; {@link #awaitOpen} and {@link #awaitClosed} alone block.
  */
 final class Breaker {
   private static final System.Logger LOG = System.getLogger(Breaker.class.getName());
@@ -41,10 +41,10 @@ final class Breaker {
   private final String firstName;
   private final String secondName;
   private final Failover.Settings settings;
-  private final Timer timer;
-  private final Deadlines deadlines;
+  private final Scheduler scheduler;
+  private final TimeoutScheduler timeoutScheduler;
   private volatile State state = new State(0, null);
-  private volatile Condition known = new Condition(null, null, 0, 0);
+  private volatile SpoolStatus known = new SpoolStatus(null, null, 0, 0);
   private volatile boolean ended;
 
   /** Guarded by this. */
@@ -54,14 +54,14 @@ final class Breaker {
       Failover.Side first,
       Failover.Side second,
       Failover.Settings settings,
-      Timer timer,
-      Deadlines deadlines) {
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler) {
     this.first = first.spool();
     this.firstName = first.name();
     this.secondName = second.name();
     this.settings = settings;
-    this.timer = timer;
-    this.deadlines = deadlines;
+    this.scheduler = scheduler;
+    this.timeoutScheduler = timeoutScheduler;
   }
 
   boolean closed() {
@@ -118,27 +118,29 @@ final class Breaker {
     return true;
   }
 
-  /** An append to the first. Never fails; {@link Appended.Busy} when it is in trouble. */
-  CompletableFuture<Appended> append(Supplier<CompletionStage<Appended>> step) {
+  /**
+   * An append to the first. Never fails; {@link AppendResult.Unavailable} when it is in trouble.
+   */
+  CompletableFuture<AppendResult> append(Supplier<CompletionStage<AppendResult>> step) {
     long round = state.round();
     return patiently(step)
-        .exceptionally(failure -> new Appended.Busy(SOON, words(failure)))
+        .exceptionally(failure -> new AppendResult.Unavailable(SOON, words(failure)))
         .whenComplete(
             (appended, _) -> {
-              if (appended instanceof Appended.Busy(_, var reason, _)) {
+              if (appended instanceof AppendResult.Unavailable(_, var reason, _)) {
                 open(round, reason);
               }
             });
   }
 
-  /** A claim in the first. Never fails; {@link Claimed.Away} when it is in trouble. */
-  CompletableFuture<Claimed> claim(Supplier<CompletionStage<Claimed>> step) {
+  /** A claim in the first. Never fails; {@link ClaimResult.Unavailable} when it is in trouble. */
+  CompletableFuture<ClaimResult> claim(Supplier<CompletionStage<ClaimResult>> step) {
     long round = state.round();
     return patiently(step)
-        .exceptionally(failure -> new Claimed.Away(SOON, words(failure)))
+        .exceptionally(failure -> new ClaimResult.Unavailable(SOON, words(failure)))
         .whenComplete(
             (claimed, _) -> {
-              if (claimed instanceof Claimed.Away(_, var reason)) {
+              if (claimed instanceof ClaimResult.Unavailable(_, var reason)) {
                 open(round, reason);
               }
             });
@@ -148,21 +150,28 @@ final class Breaker {
    * How the first is. One that does not answer has the counts it had before: what it has waits all
    * the same.
    */
-  CompletableFuture<Condition> condition() {
+  CompletableFuture<SpoolStatus> condition() {
     long round = state.round();
-    return patiently(first::condition)
+    return patiently(first::spoolStatus)
         .thenApply(now -> learnt(round, now))
         .exceptionally(
-            failure -> new Condition(words(failure), null, known.waiting(), known.settled()));
+            failure ->
+                new SpoolStatus(
+                    words(failure), null, known.pendingRecords(), known.deliveredRecords()));
   }
 
-  private Condition learnt(long round, Condition now) {
-    var obstacle = now.obstacle();
+  private SpoolStatus learnt(long round, SpoolStatus now) {
+    var obstacle = now.unavailableReason();
     if (obstacle != null) {
       open(round, obstacle);
     }
-    if (now.unavailable() != null && now.settled() == 0) { // one out of reach knows no counts
-      return new Condition(now.unavailable(), now.notDurable(), known.waiting(), known.settled());
+    if (now.outageReason() != null
+        && now.deliveredRecords() == 0) { // one out of reach knows no counts
+      return new SpoolStatus(
+          now.outageReason(),
+          now.notDurableReason(),
+          known.pendingRecords(),
+          known.deliveredRecords());
     }
     known = now;
     return now;
@@ -174,11 +183,11 @@ final class Breaker {
     }
     long round = state.round();
     var _ =
-        patiently(first::condition)
+        patiently(first::spoolStatus)
             .thenApply(now -> learnt(round, now))
             .whenComplete((now, failure) -> looked(round, failure == null ? now : null));
     try {
-      timer.after(settings.probe(), this::probe);
+      scheduler.schedule(settings.probe(), this::probe);
     } catch (RuntimeException _) {
       ended = true; // the timer is shutting down, and so are we
     }
@@ -187,11 +196,11 @@ final class Breaker {
   /**
    * @param now null when the first has not said, which alone is no reason to open: appends tell
    */
-  private synchronized void looked(long round, @Nullable Condition now) {
+  private synchronized void looked(long round, @Nullable SpoolStatus now) {
     if (closed() || state.round() != round) {
       return;
     }
-    well = now == null || now.obstacle() != null ? 0 : well + 1;
+    well = now == null || now.unavailableReason() != null ? 0 : well + 1;
     if (well >= WELL) {
       state = new State(round + 1, null);
       notifyAll();
@@ -236,7 +245,9 @@ final class Breaker {
     if (!answer.isDone()) {
       try {
         // holds the answer alone, which lets go of what waits for it as soon as it is there
-        var met = deadlines.set(settings.patience(), () -> answer.completeExceptionally(late()));
+        var met =
+            timeoutScheduler.scheduleTimeout(
+                settings.patience(), () -> answer.completeExceptionally(late()));
         var _ = answer.whenComplete((_, _) -> met.run());
       } catch (RuntimeException _) {
         // at the end of the process: the first ends its own waits in time

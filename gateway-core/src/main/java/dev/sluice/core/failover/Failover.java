@@ -3,13 +3,13 @@ package dev.sluice.core.failover;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Backlog;
-import dev.sluice.core.port.DeadLetters;
-import dev.sluice.core.port.Deadlines;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.Returns;
+import dev.sluice.core.port.DeadLetterQueue;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.TimeoutScheduler;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
@@ -29,10 +29,11 @@ import org.jspecify.annotations.Nullable;
  * itself that nothing durable can be appended, it is left alone until it has been well twice in a
  * row; meanwhile everything goes to the second at once.
  *
- * <p>What the first has not answered goes to the second as {@link Spool.Manner#AGAIN}: it may be in
- * both. Who is told that neither took it is told that too. Such batches are not delivered from here
- * while the first is away, where another gateway may be delivering the very same; they wait until
- * they can be given back under the identity by which the first knows them, if it has them.
+ * <p>What the first has not answered goes to the second as {@link
+ * Spool.AppendMode#POSSIBLE_DUPLICATE}: it may be in both. Who is told that neither took it is told
+ * that too. Such batches are not delivered from here while the first is away, where another gateway
+ * may be delivering the very same; they wait until they can be given back under the identity by
+ * which the first knows them, if it has them.
  *
  * <p>Idempotency keys that were used through this process are known whichever spool they are in.
  * What cannot be known while the first is away are keys that were taken through another process;
@@ -40,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Safe for use by many threads.
  */
-public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoCloseable {
+public final class Failover implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
   /**
    * One of the two.
@@ -48,7 +49,11 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * @param name what people call it, as in "Redis"; it is in the middle of sentences
    */
   public record Side(
-      String name, Spool spool, IdempotencyKeys keys, Backlog backlog, DeadLetters deadLetters) {}
+      String name,
+      Spool spool,
+      IdempotencyStore keys,
+      Backlog backlog,
+      DeadLetterQueue deadLetterQueue) {}
 
   /**
    * @param patience how long the first may take with an append before the second takes it
@@ -93,7 +98,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   private final Side second;
   private final Breaker breaker;
   private final StandIn standIn;
-  private final Timer timer;
+  private final Scheduler scheduler;
   private final Receipts receipts;
   private final KnownKeys known;
   private final GiveBack giveBack;
@@ -104,16 +109,16 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   public Failover(
       Side first,
       Side second,
-      Returns returns,
+      FallbackSpoolConsumer returns,
       Settings settings,
-      Timer timer,
-      Deadlines deadlines,
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
       InstantSource clock) {
     this.first = first;
     this.second = second;
-    this.breaker = new Breaker(first, second, settings, timer, deadlines);
+    this.breaker = new Breaker(first, second, settings, scheduler, timeoutScheduler);
     this.standIn = new StandIn(returns, breaker, settings.delivers(), settings.longestInsert());
-    this.timer = timer;
+    this.scheduler = scheduler;
     this.receipts = new Receipts(first, second);
     this.known = new KnownKeys(settings.keys(), settings.keyRetention(), clock);
     this.giveBack =
@@ -123,7 +128,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   /** Begins to watch the first, and to give back; once. */
   public void start() {
     breaker.start();
-    standIn.start(timer);
+    standIn.start(scheduler);
     giveBack.start();
   }
 
@@ -131,7 +136,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * What the second has, handed out while the first is away, for one delivery worker; always the
    * same. A delivery that was begun is finished there, even when the first is well again meanwhile.
    */
-  public Deliveries deliveries() {
+  public SpoolConsumer deliveries() {
     return standIn;
   }
 
@@ -141,9 +146,9 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    *
    * @param prefix of the ids of the second's, which none of the first's begins with
    */
-  public DeadLetters deadLetters(String prefix) {
+  public DeadLetterQueue deadLetters(String prefix) {
     return new BothDeadLetters(
-        first.deadLetters(), second.deadLetters(), prefix, breaker::requireClosed);
+        first.deadLetterQueue(), second.deadLetterQueue(), prefix, breaker::requireClosed);
   }
 
   /** Asks the second how many wait there; blocks for that. */
@@ -152,7 +157,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
     return new Status(
         reason == null,
         reason == null ? "" : reason,
-        second.spool().condition().toCompletableFuture().join().waiting());
+        second.spool().spoolStatus().toCompletableFuture().join().pendingRecords());
   }
 
   /**
@@ -164,7 +169,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode manner) {
     if (!breaker.closed()) {
       return appendToSecond(batch, manner);
     }
@@ -172,12 +177,12 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
         .append(() -> first.spool().append(batch, manner))
         .thenCompose(
             answer ->
-                answer instanceof Appended.Busy
-                    ? diverted(() -> appendToSecond(batch, Manner.AGAIN))
+                answer instanceof AppendResult.Unavailable
+                    ? diverted(() -> appendToSecond(batch, AppendMode.POSSIBLE_DUPLICATE))
                     : CompletableFuture.completedStage(answer));
   }
 
-  private CompletionStage<Appended> appendToSecond(LogBatch batch, Manner manner) {
+  private CompletionStage<AppendResult> appendToSecond(LogBatch batch, AppendMode manner) {
     return inSecond(batch, manner, () -> second.spool().append(batch, manner));
   }
 
@@ -185,27 +190,27 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * Never fails; the answer as others see it. What the second does not take is not there, and in
    * doubt only when it came so.
    */
-  private CompletionStage<Appended> inSecond(
-      LogBatch batch, Manner manner, Supplier<CompletionStage<Appended>> step) {
+  private CompletionStage<AppendResult> inSecond(
+      LogBatch batch, AppendMode manner, Supplier<CompletionStage<AppendResult>> step) {
     return calmly(step)
-        .exceptionally(failure -> new Appended.Busy(SOON, failure.toString()))
+        .exceptionally(failure -> new AppendResult.Unavailable(SOON, failure.toString()))
         .thenApply(
             answer ->
                 switch (answer) {
-                  case Appended.Accepted(var receipt) ->
-                      new Appended.Accepted(receipts.ofSecond(batch.appendId(), receipt));
-                  case Appended.Busy(var retryAfter, var reason, _) ->
+                  case AppendResult.Accepted(var receipt) ->
+                      new AppendResult.Accepted(receipts.ofSecond(batch.appendId(), receipt));
+                  case AppendResult.Unavailable(var retryAfter, var reason, _) ->
                       busy(retryAfter, reason, manner);
-                  case Appended.Superseded() -> answer;
+                  case AppendResult.ClaimLost() -> answer;
                 });
   }
 
-  private Appended busy(Duration retryAfter, String ofSecond, Manner manner) {
+  private AppendResult busy(Duration retryAfter, String ofSecond, AppendMode manner) {
     var ofFirst = breaker.reason();
-    return new Appended.Busy(
+    return new AppendResult.Unavailable(
         retryAfter,
         reasons(ofFirst == null ? "well again" : ofFirst, ofSecond),
-        manner == Manner.AGAIN);
+        manner == AppendMode.POSSIBLE_DUPLICATE);
   }
 
   private String reasons(String ofFirst, @Nullable String ofSecond) {
@@ -225,7 +230,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
   }
 
   @Override
-  public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
     return receipts.fate(receipt, first, records);
   }
 
@@ -235,28 +240,31 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * <p>Counts are of both. An obstacle is one of both: as long as either takes logs there is none.
    */
   @Override
-  public CompletionStage<Condition> condition() {
-    return breaker.condition().thenCombine(second.spool().condition(), this::both);
+  public CompletionStage<SpoolStatus> spoolStatus() {
+    return breaker.condition().thenCombine(second.spool().spoolStatus(), this::both);
   }
 
-  private Condition both(Condition one, Condition other) {
-    long waiting = one.waiting() + other.waiting();
-    long settled = one.settled() + other.settled();
+  private SpoolStatus both(SpoolStatus one, SpoolStatus other) {
+    long waiting = one.pendingRecords() + other.pendingRecords();
+    long settled = one.deliveredRecords() + other.deliveredRecords();
     var reason = breaker.reason(); // what counts is where logs go, and not only how the first is
-    if (reason == null || other.obstacle() == null) {
-      return new Condition(null, null, waiting, settled);
+    if (reason == null || other.unavailableReason() == null) {
+      return new SpoolStatus(null, null, waiting, settled);
     }
-    var both = reasons(reason, other.obstacle());
-    return other.unavailable() != null
-        ? new Condition(both, null, waiting, settled)
-        : new Condition(null, both, waiting, settled);
+    var both = reasons(reason, other.unavailableReason());
+    return other.outageReason() != null
+        ? new SpoolStatus(both, null, waiting, settled)
+        : new SpoolStatus(null, both, waiting, settled);
   }
 
   /** The second first: what moves between the two looks is in the first by then, or in both. */
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
-    var days = new TreeMap<>(second.spool().tally(from));
-    first.spool().tally(from).forEach((day, tally) -> days.merge(day, tally, Tally::plus));
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
+    var days = new TreeMap<>(second.spool().recordCounts(from));
+    first
+        .spool()
+        .recordCounts(from)
+        .forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
     return days;
   }
 
@@ -264,14 +272,14 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
    * The later of both: on the days before it one of them may have taken logs it knows nothing of.
    */
   @Override
-  public LocalDate countedSince() {
-    var one = first.spool().countedSince();
-    var other = second.spool().countedSince();
+  public LocalDate countsCompleteSince() {
+    var one = first.spool().countsCompleteSince();
+    var other = second.spool().countsCompleteSince();
     return one.isAfter(other) ? one : other;
   }
 
   @Override
-  public CompletionStage<Claimed> claim(Key key) {
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     var before = known.reserve(key);
     if (before != null) {
       return CompletableFuture.completedStage(before);
@@ -279,49 +287,52 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
     if (!breaker.closed()) {
       return claimInSecond(key);
     }
-    var taken = second.keys().taken(key); // before a restart, perhaps, and not given back yet
+    var taken =
+        second.keys().cachedResult(key); // before a restart, perhaps, and not given back yet
     if (taken.isPresent()) {
       return CompletableFuture.completedStage(learnt(key, taken.get(), true));
     }
     return breaker
         .claim(() -> first.keys().claim(key))
         .thenCompose(
-            claimed ->
-                claimed instanceof Claimed.Away
+            claimResult ->
+                claimResult instanceof ClaimResult.Unavailable
                     ? claimInSecond(key)
-                    : CompletableFuture.completedStage(learnt(key, claimed, false)));
+                    : CompletableFuture.completedStage(learnt(key, claimResult, false)));
   }
 
-  private CompletionStage<Claimed> claimInSecond(Key key) {
+  private CompletionStage<ClaimResult> claimInSecond(IdempotencyKey key) {
     return calmly(() -> second.keys().claim(key))
-        .exceptionally(failure -> new Claimed.Away(SOON, failure.toString()))
-        .thenApply(claimed -> learnt(key, claimed, true));
+        .exceptionally(failure -> new ClaimResult.Unavailable(SOON, failure.toString()))
+        .thenApply(claimResult -> learnt(key, claimResult, true));
   }
 
-  private Claimed learnt(Key key, Claimed claimed, boolean inSecond) {
-    switch (claimed) {
-      case Claimed.Mine(var claim) -> known.claimed(claim, inSecond);
-      case Claimed.Taken() -> known.taken(key);
-      case Claimed.UnderWay(), Claimed.Another(), Claimed.Away(_, _) -> known.free(key);
+  private ClaimResult learnt(IdempotencyKey key, ClaimResult claimResult, boolean inSecond) {
+    switch (claimResult) {
+      case ClaimResult.Granted(var claim) -> known.claimed(claim, inSecond);
+      case ClaimResult.Completed() -> known.taken(key);
+      case ClaimResult.InProgress(), ClaimResult.KeyReused(), ClaimResult.Unavailable(_, _) ->
+          known.free(key);
     }
-    return claimed;
+    return claimResult;
   }
 
   @Override
-  public CompletionStage<Appended> append(LogBatch batch, Claim claim, Manner manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode manner) {
     return appendUnder(batch, claim, manner)
         .thenApply(
             answer -> {
               switch (answer) {
-                case Appended.Accepted(_) -> known.taken(claim.key());
-                case Appended.Superseded() -> known.free(claim);
-                case Appended.Busy _ -> {} // released by whoever has it
+                case AppendResult.Accepted(_) -> known.taken(claim.key());
+                case AppendResult.ClaimLost() -> known.free(claim);
+                case AppendResult.Unavailable _ -> {} // released by whoever has it
               }
               return answer;
             });
   }
 
-  private CompletionStage<Appended> appendUnder(LogBatch batch, Claim claim, Manner manner) {
+  private CompletionStage<AppendResult> appendUnder(
+      LogBatch batch, Claim claim, AppendMode manner) {
     if (known.inSecond(claim)) {
       return inSecond(batch, manner, () -> second.keys().append(batch, claim, manner));
     }
@@ -332,33 +343,34 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
         .append(() -> first.keys().append(batch, claim, manner))
         .thenCompose(
             answer ->
-                answer instanceof Appended.Busy
-                    ? diverted(() -> claimAndAppend(batch, claim, Manner.AGAIN))
+                answer instanceof AppendResult.Unavailable
+                    ? diverted(() -> claimAndAppend(batch, claim, AppendMode.POSSIBLE_DUPLICATE))
                     : CompletableFuture.completedStage(answer));
   }
 
   /**
    * The spool that granted the claim is away: the second takes the logs under a claim of its own.
    */
-  private CompletionStage<Appended> claimAndAppend(LogBatch batch, Claim granted, Manner manner) {
+  private CompletionStage<AppendResult> claimAndAppend(
+      LogBatch batch, Claim granted, AppendMode manner) {
     known.diverted(batch.appendId(), granted);
     return calmly(() -> second.keys().claim(granted.key()))
-        .exceptionally(failure -> new Claimed.Away(SOON, failure.toString()))
+        .exceptionally(failure -> new ClaimResult.Unavailable(SOON, failure.toString()))
         .thenCompose(
-            claimed ->
-                switch (claimed) {
-                  case Claimed.Mine(var own) ->
+            claimResult ->
+                switch (claimResult) {
+                  case ClaimResult.Granted(var own) ->
                       inSecond(batch, manner, () -> second.keys().append(batch, own, manner))
                           .thenCompose(answer -> releasedUnlessTaken(own, answer));
-                  case Claimed.Away(var retryAfter, var reason) ->
+                  case ClaimResult.Unavailable(var retryAfter, var reason) ->
                       CompletableFuture.completedStage(busy(retryAfter, reason, manner));
-                  case Claimed.Taken(), Claimed.UnderWay(), Claimed.Another() ->
-                      CompletableFuture.completedStage(new Appended.Superseded());
+                  case ClaimResult.Completed(), ClaimResult.InProgress(), ClaimResult.KeyReused() ->
+                      CompletableFuture.completedStage(new AppendResult.ClaimLost());
                 });
   }
 
-  private CompletionStage<Appended> releasedUnlessTaken(Claim own, Appended answer) {
-    return answer instanceof Appended.Busy
+  private CompletionStage<AppendResult> releasedUnlessTaken(Claim own, AppendResult answer) {
+    return answer instanceof AppendResult.Unavailable
         ? calmly(() -> second.keys().release(own)).handle((_, _) -> answer)
         : CompletableFuture.completedStage(answer);
   }
@@ -386,7 +398,7 @@ public final class Failover implements Spool, IdempotencyKeys, Backlog, AutoClos
     var other = second.backlog().depth();
     return new Depth(
         one.entries() + other.entries(),
-        one.oldest().compareTo(other.oldest()) > 0 ? one.oldest() : other.oldest());
+        one.oldestAge().compareTo(other.oldestAge()) > 0 ? one.oldestAge() : other.oldestAge());
   }
 
   /** Ends its own threads; the two spools stay open. */

@@ -1,14 +1,14 @@
 package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries.Bounds;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
-import dev.sluice.core.port.Returns;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import java.lang.System.Logger.Level;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -37,7 +37,7 @@ final class GiveBack {
   private static final int MOST_UNDER_WAY = 4;
 
   /** What an attempt that was cut short leaves in doubt is given back one by one. */
-  private static final Bounds AT_ONCE = new Bounds(1_000, 4 << 20, Duration.ZERO);
+  private static final DeliveryLimits AT_ONCE = new DeliveryLimits(1_000, 4 << 20, Duration.ZERO);
 
   /** Of the first's patience; an answer within it is a quick one. */
   private static final int QUICK = 10;
@@ -45,10 +45,10 @@ final class GiveBack {
   /** One batch on its way; what came of it, and how long that took. */
   private record Gift(LogBatch batch, CompletableFuture<Landed> landed) {}
 
-  private record Landed(Appended appended, long nanos) {}
+  private record Landed(AppendResult appended, long nanos) {}
 
   private final Failover.Side first;
-  private final Returns returns;
+  private final FallbackSpoolConsumer returns;
   private final StandIn standIn;
   private final Breaker breaker;
   private final Receipts receipts;
@@ -57,7 +57,7 @@ final class GiveBack {
   private final Thread thread = Thread.ofVirtual().name("give-back").unstarted(this::run);
 
   /** Of this delivery's keys those that were claimed: a later attempt finds its own claims. */
-  private final Map<IdempotencyKeys.Key, Claim> claims = new ConcurrentHashMap<>();
+  private final Map<IdempotencyStore.IdempotencyKey, Claim> claims = new ConcurrentHashMap<>();
 
   private volatile boolean ended;
   private volatile boolean draining;
@@ -70,7 +70,7 @@ final class GiveBack {
 
   GiveBack(
       Failover.Side first,
-      Returns returns,
+      FallbackSpoolConsumer returns,
       StandIn standIn,
       Breaker breaker,
       Receipts receipts,
@@ -161,7 +161,7 @@ final class GiveBack {
     }
     try {
       // not waiting: what comes when the first has just gone is for the worker
-      var next = returns.nextToReturn(AT_ONCE);
+      var next = returns.pollForDrain(AT_ONCE);
       if (next.isEmpty()) {
         told();
         return false;
@@ -180,7 +180,7 @@ final class GiveBack {
   }
 
   private boolean give(Delivery delivery) throws InterruptedException {
-    var manner = delivery.again() ? Manner.AGAIN : Manner.AWAITED;
+    var manner = delivery.redelivered() ? AppendMode.POSSIBLE_DUPLICATE : AppendMode.SYNC;
     var underWay = new ArrayDeque<Gift>();
     boolean all = true;
     for (var batch : delivery.batches()) {
@@ -196,7 +196,7 @@ final class GiveBack {
       all &= landed(underWay.remove());
     }
     if (all) {
-      returns.surrender(delivery);
+      returns.ackDrained(delivery);
       claims.clear();
       given += delivery.records();
     }
@@ -210,7 +210,7 @@ final class GiveBack {
     } catch (ExecutionException e) {
       throw new IllegalStateException("an append that failed instead of being answered", e);
     }
-    if (!(landed.appended() instanceof Appended.Accepted(var receipt))) {
+    if (!(landed.appended() instanceof AppendResult.Accepted(var receipt))) {
       return false;
     }
     receipts.moved(gift.batch().appendId(), receipt);
@@ -223,14 +223,14 @@ final class GiveBack {
     return true;
   }
 
-  private Gift begin(LogBatch batch, Manner manner) {
+  private Gift begin(LogBatch batch, AppendMode manner) {
     long start = System.nanoTime();
-    var key = returns.keyOf(batch.appendId());
+    var key = returns.idempotencyKeyOf(batch.appendId());
     var appended = key.isPresent() ? append(batch, key.get(), manner) : append(batch, manner);
     return new Gift(batch, appended.thenApply(a -> new Landed(a, System.nanoTime() - start)));
   }
 
-  private CompletableFuture<Appended> append(LogBatch batch, Manner manner) {
+  private CompletableFuture<AppendResult> append(LogBatch batch, AppendMode manner) {
     return breaker.append(() -> first.spool().append(batch, manner));
   }
 
@@ -239,31 +239,33 @@ final class GiveBack {
    * one: an append under it may still arrive, and lands once. Where that cannot be, such as when
    * another has it there, the logs are safe all the same.
    */
-  private CompletableFuture<Appended> append(
-      LogBatch batch, IdempotencyKeys.Key key, Manner manner) {
+  private CompletableFuture<AppendResult> append(
+      LogBatch batch, IdempotencyStore.IdempotencyKey key, AppendMode manner) {
     var granted = known.grantedByFirst(batch.appendId());
     return granted == null
         ? claimAndAppend(batch, key, manner)
         : appendOr(() -> claimAndAppend(batch, key, manner), batch, granted, manner);
   }
 
-  private CompletableFuture<Appended> claimAndAppend(
-      LogBatch batch, IdempotencyKeys.Key key, Manner manner) {
+  private CompletableFuture<AppendResult> claimAndAppend(
+      LogBatch batch, IdempotencyStore.IdempotencyKey key, AppendMode manner) {
     return breaker
         .claim(() -> first.keys().claim(key))
         .thenCompose(
-            claimed ->
-                switch (claimed) {
-                  case Claimed.Away(var retryAfter, var reason) ->
-                      CompletableFuture.completedFuture(new Appended.Busy(retryAfter, reason));
-                  case Claimed.Mine(var claim) -> {
+            claimResult ->
+                switch (claimResult) {
+                  case ClaimResult.Unavailable(var retryAfter, var reason) ->
+                      CompletableFuture.completedFuture(
+                          new AppendResult.Unavailable(retryAfter, reason));
+                  case ClaimResult.Granted(var claim) -> {
                     claims.put(key, claim);
-                    yield appendOr(() -> append(batch, Manner.AGAIN), batch, claim, manner);
+                    yield appendOr(
+                        () -> append(batch, AppendMode.POSSIBLE_DUPLICATE), batch, claim, manner);
                   }
                   // what was appended under the key before is known by that and nothing else
-                  case Claimed.Taken(), Claimed.UnderWay(), Claimed.Another() ->
+                  case ClaimResult.Completed(), ClaimResult.InProgress(), ClaimResult.KeyReused() ->
                       appendOr(
-                          () -> append(batch, Manner.AGAIN),
+                          () -> append(batch, AppendMode.POSSIBLE_DUPLICATE),
                           batch,
                           claims.getOrDefault(key, new Claim(key, UUID.randomUUID())),
                           manner);
@@ -273,17 +275,17 @@ final class GiveBack {
   /**
    * @param superseded what is done when the claim is its owner's no longer
    */
-  private CompletableFuture<Appended> appendOr(
-      Supplier<CompletableFuture<Appended>> superseded,
+  private CompletableFuture<AppendResult> appendOr(
+      Supplier<CompletableFuture<AppendResult>> superseded,
       LogBatch batch,
       Claim claim,
-      Manner manner) {
+      AppendMode manner) {
     return breaker
         .append(() -> first.keys().append(batch, claim, manner))
         .thenCompose(
-            appended ->
-                appended instanceof Appended.Superseded
+            appendResult ->
+                appendResult instanceof AppendResult.ClaimLost
                     ? superseded.get()
-                    : CompletableFuture.completedFuture(appended));
+                    : CompletableFuture.completedFuture(appendResult));
   }
 }

@@ -1,8 +1,8 @@
 package dev.sluice.core.failover;
 
-import dev.sluice.core.port.IdempotencyKeys;
-import dev.sluice.core.port.IdempotencyKeys.Claim;
-import dev.sluice.core.port.IdempotencyKeys.Claimed;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -55,7 +55,7 @@ final class KnownKeys {
     this.clock = clock;
   }
 
-  private static Name nameOf(IdempotencyKeys.Key key) {
+  private static Name nameOf(IdempotencyStore.IdempotencyKey key) {
     return new Name(key.tenant(), key.key());
   }
 
@@ -65,21 +65,21 @@ final class KnownKeys {
    *
    * @return what is known of the key; null when it is nobody's, and now the caller's
    */
-  synchronized @Nullable Claimed reserve(IdempotencyKeys.Key key) {
+  synchronized @Nullable ClaimResult reserve(IdempotencyStore.IdempotencyKey key) {
     var holder = holders.get(nameOf(key));
     if (holder != null && clock.instant().isBefore(holder.until())) {
-      if (!holder.request().equals(key.request())) {
-        return new Claimed.Another();
+      if (!holder.request().equals(key.requestDigest())) {
+        return new ClaimResult.KeyReused();
       }
-      return holder.taken() ? new Claimed.Taken() : new Claimed.UnderWay();
+      return holder.taken() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
     }
-    put(key, IdempotencyKeys.CLAIM_ENDS_AFTER, false, null, false);
+    put(key, IdempotencyStore.CLAIM_TTL, false, null, false);
     return null;
   }
 
   /** A spool has granted what was reserved. */
   synchronized void claimed(Claim claim, boolean second) {
-    put(claim.key(), IdempotencyKeys.CLAIM_ENDS_AFTER, false, claim.owner(), second);
+    put(claim.key(), IdempotencyStore.CLAIM_TTL, false, claim.owner(), second);
   }
 
   synchronized boolean inSecond(Claim claim) {
@@ -88,12 +88,12 @@ final class KnownKeys {
   }
 
   /** The request is in a spool. */
-  synchronized void taken(IdempotencyKeys.Key key) {
+  synchronized void taken(IdempotencyStore.IdempotencyKey key) {
     put(key, retention, true, null, false);
   }
 
   /** Nothing came of what was reserved. */
-  synchronized void free(IdempotencyKeys.Key key) {
+  synchronized void free(IdempotencyStore.IdempotencyKey key) {
     holders.computeIfPresent(nameOf(key), (_, holder) -> holder.taken() ? holder : null);
   }
 
@@ -114,13 +114,13 @@ final class KnownKeys {
   }
 
   private void put(
-      IdempotencyKeys.Key key,
+      IdempotencyStore.IdempotencyKey key,
       Duration lasting,
       boolean taken,
       @Nullable UUID owner,
       boolean second) {
     holders.put(
         nameOf(key),
-        new Holder(key.request(), clock.instant().plus(lasting), taken, owner, second));
+        new Holder(key.requestDigest(), clock.instant().plus(lasting), taken, owner, second));
   }
 }

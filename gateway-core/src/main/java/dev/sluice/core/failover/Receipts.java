@@ -2,7 +2,7 @@ package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import dev.sluice.core.port.Spool.Receipt;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -36,7 +36,7 @@ final class Receipts {
   /** The second's receipt, as others see it. */
   synchronized Receipt ofSecond(UUID appendId, Receipt receipt) {
     return new Receipt(
-        -1 - receipt.shard(), appendId + "/" + moved.evicted() + "/" + receipt.entry());
+        -1 - receipt.shard(), appendId + "/" + moved.evicted() + "/" + receipt.entryId());
   }
 
   /** Call before the second lets go of it. */
@@ -52,28 +52,28 @@ final class Receipts {
     return moved.evicted() > evicted;
   }
 
-  CompletionStage<Fate> fate(Receipt receipt, LogId firstId, int records) {
+  CompletionStage<DeliveryStatus> fate(Receipt receipt, LogId firstId, int records) {
     if (receipt.shard() >= 0) {
-      return first.fate(receipt, firstId, records);
+      return first.statusOf(receipt, firstId, records);
     }
-    var parts = receipt.entry().split("/", 3);
+    var parts = receipt.entryId().split("/", 3);
     var appendId = UUID.fromString(parts[0]);
     var now = movedTo(appendId);
     if (now != null) {
-      return first.fate(now, firstId, records);
+      return first.statusOf(now, firstId, records);
     }
     long evicted = Long.parseLong(parts[1]);
     return second
-        .fate(new Receipt(-1 - receipt.shard(), parts[2]), firstId, records)
+        .statusOf(new Receipt(-1 - receipt.shard(), parts[2]), firstId, records)
         .thenCompose(
             fate -> {
               var meanwhile = movedTo(appendId);
               if (meanwhile != null) {
-                return first.fate(meanwhile, firstId, records);
+                return first.statusOf(meanwhile, firstId, records);
               }
               return CompletableFuture.completedStage(
-                  fate instanceof Fate.Settled && forgotten(evicted)
-                      ? new Fate.Unknown("it may have been given back to " + firstName)
+                  fate instanceof DeliveryStatus.Delivered && forgotten(evicted)
+                      ? new DeliveryStatus.Unknown("it may have been given back to " + firstName)
                       : fate);
             });
   }

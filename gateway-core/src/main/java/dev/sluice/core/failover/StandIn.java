@@ -1,9 +1,9 @@
 package dev.sluice.core.failover;
 
 import dev.sluice.core.domain.DeadLetter;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.Returns;
-import dev.sluice.core.port.Timer;
+import dev.sluice.core.port.FallbackSpoolConsumer;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -24,8 +24,8 @@ import java.util.concurrent.locks.ReentrantLock;
  *
  * <p>{@code returns} is guarded by {@code turn}.
  */
-final class StandIn implements Deliveries {
-  private final Returns returns;
+final class StandIn implements SpoolConsumer {
+  private final FallbackSpoolConsumer returns;
   private final Breaker breaker;
   private final ReentrantLock turn = new ReentrantLock();
   private final Condition settled = turn.newCondition();
@@ -37,42 +37,42 @@ final class StandIn implements Deliveries {
    * @param worker whether there is one
    * @param longestInsert longer than a store works at one insert
    */
-  StandIn(Returns returns, Breaker breaker, boolean worker, Duration longestInsert) {
+  StandIn(FallbackSpoolConsumer returns, Breaker breaker, boolean worker, Duration longestInsert) {
     this.returns = returns;
     this.breaker = breaker;
     this.worker = worker;
     this.longestInsert = longestInsert;
   }
 
-  void start(Timer timer) {
+  void start(Scheduler scheduler) {
     if (!worker) {
-      timer.after(longestInsert, () -> insertsEnded = true);
+      scheduler.schedule(longestInsert, () -> insertsEnded = true);
     }
   }
 
   @Override
-  public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
-    if (!returns.begun() && !breaker.awaitOpen(patience)) {
+  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
+    if (!returns.hasInFlight() && !breaker.awaitOpen(patience)) {
       return Optional.empty();
     }
     if (!turn.tryLock(patience.toNanos(), TimeUnit.NANOSECONDS)) {
       return Optional.empty(); // something is being given back
     }
     try {
-      if (!returns.begun() && breaker.closed()) {
+      if (!returns.hasInFlight() && breaker.closed()) {
         return Optional.empty(); // became well while we waited
       }
-      return returns.nextCertain(patience, gather);
+      return returns.pollConfirmed(patience, gather);
     } finally {
       turn.unlock();
     }
   }
 
   @Override
-  public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     turn.lock();
     try {
-      boolean done = returns.settle(delivery, deadLetters);
+      boolean done = returns.ack(delivery, deadLetters);
       settled.signalAll();
       return done;
     } finally {
@@ -81,20 +81,20 @@ final class StandIn implements Deliveries {
   }
 
   @Override
-  public boolean keep(Delivery delivery) {
+  public boolean renewLease(Delivery delivery) {
     turn.lock();
     try {
-      return returns.keep(delivery);
+      return returns.renewLease(delivery);
     } finally {
       turn.unlock();
     }
   }
 
   @Override
-  public void setAside(UUID appendId, String reason) {
+  public void skip(UUID appendId, String reason) {
     turn.lock();
     try {
-      returns.setAside(appendId, reason);
+      returns.skip(appendId, reason);
       settled.signalAll();
     } finally {
       turn.unlock();
@@ -102,13 +102,13 @@ final class StandIn implements Deliveries {
   }
 
   @Override
-  public void hurry() {
-    returns.hurry();
+  public void flush() {
+    returns.flush();
   }
 
   @Override
-  public int unreadable() {
-    return returns.unreadable();
+  public int skippedEntries() {
+    return returns.skippedEntries();
   }
 
   /** The worker is gone: what it has not settled, and what is behind, stays for the next start. */
@@ -152,7 +152,7 @@ final class StandIn implements Deliveries {
   }
 
   private boolean isBegun() {
-    return !insertsEnded && returns.begun();
+    return !insertsEnded && returns.hasInFlight();
   }
 
   void endTurn() {

@@ -10,33 +10,33 @@ import org.jspecify.annotations.Nullable;
  * <p>The array is handed over; nobody changes it afterwards.
  *
  * @param bytes an {@code ExportLogsServiceRequest}, of which {@code length} bytes count
- * @param rows position in the client's request of each record, in the order of the bytes; null when
- *     that is the order itself
- * @param refused verdicts the entrance has given already, possibly not all of them
- * @param refusedCount how many records those verdicts stand for
+ * @param rowIndexes position in the client's request of each record, in the order of the bytes;
+ *     null when that is the order itself
+ * @param rejections verdicts the entrance has given already, possibly not all of them
+ * @param rejectedCount how many records those verdicts stand for
  * @param unknownFields fields that were ignored
  */
 public record OtlpPayload(
     byte[] bytes,
     int length,
-    int @Nullable [] rows,
-    List<Rejection> refused,
-    int refusedCount,
+    int @Nullable [] rowIndexes,
+    List<Rejection> rejections,
+    int rejectedCount,
     long unknownFields) {
 
   // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
   public OtlpPayload(
       byte[] bytes,
       int length,
-      int @Nullable [] rows,
-      List<Rejection> refused,
-      int refusedCount,
+      int @Nullable [] rowIndexes,
+      List<Rejection> rejections,
+      int rejectedCount,
       long unknownFields) {
     this.bytes = bytes;
     this.length = length;
-    this.rows = rows;
-    this.refused = List.copyOf(refused);
-    this.refusedCount = refusedCount;
+    this.rowIndexes = rowIndexes;
+    this.rejections = List.copyOf(rejections);
+    this.rejectedCount = rejectedCount;
     this.unknownFields = unknownFields;
   }
 
@@ -50,7 +50,7 @@ public record OtlpPayload(
     return new OtlpPayload(bytes, length, null, List.of(), 0, 0);
   }
 
-  int rowOf(int ordinal) {
-    return rows == null ? ordinal : rows[ordinal];
+  int rowIndexOf(int ordinal) {
+    return rowIndexes == null ? ordinal : rowIndexes[ordinal];
   }
 }

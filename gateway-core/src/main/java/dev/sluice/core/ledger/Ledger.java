@@ -2,7 +2,7 @@ package dev.sluice.core.ledger;
 
 import dev.sluice.core.port.LogStore;
 import dev.sluice.core.port.Spool;
-import dev.sluice.core.port.Spool.Tally;
+import dev.sluice.core.port.Spool.RecordCounts;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.time.LocalDate;
@@ -36,9 +36,9 @@ import org.jspecify.annotations.Nullable;
  * well.
  *
  * <p>A spool that was upgraded or replaced did not count the logs of the days before. Nothing is
- * said of the days before {@link Spool#countedSince}; nor of that day itself when the store has
- * logs of an earlier one, or when it is the first that is looked at, so that nobody knows: then the
- * spool came later than the logs, and may have come in the middle of the day.
+ * said of the days before {@link Spool#countsCompleteSince}; nor of that day itself when the store
+ * has logs of an earlier one, or when it is the first that is looked at, so that nobody knows: then
+ * the spool came later than the logs, and may have come in the middle of the day.
  *
  * <p>Safe for use by many threads; counting blocks.
  */
@@ -65,14 +65,15 @@ public final class Ledger {
     this.spool = spool;
     this.store = store;
     this.clock = clock;
-    this.days = retention == null ? window.toDays() : Math.min(window.toDays(), whole(retention));
+    this.days =
+        retention == null ? window.toDays() : Math.min(window.toDays(), completeDays(retention));
   }
 
   /**
    * Days of which every log is still there until the end of today: the first log of the first of
    * them is then as old as all of them are long.
    */
-  private static long whole(Duration retention) {
+  private static long completeDays(Duration retention) {
     return Math.max(0, retention.minus(MARGIN).toDays());
   }
 
@@ -84,126 +85,132 @@ public final class Ledger {
    * @param imbalance records that are missing, less than 0 when there are too many; null while one
    *     of the sides is not known
    */
-  public record Entry(@Nullable Tally spool, @Nullable Long stored, @Nullable Long imbalance) {}
+  public record LedgerBalance(
+      @Nullable RecordCounts spool, @Nullable Long stored, @Nullable Long imbalance) {}
 
   /**
    * @param from the first day of which something can be said; after today when there is none yet
    * @param days those that have any logs
    * @param total of all of them; its imbalance is the sum of the days' without their signs, so that
    *     what is missing here does not make up for what is too much there
-   * @param away who could not be asked, and why; empty when all answered
+   * @param unavailable who could not be asked, and why; empty when all answered
    */
-  public record Account(
-      LocalDate from, SortedMap<LocalDate, Entry> days, Entry total, Map<String, String> away) {}
+  public record LedgerReport(
+      LocalDate from,
+      SortedMap<LocalDate, LedgerBalance> days,
+      LedgerBalance total,
+      Map<String, String> unavailable) {}
 
   /** Asks the spool and the store, several times when they seem not to agree. */
-  public Account count() {
+  public LedgerReport count() {
     var today = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
     var from = today.minusDays(Math.max(0, days - 1));
-    var away = new LinkedHashMap<String, String>();
+    var unavailable = new LinkedHashMap<String, String>();
     if (days < 1) {
-      away.put("ledger", "logs are not kept long enough for a day to be whole");
-      return account(from, null, null, Map.of(), away);
+      unavailable.put("ledger", "logs are not kept long enough for a day to be whole");
+      return report(from, null, null, Map.of(), unavailable);
     }
-    var before = ask("spool", () -> spool.tally(from), away);
-    var stored = ask("store", () -> store.stored(from), away);
+    var before = query("spool", () -> spool.recordCounts(from), unavailable);
+    var stored = query("store", () -> store.storedRecords(from), unavailable);
     if (before == null || stored == null) {
-      return account(from, before, stored, Map.of(), away);
+      return report(from, before, stored, Map.of(), unavailable);
     }
-    var after = ask("spool", () -> spool.tally(from), away);
-    var since = ask("spool", spool::countedSince, away);
-    if (after == null || since == null) {
-      return account(from, before, stored, Map.of(), away);
+    var after = query("spool", () -> spool.recordCounts(from), unavailable);
+    var countsCompleteSince = query("spool", spool::countsCompleteSince, unavailable);
+    if (after == null || countsCompleteSince == null) {
+      return report(from, before, stored, Map.of(), unavailable);
     }
-    var first = first(from, since, stored);
+    var first = firstBalancedDay(from, countsCompleteSince, stored);
     before = before.tailMap(first);
     stored = stored.tailMap(first);
     after = after.tailMap(first);
     var imbalance = imbalance(before, stored, after);
     if (!imbalance.isEmpty()) {
-      var storedAgain = ask("store", () -> store.stored(first), away);
-      var afterAgain = ask("spool", () -> spool.tally(first), away);
-      if (storedAgain == null || afterAgain == null) {
-        return account(first, after, stored, Map.of(), away);
+      var storedRecheck = query("store", () -> store.storedRecords(first), unavailable);
+      var afterRecheck = query("spool", () -> spool.recordCounts(first), unavailable);
+      if (storedRecheck == null || afterRecheck == null) {
+        return report(first, after, stored, Map.of(), unavailable);
       }
-      imbalance = lasting(imbalance, imbalance(after, storedAgain, afterAgain));
-      stored = storedAgain;
-      after = afterAgain;
+      imbalance = confirmedImbalance(imbalance, imbalance(after, storedRecheck, afterRecheck));
+      stored = storedRecheck;
+      after = afterRecheck;
     }
-    return account(first, after, stored, imbalance, away);
+    return report(first, after, stored, imbalance, unavailable);
   }
 
   /** The first day of which both sides know everything. */
-  private static LocalDate first(
-      LocalDate from, LocalDate since, SortedMap<LocalDate, Long> stored) {
-    if (since.isBefore(from)) {
+  private static LocalDate firstBalancedDay(
+      LocalDate from, LocalDate countsCompleteSince, SortedMap<LocalDate, Long> stored) {
+    if (countsCompleteSince.isBefore(from)) {
       return from;
     }
-    boolean late = since.equals(from) || !stored.headMap(since).isEmpty();
-    return late ? since.plusDays(1) : since;
+    boolean startsLate =
+        countsCompleteSince.equals(from) || !stored.headMap(countsCompleteSince).isEmpty();
+    return startsLate ? countsCompleteSince.plusDays(1) : countsCompleteSince;
   }
 
-  private static <T> @Nullable T ask(String whom, Supplier<T> question, Map<String, String> away) {
+  private static <T> @Nullable T query(
+      String source, Supplier<T> query, Map<String, String> unavailable) {
     try {
-      return question.get();
+      return query.get();
     } catch (RuntimeException e) {
-      away.put(whom, e.getMessage() == null ? e.toString() : e.getMessage());
+      unavailable.put(source, e.getMessage() == null ? e.toString() : e.getMessage());
       return null;
     }
   }
 
   /** Of the days that do not balance. */
   private static Map<LocalDate, Long> imbalance(
-      SortedMap<LocalDate, Tally> before,
+      SortedMap<LocalDate, RecordCounts> before,
       SortedMap<LocalDate, Long> stored,
-      SortedMap<LocalDate, Tally> after) {
+      SortedMap<LocalDate, RecordCounts> after) {
     var imbalance = new TreeMap<LocalDate, Long>();
     var days = new TreeSet<>(before.keySet());
     days.addAll(stored.keySet());
     days.addAll(after.keySet());
     for (var day : days) {
-      long there = stored.getOrDefault(day, 0L);
-      var last = after.getOrDefault(day, Tally.NONE);
-      long least = settled(before.getOrDefault(day, Tally.NONE));
-      long most = settled(last) + last.inFlight();
-      if (there < least) {
-        imbalance.put(day, least - there);
-      } else if (there > most) {
-        imbalance.put(day, most - there);
+      long storedCount = stored.getOrDefault(day, 0L);
+      var last = after.getOrDefault(day, RecordCounts.NONE);
+      long min = deliveredCount(before.getOrDefault(day, RecordCounts.NONE));
+      long max = deliveredCount(last) + last.inFlight();
+      if (storedCount < min) {
+        imbalance.put(day, min - storedCount);
+      } else if (storedCount > max) {
+        imbalance.put(day, max - storedCount);
       }
     }
     return imbalance;
   }
 
-  private static long settled(Tally tally) {
-    return tally.accepted()
-        - tally.inFlight()
-        - tally.deadLettered()
-        - tally.purged()
-        - tally.quarantined();
+  private static long deliveredCount(RecordCounts counts) {
+    return counts.accepted()
+        - counts.inFlight()
+        - counts.deadLettered()
+        - counts.purged()
+        - counts.quarantined();
   }
 
   /** Of each day what both looks have seen. */
-  private static Map<LocalDate, Long> lasting(
+  private static Map<LocalDate, Long> confirmedImbalance(
       Map<LocalDate, Long> first, Map<LocalDate, Long> second) {
-    var lasting = new TreeMap<LocalDate, Long>();
+    var confirmed = new TreeMap<LocalDate, Long>();
     first.forEach(
         (day, was) -> {
           long is = second.getOrDefault(day, 0L);
           if (Long.signum(was) * Long.signum(is) > 0) {
-            lasting.put(day, Math.abs(was) < Math.abs(is) ? was : is);
+            confirmed.put(day, Math.abs(was) < Math.abs(is) ? was : is);
           }
         });
-    return lasting;
+    return confirmed;
   }
 
-  private static Account account(
+  private static LedgerReport report(
       LocalDate from,
-      @Nullable SortedMap<LocalDate, Tally> spool,
+      @Nullable SortedMap<LocalDate, RecordCounts> spool,
       @Nullable SortedMap<LocalDate, Long> stored,
       Map<LocalDate, Long> imbalance,
-      Map<String, String> away) {
-    boolean known = away.isEmpty();
+      Map<String, String> unavailable) {
+    boolean known = unavailable.isEmpty();
     var days = new TreeSet<LocalDate>();
     if (spool != null) {
       days.addAll(spool.keySet());
@@ -211,21 +218,26 @@ public final class Ledger {
     if (stored != null) {
       days.addAll(stored.keySet());
     }
-    var entries = new TreeMap<LocalDate, Entry>();
+    var balances = new TreeMap<LocalDate, LedgerBalance>();
     for (var day : days) {
-      entries.put(
+      balances.put(
           day,
-          new Entry(
-              spool == null ? null : spool.getOrDefault(day, Tally.NONE),
+          new LedgerBalance(
+              spool == null ? null : spool.getOrDefault(day, RecordCounts.NONE),
               stored == null ? null : stored.getOrDefault(day, 0L),
               known ? imbalance.getOrDefault(day, 0L) : null));
     }
     var total =
-        new Entry(
-            spool == null ? null : spool.values().stream().reduce(Tally.NONE, Tally::plus),
+        new LedgerBalance(
+            spool == null
+                ? null
+                : spool.values().stream().reduce(RecordCounts.NONE, RecordCounts::plus),
             stored == null ? null : stored.values().stream().mapToLong(Long::longValue).sum(),
             known ? imbalance.values().stream().mapToLong(Math::abs).sum() : null);
-    return new Account(
-        from, Collections.unmodifiableSortedMap(entries), total, Collections.unmodifiableMap(away));
+    return new LedgerReport(
+        from,
+        Collections.unmodifiableSortedMap(balances),
+        total,
+        Collections.unmodifiableMap(unavailable));
   }
 }

@@ -12,7 +12,7 @@ public final class Attributes {
   private int[] keyLengths = new int[16];
   private AnyValue[] values = new AnyValue[16];
   private int size;
-  private long seen;
+  private long keyFilter;
 
   Attributes() {
     fill(0);
@@ -26,14 +26,14 @@ public final class Attributes {
 
   void clear() {
     size = 0;
-    seen = 0;
+    keyFilter = 0;
   }
 
   /** The value to fill for this key: a fresh one, or the one an equal key had before. */
   AnyValue put(byte[] bytes, int offset, int length) {
     long bit =
         length == 0 ? 1L : 1L << (bytes[offset] * 31 + bytes[offset + length - 1] * 7 + length);
-    if ((seen & bit) != 0) {
+    if ((keyFilter & bit) != 0) {
       for (int i = 0; i < size; i++) {
         if (keyLengths[i] == length
             && Arrays.equals(
@@ -42,7 +42,7 @@ public final class Attributes {
         }
       }
     }
-    seen |= bit;
+    keyFilter |= bit;
     if (size == values.length) {
       keyOffsets = Arrays.copyOf(keyOffsets, size * 2);
       keyLengths = Arrays.copyOf(keyLengths, size * 2);

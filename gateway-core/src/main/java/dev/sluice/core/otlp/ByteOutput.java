@@ -57,7 +57,7 @@ public final class ByteOutput {
    *
    * @throws OutOfMemoryError beyond two gibibytes, as any array would
    */
-  public void ensure(int extra) {
+  public void ensureCapacity(int extra) {
     if (bytes.length - size < extra) {
       long wanted = Math.max((long) size + extra, bytes.length * 2L);
       if ((long) size + extra > Integer.MAX_VALUE - 8) {
@@ -68,24 +68,24 @@ public final class ByteOutput {
   }
 
   public void writeByte(int value) {
-    ensure(1);
+    ensureCapacity(1);
     bytes[size++] = (byte) value;
   }
 
   public void writeShort(int value) {
-    ensure(2);
+    ensureCapacity(2);
     SHORT.set(bytes, size, (short) value);
     size += 2;
   }
 
   public void writeInt(int value) {
-    ensure(4);
+    ensureCapacity(4);
     INT.set(bytes, size, value);
     size += 4;
   }
 
   public void writeLong(long value) {
-    ensure(8);
+    ensureCapacity(8);
     LONG.set(bytes, size, value);
     size += 8;
   }
@@ -96,7 +96,7 @@ public final class ByteOutput {
   }
 
   public void write(byte[] source, int offset, int length) {
-    ensure(length);
+    ensureCapacity(length);
     System.arraycopy(source, offset, bytes, size, length);
     size += length;
   }
@@ -107,7 +107,7 @@ public final class ByteOutput {
 
   /** Unsigned LEB128: the varint of protobuf and of ClickHouse. */
   public void writeVarint(long value) {
-    ensure(10);
+    ensureCapacity(10);
     byte[] b = bytes;
     int p = size;
     while ((value & ~0x7FL) != 0) {
@@ -124,13 +124,13 @@ public final class ByteOutput {
    */
   public void writeUtf8(CharSequence text) {
     int length = text.length();
-    ensure(length);
+    ensureCapacity(length);
     byte[] b = bytes;
     int p = size;
     for (int i = 0; i < length; i++) {
       if (b.length - p < 4) {
         size = p;
-        ensure(length - i + 4);
+        ensureCapacity(length - i + 4);
         b = bytes;
       }
       char c = text.charAt(i);
@@ -158,7 +158,7 @@ public final class ByteOutput {
 
   /** Moves everything from {@code from} on by {@code by} bytes to the right. */
   void shift(int from, int by) {
-    ensure(by);
+    ensureCapacity(by);
     System.arraycopy(bytes, from, bytes, from + by, size - from);
     size += by;
   }

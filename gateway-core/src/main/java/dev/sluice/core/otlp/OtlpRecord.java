@@ -39,7 +39,7 @@ public final class OtlpRecord {
     int schemaUrlOffset;
     int schemaUrlLength;
     int encodedBytes;
-    int serial;
+    int generation;
     int offset;
     int length;
 
@@ -71,8 +71,8 @@ public final class OtlpRecord {
     }
 
     /** Changes whenever the walker enters another resource, also in another walk. */
-    public int serial() {
-      return serial;
+    public int generation() {
+      return generation;
     }
   }
 
@@ -86,7 +86,7 @@ public final class OtlpRecord {
     int schemaUrlOffset;
     int schemaUrlLength;
     int encodedBytes;
-    int serial;
+    int generation;
 
     Scope() {}
 
@@ -119,8 +119,8 @@ public final class OtlpRecord {
     }
 
     /** Changes whenever the walker enters another scope, also in another walk. */
-    public int serial() {
-      return serial;
+    public int generation() {
+      return generation;
     }
   }
 

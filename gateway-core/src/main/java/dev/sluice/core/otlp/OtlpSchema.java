@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 public final class OtlpSchema {
 
   /** What a field holds, and how JSON says it. */
-  public enum Kind {
+  public enum FieldKind {
     TEXT,
     HEX,
     BASE64,
@@ -36,7 +36,7 @@ public final class OtlpSchema {
    * @param message what a field of a message holds; null for any other
    */
   public record Field(
-      String name, int number, Kind kind, boolean repeated, @Nullable Message message) {}
+      String name, int number, FieldKind kind, boolean repeated, @Nullable Message message) {}
 
   /** The fields of one message. */
   public static final class Message {
@@ -53,20 +53,20 @@ public final class OtlpSchema {
       return names.get(name);
     }
 
-    private Message with(String name, int number, Kind kind) {
+    private Message with(String name, int number, FieldKind kind) {
       return put(new Field(name, number, kind, false, null));
     }
 
     private Message with(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.MESSAGE, false, message));
+      return put(new Field(name, number, FieldKind.MESSAGE, false, message));
     }
 
     private Message withMany(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.MESSAGE, true, message));
+      return put(new Field(name, number, FieldKind.MESSAGE, true, message));
     }
 
     private Message withContainer(String name, int number, Message message) {
-      return put(new Field(name, number, Kind.CONTAINER, false, message));
+      return put(new Field(name, number, FieldKind.CONTAINER, false, message));
     }
 
     private Message put(Field field) {
@@ -87,47 +87,47 @@ public final class OtlpSchema {
 
   private static Message schema() {
     var any = ANY_VALUE;
-    var keyValue = new Message().with("key", 1, Kind.TEXT).with("value", 2, any);
-    any.with("stringValue", 1, Kind.TEXT)
-        .with("boolValue", 2, Kind.BOOL)
-        .with("intValue", 3, Kind.INT64)
-        .with("doubleValue", 4, Kind.DOUBLE)
+    var keyValue = new Message().with("key", 1, FieldKind.TEXT).with("value", 2, any);
+    any.with("stringValue", 1, FieldKind.TEXT)
+        .with("boolValue", 2, FieldKind.BOOL)
+        .with("intValue", 3, FieldKind.INT64)
+        .with("doubleValue", 4, FieldKind.DOUBLE)
         .withContainer("arrayValue", 5, new Message().withMany("values", 1, any))
         .withContainer("kvlistValue", 6, new Message().withMany("values", 1, keyValue))
-        .with("bytesValue", 7, Kind.BASE64);
+        .with("bytesValue", 7, FieldKind.BASE64);
     var record =
         new Message()
-            .with("timeUnixNano", 1, Kind.FIXED64)
-            .with("severityNumber", 2, Kind.ENUM)
-            .with("severityText", 3, Kind.TEXT)
+            .with("timeUnixNano", 1, FieldKind.FIXED64)
+            .with("severityNumber", 2, FieldKind.ENUM)
+            .with("severityText", 3, FieldKind.TEXT)
             .with("body", 5, any)
             .withMany("attributes", 6, keyValue)
-            .with("droppedAttributesCount", 7, Kind.UINT32)
-            .with("flags", 8, Kind.FIXED32)
-            .with("traceId", 9, Kind.HEX)
-            .with("spanId", 10, Kind.HEX)
-            .with("observedTimeUnixNano", 11, Kind.FIXED64)
-            .with("eventName", 12, Kind.TEXT);
+            .with("droppedAttributesCount", 7, FieldKind.UINT32)
+            .with("flags", 8, FieldKind.FIXED32)
+            .with("traceId", 9, FieldKind.HEX)
+            .with("spanId", 10, FieldKind.HEX)
+            .with("observedTimeUnixNano", 11, FieldKind.FIXED64)
+            .with("eventName", 12, FieldKind.TEXT);
     var scope =
         new Message()
-            .with("name", 1, Kind.TEXT)
-            .with("version", 2, Kind.TEXT)
+            .with("name", 1, FieldKind.TEXT)
+            .with("version", 2, FieldKind.TEXT)
             .withMany("attributes", 3, keyValue)
-            .with("droppedAttributesCount", 4, Kind.UINT32);
+            .with("droppedAttributesCount", 4, FieldKind.UINT32);
     var scopeLogs =
         new Message()
             .with("scope", 1, scope)
             .withMany("logRecords", 2, record)
-            .with("schemaUrl", 3, Kind.TEXT);
+            .with("schemaUrl", 3, FieldKind.TEXT);
     var resource =
         new Message()
             .withMany("attributes", 1, keyValue)
-            .with("droppedAttributesCount", 2, Kind.UINT32);
+            .with("droppedAttributesCount", 2, FieldKind.UINT32);
     var resourceLogs =
         new Message()
             .with("resource", 1, resource)
             .withMany("scopeLogs", 2, scopeLogs)
-            .with("schemaUrl", 3, Kind.TEXT);
+            .with("schemaUrl", 3, FieldKind.TEXT);
     return new Message().withMany("resourceLogs", 1, resourceLogs);
   }
 }

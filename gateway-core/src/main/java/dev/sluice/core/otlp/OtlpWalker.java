@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Entrances judge requests with it and the log store builds columns with it: because both sides
  * share this one walker they cannot disagree on what a record is. What is not protobuf fails the
- * whole walk ({@link MalformedOtlp}); what is protobuf but breaks a limit costs one record, or,
- * when it lies in a resource or scope, the records under it.
+ * whole walk ({@link MalformedOtlpException}); what is protobuf but breaks a limit costs one
+ * record, or, when it lies in a resource or scope, the records under it.
  *
  * <p>Rules of proto3 that are kept: fields in any order, the last of repeated scalars wins, unknown
  * fields and unexpected wire types are passed over, enum value 0 is never on the wire. Field
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  * <p>For one thread at a time; reusable, and free of allocation once warm.
  */
 public final class OtlpWalker {
-  private static final byte[] NOTHING = {};
+  private static final byte[] NO_BYTES = {};
 
   private final Limits limits;
   private final ProtobufInput in = new ProtobufInput();
@@ -34,12 +34,12 @@ public final class OtlpWalker {
   private final AnyValue scratch = new AnyValue();
 
   /** Nested values are only judged; where they lie is found again when they are written. */
-  private final AnyValue scratchBelow = new AnyValue();
+  private final AnyValue nestedScratch = new AnyValue();
 
   private int records;
   private long expandedBytes;
-  private @Nullable String wrongField;
-  private String wrongReason = "";
+  private @Nullable String violationField;
+  private String violationReason = "";
   private @Nullable String resourceField;
   private String resourceReason = "";
   private @Nullable String scopeField;
@@ -63,7 +63,8 @@ public final class OtlpWalker {
    * Walks {@code bytes[offset, offset + length)}. Nothing that the sink saw may be used when this
    * throws.
    */
-  public void walk(byte[] bytes, int offset, int length, OtlpSink sink) throws MalformedOtlp {
+  public void walk(byte[] bytes, int offset, int length, OtlpRecordVisitor visitor)
+      throws MalformedOtlpException {
     Objects.checkFromIndexSize(offset, length, bytes.length);
     in.bytes = bytes;
     in.position = offset;
@@ -73,16 +74,16 @@ public final class OtlpWalker {
     int end = offset + length;
     try {
       while (in.position < end) {
-        int tag = in.tag(end);
+        int tag = in.readTag(end);
         if (tag == field(1, ProtobufInput.BYTES)) {
-          resourceLogs(in.contentEnd(end), sink);
+          walkResourceLogs(in.readContentEnd(end), visitor);
         } else {
           in.skip(tag, end);
         }
       }
     } finally {
-      in.bytes = NOTHING; // an idle walker must not keep a whole request alive
-      log.bytes = NOTHING;
+      in.bytes = NO_BYTES; // an idle walker must not keep a whole request alive
+      log.bytes = NO_BYTES;
     }
   }
 
@@ -90,16 +91,16 @@ public final class OtlpWalker {
     return number << 3 | wireType;
   }
 
-  private void resourceLogs(int end, OtlpSink sink) throws MalformedOtlp {
+  private void walkResourceLogs(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
     int start = in.position;
-    resource(end);
-    resourceField = wrongField;
-    resourceReason = wrongReason;
+    readResource(end);
+    resourceField = violationField;
+    resourceReason = violationReason;
     in.position = start;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == field(2, ProtobufInput.BYTES)) {
-        scopeLogs(in.contentEnd(end), sink);
+        walkScopeLogs(in.readContentEnd(end), visitor);
       } else {
         in.skip(tag, end);
       }
@@ -107,57 +108,57 @@ public final class OtlpWalker {
   }
 
   /** A pass of its own, since the resource and the schema URL may follow the records. */
-  private void resource(int end) throws MalformedOtlp {
+  private void readResource(int end) throws MalformedOtlpException {
     var resource = log.resource;
-    resource.serial++;
+    resource.generation++;
     resource.attributes.clear();
     resource.schemaUrlOffset = 0;
     resource.schemaUrlLength = 0;
     resource.encodedBytes = 0;
     resource.offset = 0;
     resource.length = 0;
-    wrongField = null;
+    violationField = null;
     while (in.position < end) {
       int start = in.position;
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           resource.encodedBytes += close - in.position;
           resource.offset = resource.length == 0 ? start : resource.offset;
           resource.length = close - resource.offset;
-          attributesOf(close, 1, resource.attributes, "resource.attributes");
+          readAttributes(close, 1, resource.attributes, "resource.attributes");
         }
         case 3 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           resource.schemaUrlOffset = in.position;
           resource.schemaUrlLength = close - in.position;
-          text(close, limits.maxNameBytes(), "resource.schema_url");
+          readText(close, limits.maxNameBytes(), "resource.schema_url");
         }
         default -> in.skip(tag, end);
       }
     }
   }
 
-  private void scopeLogs(int end, OtlpSink sink) throws MalformedOtlp {
+  private void walkScopeLogs(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
     int start = in.position;
-    scope(end);
-    scopeField = wrongField;
-    scopeReason = wrongReason;
+    readScope(end);
+    scopeField = violationField;
+    scopeReason = violationReason;
     in.position = start;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == field(2, ProtobufInput.BYTES)) {
-        logRecord(in.contentEnd(end), sink);
+        walkLogRecord(in.readContentEnd(end), visitor);
       } else {
         in.skip(tag, end);
       }
     }
   }
 
-  private void scope(int end) throws MalformedOtlp {
+  private void readScope(int end) throws MalformedOtlpException {
     var scope = log.scope;
-    scope.serial++;
+    scope.generation++;
     scope.attributes.clear();
     scope.nameOffset = 0;
     scope.nameLength = 0;
@@ -166,196 +167,197 @@ public final class OtlpWalker {
     scope.schemaUrlOffset = 0;
     scope.schemaUrlLength = 0;
     scope.encodedBytes = 0;
-    wrongField = null;
+    violationField = null;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           scope.encodedBytes += close - in.position;
-          instrumentationScope(close);
+          readInstrumentationScope(close);
         }
         case 3 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           scope.schemaUrlOffset = in.position;
           scope.schemaUrlLength = close - in.position;
-          text(close, limits.maxNameBytes(), "scope.schema_url");
+          readText(close, limits.maxNameBytes(), "scope.schema_url");
         }
         default -> in.skip(tag, end);
       }
     }
   }
 
-  private void instrumentationScope(int end) throws MalformedOtlp {
+  private void readInstrumentationScope(int end) throws MalformedOtlpException {
     var scope = log.scope;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           scope.nameOffset = in.position;
           scope.nameLength = close - in.position;
-          text(close, limits.maxNameBytes(), "scope.name");
+          readText(close, limits.maxNameBytes(), "scope.name");
         }
         case 2 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           scope.versionOffset = in.position;
           scope.versionLength = close - in.position;
-          text(close, limits.maxNameBytes(), "scope.version");
+          readText(close, limits.maxNameBytes(), "scope.version");
         }
         case 3 << 3 | ProtobufInput.BYTES ->
-            keyValue(in.contentEnd(end), scope.attributes, "scope.attributes");
+            readKeyValue(in.readContentEnd(end), scope.attributes, "scope.attributes");
         default -> in.skip(tag, end);
       }
     }
-    count(scope.attributes, "scope.attributes");
+    checkAttributeCount(scope.attributes, "scope.attributes");
   }
 
   /** A message whose only field of interest is a list of key-value pairs. */
-  private void attributesOf(int end, int number, Attributes into, String name)
-      throws MalformedOtlp {
+  private void readAttributes(int end, int number, Attributes into, String name)
+      throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == field(number, ProtobufInput.BYTES)) {
-        keyValue(in.contentEnd(end), into, name);
+        readKeyValue(in.readContentEnd(end), into, name);
       } else {
         in.skip(tag, end);
       }
     }
-    count(into, name);
+    checkAttributeCount(into, name);
   }
 
-  private void count(Attributes attributes, String name) {
+  private void checkAttributeCount(Attributes attributes, String name) {
     if (attributes.size() > limits.maxAttributes()) {
-      wrong(name, "more attributes than the limit of " + limits.maxAttributes());
+      recordViolation(name, "more attributes than the limit of " + limits.maxAttributes());
     }
   }
 
-  private void logRecord(int end, OtlpSink sink) throws MalformedOtlp {
+  private void walkLogRecord(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
     var l = log;
     l.clear();
     l.ordinal = records++;
     l.encodedBytes = end - in.position;
-    wrongField = null;
+    violationField = null;
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.FIXED64 -> l.timeNanos = in.fixed64(end);
-        case 11 << 3 | ProtobufInput.FIXED64 -> l.observedNanos = in.fixed64(end);
-        case 2 << 3 | ProtobufInput.VARINT -> l.severityNumber = (int) in.varint(end);
+        case 1 << 3 | ProtobufInput.FIXED64 -> l.timeNanos = in.readFixed64(end);
+        case 11 << 3 | ProtobufInput.FIXED64 -> l.observedNanos = in.readFixed64(end);
+        case 2 << 3 | ProtobufInput.VARINT -> l.severityNumber = (int) in.readVarint(end);
         case 3 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           l.severityTextOffset = in.position;
           l.severityTextLength = close - in.position;
-          text(close, limits.maxNameBytes(), "severity_text");
+          readText(close, limits.maxNameBytes(), "severity_text");
         }
         case 5 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
-          anyValue(close, l.body, limits.maxBodyBytes(), "body", 0);
+          int close = in.readContentEnd(end);
+          readAnyValue(close, l.body, limits.maxBodyBytes(), "body", 0);
         }
         case 6 << 3 | ProtobufInput.BYTES ->
-            keyValue(in.contentEnd(end), l.attributes, "attributes");
-        case 7 << 3 | ProtobufInput.VARINT -> l.droppedAttributes = (int) in.varint(end);
-        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.fixed32(end);
+            readKeyValue(in.readContentEnd(end), l.attributes, "attributes");
+        case 7 << 3 | ProtobufInput.VARINT -> l.droppedAttributes = (int) in.readVarint(end);
+        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.readFixed32(end);
         case 9 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           l.traceIdOffset = in.position;
           l.traceIdLength = close - in.position;
           in.position = close;
         }
         case 10 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           l.spanIdOffset = in.position;
           l.spanIdLength = close - in.position;
           in.position = close;
         }
         case 12 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           l.eventNameOffset = in.position;
           l.eventNameLength = close - in.position;
-          text(close, limits.maxNameBytes(), "event_name");
+          readText(close, limits.maxNameBytes(), "event_name");
         }
         default -> in.skip(tag, end);
       }
     }
-    judge(sink);
+    validateAndVisit(visitor);
   }
 
-  private void judge(OtlpSink sink) {
+  private void validateAndVisit(OtlpRecordVisitor visitor) {
     var l = log;
     if (l.timeNanos < 0) {
-      wrong("time_unix_nano", "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+      recordViolation(
+          "time_unix_nano", "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
     }
     if (l.observedNanos < 0) {
-      wrong(
+      recordViolation(
           "observed_time_unix_nano",
           "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
     }
     if (l.severityNumber < 0 || l.severityNumber > 24) {
-      wrong("severity_number", "is " + l.severityNumber + ", known are 0 to 24");
+      recordViolation("severity_number", "is " + l.severityNumber + ", known are 0 to 24");
     }
     if (l.traceIdLength != 0 && l.traceIdLength != 16) {
-      wrong("trace_id", "has " + l.traceIdLength + " bytes, must have 16 or none");
+      recordViolation("trace_id", "has " + l.traceIdLength + " bytes, must have 16 or none");
     }
     if (l.spanIdLength != 0 && l.spanIdLength != 8) {
-      wrong("span_id", "has " + l.spanIdLength + " bytes, must have 8 or none");
+      recordViolation("span_id", "has " + l.spanIdLength + " bytes, must have 8 or none");
     }
-    count(l.attributes, "attributes");
+    checkAttributeCount(l.attributes, "attributes");
     if (resourceField != null) {
-      sink.refused(l.ordinal, resourceField, resourceReason);
+      visitor.visitRejected(l.ordinal, resourceField, resourceReason);
     } else if (scopeField != null) {
-      sink.refused(l.ordinal, scopeField, scopeReason);
-    } else if (wrongField != null) {
-      sink.refused(l.ordinal, wrongField, wrongReason);
+      visitor.visitRejected(l.ordinal, scopeField, scopeReason);
+    } else if (violationField != null) {
+      visitor.visitRejected(l.ordinal, violationField, violationReason);
     } else {
       expandedBytes += l.expandedBytes();
-      sink.accepted(l);
+      visitor.visitRecord(l);
     }
   }
 
   /** The first fault of a record is the one reported. */
-  private void wrong(String field, String reason) {
-    if (wrongField == null) {
-      wrongField = field;
-      wrongReason = reason;
+  private void recordViolation(String field, String reason) {
+    if (violationField == null) {
+      violationField = field;
+      violationReason = reason;
     }
   }
 
-  private void text(int end, int limit, String name) {
-    if (size(end - in.position, limit, name) && !Utf8.valid(in.bytes, in.position, end)) {
-      wrong(name, "is not valid UTF-8");
+  private void readText(int end, int limit, String name) {
+    if (checkSize(end - in.position, limit, name) && !Utf8.isValid(in.bytes, in.position, end)) {
+      recordViolation(name, "is not valid UTF-8");
     }
     in.position = end;
   }
 
-  private boolean size(int length, int limit, String name) {
+  private boolean checkSize(int length, int limit, String name) {
     if (length > limit) {
-      wrong(name, "has " + length + " bytes, limit " + limit);
+      recordViolation(name, "has " + length + " bytes, limit " + limit);
     }
     return length <= limit;
   }
 
-  private void keyValue(int end, Attributes into, String name) throws MalformedOtlp {
+  private void readKeyValue(int end, Attributes into, String name) throws MalformedOtlpException {
     int keyOffset = 0;
     int keyLength = 0;
-    boolean rightSoFar = wrongField == null;
+    boolean validBefore = violationField == null;
     scratch.clear();
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           keyOffset = in.position;
           keyLength = close - in.position;
-          text(close, limits.maxKeyBytes(), name);
+          readText(close, limits.maxKeyBytes(), name);
         }
         case 2 << 3 | ProtobufInput.BYTES ->
-            anyValue(in.contentEnd(end), scratch, limits.maxValueBytes(), name, 0);
+            readAnyValue(in.readContentEnd(end), scratch, limits.maxValueBytes(), name, 0);
         default -> in.skip(tag, end);
       }
     }
-    if (rightSoFar && wrongField != null) {
-      wrongField = name + named(keyOffset, keyLength);
+    if (validBefore && violationField != null) {
+      violationField = name + keySuffix(keyOffset, keyLength);
     }
     // one more than allowed is enough to refuse the record; no need to remember ten thousand
     if (into.size() <= limits.maxAttributes()) {
@@ -368,52 +370,52 @@ public final class OtlpWalker {
   }
 
   /** The key, for the verdict's field, when it is fit to be shown. */
-  private String named(int offset, int length) {
-    return length <= limits.maxKeyBytes() && Utf8.valid(in.bytes, offset, offset + length)
+  private String keySuffix(int offset, int length) {
+    return length <= limits.maxKeyBytes() && Utf8.isValid(in.bytes, offset, offset + length)
         ? "." + new String(in.bytes, offset, length, StandardCharsets.UTF_8)
         : "";
   }
 
-  private void anyValue(int end, AnyValue into, int limit, String name, int depth)
-      throws MalformedOtlp {
+  private void readAnyValue(int end, AnyValue into, int limit, String name, int depth)
+      throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       switch (tag) {
         case 1 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           into.kind = AnyValue.Kind.STRING;
           into.offset = in.position;
           into.length = close - in.position;
-          text(close, limit, name);
+          readText(close, limit, name);
         }
         case 2 << 3 | ProtobufInput.VARINT -> {
           into.kind = AnyValue.Kind.BOOL;
-          into.bits = in.varint(end) != 0 ? 1 : 0;
+          into.bits = in.readVarint(end) != 0 ? 1 : 0;
         }
         case 3 << 3 | ProtobufInput.VARINT -> {
           into.kind = AnyValue.Kind.INT;
-          into.bits = in.varint(end);
+          into.bits = in.readVarint(end);
         }
         case 4 << 3 | ProtobufInput.FIXED64 -> {
           into.kind = AnyValue.Kind.DOUBLE;
-          into.bits = in.fixed64(end);
+          into.bits = in.readFixed64(end);
         }
         case 5 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
-          size(close - in.position, limit, name);
-          container(close, into, AnyValue.Kind.ARRAY, name, depth);
+          int close = in.readContentEnd(end);
+          checkSize(close - in.position, limit, name);
+          readContainer(close, into, AnyValue.Kind.ARRAY, name, depth);
         }
         case 6 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
-          size(close - in.position, limit, name);
-          container(close, into, AnyValue.Kind.MAP, name, depth);
+          int close = in.readContentEnd(end);
+          checkSize(close - in.position, limit, name);
+          readContainer(close, into, AnyValue.Kind.MAP, name, depth);
         }
         case 7 << 3 | ProtobufInput.BYTES -> {
-          int close = in.contentEnd(end);
+          int close = in.readContentEnd(end);
           into.kind = AnyValue.Kind.BYTES;
           into.offset = in.position;
           into.length = close - in.position;
-          size(into.length, limit, name);
+          checkSize(into.length, limit, name);
           in.position = close;
         }
         default -> in.skip(tag, end);
@@ -421,48 +423,48 @@ public final class OtlpWalker {
     }
   }
 
-  private void container(int close, AnyValue into, AnyValue.Kind kind, String name, int depth)
-      throws MalformedOtlp {
+  private void readContainer(int close, AnyValue into, AnyValue.Kind kind, String name, int depth)
+      throws MalformedOtlpException {
     int start = in.position;
     if (depth >= limits.maxNesting()) {
-      wrong(name, "is nested deeper than the limit of " + limits.maxNesting());
+      recordViolation(name, "is nested deeper than the limit of " + limits.maxNesting());
       in.position = close;
     } else if (kind == AnyValue.Kind.ARRAY) {
-      elements(close, name, depth + 1);
+      readElements(close, name, depth + 1);
     } else {
-      entries(close, name, depth + 1);
+      readEntries(close, name, depth + 1);
     }
     into.kind = kind;
     into.offset = start;
     into.length = close - start;
   }
 
-  private void elements(int end, String name, int depth) throws MalformedOtlp {
+  private void readElements(int end, String name, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag == field(1, ProtobufInput.BYTES)) {
-        anyValue(in.contentEnd(end), scratchBelow, Integer.MAX_VALUE, name, depth);
+        readAnyValue(in.readContentEnd(end), nestedScratch, Integer.MAX_VALUE, name, depth);
       } else {
         in.skip(tag, end);
       }
     }
   }
 
-  private void entries(int end, String name, int depth) throws MalformedOtlp {
+  private void readEntries(int end, String name, int depth) throws MalformedOtlpException {
     while (in.position < end) {
-      int tag = in.tag(end);
+      int tag = in.readTag(end);
       if (tag != field(1, ProtobufInput.BYTES)) {
         in.skip(tag, end);
         continue;
       }
-      int close = in.contentEnd(end);
+      int close = in.readContentEnd(end);
       while (in.position < close) {
-        int inner = in.tag(close);
+        int inner = in.readTag(close);
         switch (inner) {
           case 1 << 3 | ProtobufInput.BYTES ->
-              text(in.contentEnd(close), limits.maxKeyBytes(), name);
+              readText(in.readContentEnd(close), limits.maxKeyBytes(), name);
           case 2 << 3 | ProtobufInput.BYTES ->
-              anyValue(in.contentEnd(close), scratchBelow, Integer.MAX_VALUE, name, depth);
+              readAnyValue(in.readContentEnd(close), nestedScratch, Integer.MAX_VALUE, name, depth);
           default -> in.skip(inner, close);
         }
       }

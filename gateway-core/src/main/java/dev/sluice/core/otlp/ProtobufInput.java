@@ -26,16 +26,16 @@ public final class ProtobufInput {
   public int position;
 
   /** A field's number and wire type. */
-  public int tag(int end) throws MalformedOtlp {
+  public int readTag(int end) throws MalformedOtlpException {
     int start = position;
-    long tag = varint(end);
+    long tag = readVarint(end);
     if (tag >>> 3 == 0 || tag >>> 32 != 0) {
-      throw new MalformedOtlp("invalid field number", start);
+      throw new MalformedOtlpException("invalid field number", start);
     }
     return (int) tag;
   }
 
-  public long varint(int end) throws MalformedOtlp {
+  public long readVarint(int end) throws MalformedOtlpException {
     int p = position;
     if (p < end) {
       byte first = bytes[p];
@@ -44,16 +44,16 @@ public final class ProtobufInput {
         return first;
       }
     }
-    return longVarint(end);
+    return readLongVarint(end);
   }
 
-  private long longVarint(int end) throws MalformedOtlp {
+  private long readLongVarint(int end) throws MalformedOtlpException {
     byte[] b = bytes;
     int p = position;
     long value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (p >= end) {
-        throw new MalformedOtlp("truncated varint", position);
+        throw new MalformedOtlpException("truncated varint", position);
       }
       byte next = b[p++];
       value |= (long) (next & 0x7F) << shift;
@@ -62,53 +62,53 @@ public final class ProtobufInput {
         return value;
       }
     }
-    throw new MalformedOtlp("varint of more than ten bytes", position);
+    throw new MalformedOtlpException("varint of more than ten bytes", position);
   }
 
   /** Reads a length and returns where the content it announces ends; it begins at position. */
-  public int contentEnd(int end) throws MalformedOtlp {
+  public int readContentEnd(int end) throws MalformedOtlpException {
     int start = position;
-    long length = varint(end);
+    long length = readVarint(end);
     if (length < 0 || length > end - position) {
-      throw new MalformedOtlp("length beyond the end of its message", start);
+      throw new MalformedOtlpException("length beyond the end of its message", start);
     }
     return position + (int) length;
   }
 
-  public long fixed64(int end) throws MalformedOtlp {
-    need(8, end);
+  public long readFixed64(int end) throws MalformedOtlpException {
+    requireBytes(8, end);
     long value = (long) LONG.get(bytes, position);
     position += 8;
     return value;
   }
 
-  public int fixed32(int end) throws MalformedOtlp {
-    need(4, end);
+  public int readFixed32(int end) throws MalformedOtlpException {
+    requireBytes(4, end);
     int value = (int) INT.get(bytes, position);
     position += 4;
     return value;
   }
 
   /** Passes over the value of a field that is unknown, or known with another wire type. */
-  public void skip(int tag, int end) throws MalformedOtlp {
+  public void skip(int tag, int end) throws MalformedOtlpException {
     switch (tag & 7) {
-      case VARINT -> varint(end);
+      case VARINT -> readVarint(end);
       case FIXED64 -> {
-        need(8, end);
+        requireBytes(8, end);
         position += 8;
       }
-      case BYTES -> position = contentEnd(end);
+      case BYTES -> position = readContentEnd(end);
       case FIXED32 -> {
-        need(4, end);
+        requireBytes(4, end);
         position += 4;
       }
-      default -> throw new MalformedOtlp("unsupported wire type " + (tag & 7), position);
+      default -> throw new MalformedOtlpException("unsupported wire type " + (tag & 7), position);
     }
   }
 
-  private void need(int count, int end) throws MalformedOtlp {
+  private void requireBytes(int count, int end) throws MalformedOtlpException {
     if (count > end - position) {
-      throw new MalformedOtlp("truncated field", position);
+      throw new MalformedOtlpException("truncated field", position);
     }
   }
 }

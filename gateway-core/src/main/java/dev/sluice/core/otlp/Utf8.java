@@ -13,7 +13,7 @@ public final class Utf8 {
   private Utf8() {}
 
   /** Whether {@code bytes[from, to)} is valid; eight bytes a step while they are ASCII. */
-  public static boolean valid(byte[] bytes, int from, int to) {
+  public static boolean isValid(byte[] bytes, int from, int to) {
     return firstInvalid(bytes, from, to) == to;
   }
 

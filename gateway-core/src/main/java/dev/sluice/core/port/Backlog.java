@@ -8,7 +8,7 @@ public interface Backlog {
 
   /**
    * @param entries spool entries not yet settled, over all shards
-   * @param oldest age of the oldest of them; zero when there is none
+   * @param oldestAge age of the oldest of them; zero when there is none
    */
-  record Depth(long entries, Duration oldest) {}
+  record Depth(long entries, Duration oldestAge) {}
 }

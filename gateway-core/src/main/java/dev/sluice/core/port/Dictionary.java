@@ -24,15 +24,16 @@ public interface Dictionary {
    *
    * @param entries at least one; the same may come more than once
    */
-  Outcome write(List<Entry> entries) throws InterruptedException;
+  WriteResult write(List<DictionaryEntry> entries) throws InterruptedException;
 
   /**
    * What the ids stand for. An id without an entry is left out.
    *
-   * @param ids at most {@link #MOST_IDS}
+   * @param ids at most {@link #MAX_IDS}
    * @throws RuntimeException when the dictionary cannot tell
    */
-  List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) throws InterruptedException;
+  List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
+      throws InterruptedException;
 
   /**
    * Entries in the order of their writing, for those who keep up with what others write. Shows
@@ -44,14 +45,14 @@ public interface Dictionary {
    * @param limit entries at most, from 1
    * @throws RuntimeException when the dictionary cannot tell
    */
-  Page since(String tenant, Kind kind, @Nullable String after, int limit)
+  EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
       throws InterruptedException;
 
   /** Ids in one question: what a page of logs may need, bounded so that a query stays one. */
-  int MOST_IDS = 10_000;
+  int MAX_IDS = 10_000;
 
   /** What a text is; equal texts of two kinds have an entry each. */
-  enum Kind {
+  enum EntryKind {
     /** What is left of messages when their variable parts are taken out. */
     TEMPLATE,
     /** The attributes of a resource. */
@@ -69,16 +70,16 @@ public interface Dictionary {
    * @param mergedInto id of a more general template that stands for this one too; null while there
    *     is none. Once set it stays; of two links one stays, the same in whatever order they come
    */
-  record Entry(
+  record DictionaryEntry(
       String tenant,
-      Kind kind,
+      EntryKind kind,
       UUID id,
       String text,
       long firstSeenNanos,
       long lastSeenNanos,
       @Nullable UUID mergedInto) {
 
-    public Entry {
+    public DictionaryEntry {
       requireNonNull(tenant, "tenant");
       requireNonNull(kind, "kind");
       requireNonNull(id, "id");
@@ -97,11 +98,11 @@ public interface Dictionary {
      *
      * @throws IllegalArgumentException when they are not of one tenant, kind and id
      */
-    public Entry with(Entry other) {
+    public DictionaryEntry merge(DictionaryEntry other) {
       if (!tenant.equals(other.tenant) || kind != other.kind || !id.equals(other.id)) {
         throw new IllegalArgumentException("%s and %s are not one entry".formatted(id, other.id));
       }
-      return new Entry(
+      return new DictionaryEntry(
           tenant,
           kind,
           id,
@@ -130,21 +131,21 @@ public interface Dictionary {
    * @param next where to go on, now or later; null when nothing was ever written
    * @param last whether that was all there is now
    */
-  record Page(List<Entry> entries, @Nullable String next, boolean last) {
-    public Page {
+  record EntryPage(List<DictionaryEntry> entries, @Nullable String next, boolean last) {
+    public EntryPage {
       entries = List.copyOf(entries);
     }
   }
 
   /** What became of entries that were to be written. */
-  sealed interface Outcome {
+  sealed interface WriteResult {
     /** All of them are there, and survive what logs survive. */
-    record Written() implements Outcome {}
+    record Written() implements WriteResult {}
 
     /** Some may be there; nothing is wrong with them. */
-    record TryLater(String reason) implements Outcome {}
+    record Retryable(String reason) implements WriteResult {}
 
     /** Nothing is wrong with them; the dictionary's tables are not as they should be. */
-    record Misshapen(String reason) implements Outcome {}
+    record SchemaMismatch(String reason) implements WriteResult {}
   }
 }

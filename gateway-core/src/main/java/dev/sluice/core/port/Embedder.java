@@ -18,7 +18,7 @@ public interface Embedder {
    * Whether it computes elsewhere: then a text takes time and none of this machine's cores, and
    * many are best asked for together.
    */
-  default boolean isElsewhere() {
+  default boolean isRemote() {
     return false;
   }
 
@@ -26,8 +26,9 @@ public interface Embedder {
    * The vectors of these, in their order. Of a text that is too long for the model its beginning
    * counts.
    *
-   * @throws Unavailable when the model cannot answer at the moment; none of them has vectors then
-   * @throws Refused when it will never answer this
+   * @throws EmbedderUnavailableException when the model cannot answer at the moment; none of them
+   *     has vectors then
+   * @throws InvalidInputException when it will never answer this
    */
   List<Embedding> embed(List<String> texts) throws InterruptedException;
 
@@ -46,11 +47,11 @@ public interface Embedder {
   /**
    * What a model makes of a text; all vectors are of length 1.
    *
-   * @param whole of all of it
+   * @param sentenceVector of all of it
    * @param tokens of its words and their parts, each as it is meant in this text; empty for a model
    *     that tells none
    */
-  record Embedding(float[] whole, List<Token> tokens) {
+  record Embedding(float[] sentenceVector, List<Token> tokens) {
     public Embedding {
       tokens = List.copyOf(tokens);
     }
@@ -62,23 +63,23 @@ public interface Embedder {
   record Token(String text, float[] vector) {}
 
   /** The model takes one of the texts for none; asking again is in vain. */
-  final class Refused extends RuntimeException {
+  final class InvalidInputException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
-    public Refused(String message) {
+    public InvalidInputException(String message) {
       super(message);
     }
   }
 
   /** The model cannot be asked, or has not answered; asking later is right. */
-  final class Unavailable extends RuntimeException {
+  final class EmbedderUnavailableException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
-    public Unavailable(String message) {
+    public EmbedderUnavailableException(String message) {
       super(message);
     }
 
-    public Unavailable(String message, Throwable cause) {
+    public EmbedderUnavailableException(String message, Throwable cause) {
       super(message, cause);
     }
   }

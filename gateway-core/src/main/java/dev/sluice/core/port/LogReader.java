@@ -14,34 +14,35 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads stored logs back. Safe for use by many threads; all methods block, and interrupting the
  * thread ends the search in the store too. What takes more time or memory than a query may is
- * {@link TooCostly}; any other exception means that the store cannot answer at the moment.
+ * {@link QueryTooExpensiveException}; any other exception means that the store cannot answer at the
+ * moment.
  */
 public interface LogReader {
 
   /** The query needs more than queries are given; a narrower one may do. */
-  final class TooCostly extends RuntimeException {
+  final class QueryTooExpensiveException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
     /**
-     * @param what the limit that was met
+     * @param limit the limit that was met
      */
-    public TooCostly(String what, Throwable cause) {
-      super(what, cause);
+    public QueryTooExpensiveException(String limit, Throwable cause) {
+      super(limit, cause);
     }
 
     /**
-     * @param what the limit that was met
+     * @param limit the limit that was met
      */
-    public TooCostly(String what) {
-      super(what);
+    public QueryTooExpensiveException(String limit) {
+      super(limit);
     }
   }
 
   /** One page, newest first; logs of one instant by identity. */
-  Page read(Query query) throws InterruptedException;
+  LogPage read(Query query) throws InterruptedException;
 
   /** How many logs there are, and from when to when. */
-  Span span(LogFilter filter) throws InterruptedException;
+  TimeExtent timeExtent(LogFilter filter) throws InterruptedException;
 
   /**
    * Counts over time, in the order of time; empty buckets are left out.
@@ -49,7 +50,7 @@ public interface LogReader {
    * @param originNanos where the first bucket begins; not after the filter's {@code fromNanos}
    * @param widthNanos of each bucket, at least 1
    */
-  List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+  List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException;
 
   /**
@@ -65,15 +66,15 @@ public interface LogReader {
    * @param firstNanos event time of the oldest; 0 when there is none
    * @param lastNanos event time of the newest; 0 when there is none
    */
-  record Span(long count, long firstNanos, long lastNanos) {}
+  record TimeExtent(long count, long firstNanos, long lastNanos) {}
 
   /**
    * @param startNanos first instant of the bucket
    * @param count all logs in it
    * @param severities of those, the ones that have a level
    */
-  record Bucket(long startNanos, long count, Map<Severity, Long> severities) {
-    public Bucket {
+  record HistogramBucket(long startNanos, long count, Map<Severity, Long> severities) {
+    public HistogramBucket {
       severities = Map.copyOf(severities);
     }
   }
@@ -109,7 +110,7 @@ public interface LogReader {
    * @param logs newest first
    * @param next where to go on; null after the last page
    */
-  record Page(List<StoredLog> logs, @Nullable Position next) {}
+  record LogPage(List<StoredLog> logs, @Nullable Position next) {}
 
   /**
    * A log as it was stored; times are nanoseconds since 1970, ids lower-case hexadecimal.
@@ -145,13 +146,13 @@ public interface LogReader {
       @Nullable UUID resourceId) {
 
     /** The same of another template. */
-    public StoredLog ofTemplate(@Nullable UUID id) {
-      return with(attributes, id, resourceId);
+    public StoredLog withTemplateId(@Nullable UUID templateId) {
+      return with(attributes, templateId, resourceId);
     }
 
     /** The same with other attributes of its own. */
-    public StoredLog withAttributes(Map<String, String> others) {
-      return with(others, templateId, resourceId);
+    public StoredLog withAttributes(Map<String, String> attributes) {
+      return with(attributes, templateId, resourceId);
     }
 
     /** The same with other attributes of its own, another template and another resource's id. */

@@ -1,7 +1,7 @@
 package dev.sluice.core.port;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.port.Deliveries.Delivery;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.util.List;
@@ -16,19 +16,19 @@ public interface LogStore {
    * that may have been tried before, only what is not there is stored, once whoever tried is known
    * to have ended.
    *
-   * @param naming tells the identities that the records carry, of which all are written before any
-   *     record is
+   * @param enricher tells the identities that the records carry, of which all are written before
+   *     any record is
    */
-  Outcome store(Portion portion, Naming naming) throws InterruptedException;
+  StoreResult store(DeliverySlice slice, LogEnricher enricher) throws InterruptedException;
 
   /** Records that carry no identities but their own. */
-  default Outcome store(Portion portion) throws InterruptedException {
-    return store(portion, Naming.NONE);
+  default StoreResult store(DeliverySlice slice) throws InterruptedException {
+    return store(slice, LogEnricher.NONE);
   }
 
   /** All records of the batches, which nobody has tried to store before. */
-  default Outcome store(String token, List<LogBatch> batches) throws InterruptedException {
-    return store(Portion.of(new Delivery(token, batches, false)));
+  default StoreResult store(String token, List<LogBatch> batches) throws InterruptedException {
+    return store(DeliverySlice.of(new Delivery(token, batches, false)));
   }
 
   /**
@@ -37,24 +37,24 @@ public interface LogStore {
    *
    * @throws RuntimeException when the store cannot tell
    */
-  SortedMap<LocalDate, Long> stored(LocalDate from);
+  SortedMap<LocalDate, Long> storedRecords(LocalDate from);
 
   /** All days together. */
-  default long stored() {
-    return stored(LocalDate.EPOCH).values().stream().mapToLong(Long::longValue).sum();
+  default long storedRecords() {
+    return storedRecords(LocalDate.EPOCH).values().stream().mapToLong(Long::longValue).sum();
   }
 
   /**
    * How long there should be from the beginning of one store to that of the next, so that the store
    * can keep up with tidying what it has; zero when it has no wish.
    */
-  Duration pace();
+  Duration minInsertInterval();
 
   /**
    * How long a delivery that is not full should wait for company, going by what the last was like;
    * zero when the usual will do.
    */
-  default Duration gather() {
+  default Duration preferredLinger() {
     return Duration.ZERO;
   }
 
@@ -66,10 +66,11 @@ public interface LogStore {
    * @param batches of the delivery
    * @param from the first record, counted over all batches, refused ones left out
    * @param to where the run ends; not part of it
-   * @param again whether somebody may have tried to store any of them before
+   * @param redelivered whether somebody may have tried to store any of them before
    */
-  record Portion(String token, List<LogBatch> batches, int from, int to, boolean again) {
-    public Portion {
+  record DeliverySlice(
+      String token, List<LogBatch> batches, int from, int to, boolean redelivered) {
+    public DeliverySlice {
       batches = List.copyOf(batches);
       if (from < 0 || to <= from) {
         throw new IllegalArgumentException("records from %d to %d".formatted(from, to));
@@ -77,13 +78,13 @@ public interface LogStore {
     }
 
     /** All of a delivery. */
-    public static Portion of(Delivery delivery) {
-      return new Portion(
+    public static DeliverySlice of(Delivery delivery) {
+      return new DeliverySlice(
           delivery.token(),
           delivery.batches(),
           0,
           Math.toIntExact(delivery.records()),
-          delivery.again());
+          delivery.redelivered());
     }
 
     /** How many. */
@@ -93,20 +94,20 @@ public interface LogStore {
   }
 
   /** Every implementation sorts its failures into these, so that callers need no vendor codes. */
-  sealed interface Outcome {
+  sealed interface StoreResult {
     /** Confirmed. */
-    record Stored() implements Outcome {}
+    record Stored() implements StoreResult {}
 
     /** Nothing is wrong with the records; the store is busy, away or in doubt. */
-    record TryLater(String reason) implements Outcome {}
+    record Retryable(String reason) implements StoreResult {}
 
     /** At least one of the records will never be taken; the others may be. */
-    record Refused(String reason) implements Outcome {}
+    record Rejected(String reason) implements StoreResult {}
 
     /** Nothing is wrong with the records; the store's tables are not as they should be. */
-    record Misshapen(String reason) implements Outcome {}
+    record SchemaMismatch(String reason) implements StoreResult {}
 
     /** A batch is not what its envelope says: a fault of ours, or of the spool. */
-    record Corrupt(UUID appendId, String reason) implements Outcome {}
+    record Corrupt(UUID appendId, String reason) implements StoreResult {}
   }
 }

@@ -20,30 +20,30 @@ public interface Spool {
    * Appends one batch, and once: an append whose outcome is not known is tried again under the
    * batch's own {@link LogBatch#appendId}, which the spool remembers. The stage completes only once
    * the batch would survive the loss of this process; clients are answered from that signal alone.
-   * Being full or out of reach is an answer, {@link Appended.Busy}, not an exception. Does not
-   * block the calling thread.
+   * Being full or out of reach is an answer, {@link AppendResult.Unavailable}, not an exception.
+   * Does not block the calling thread.
    */
-  CompletionStage<Appended> append(LogBatch batch, Manner manner);
+  CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode);
 
   /** As above, for a client that waits. */
-  default CompletionStage<Appended> append(LogBatch batch) {
-    return append(batch, Manner.AWAITED);
+  default CompletionStage<AppendResult> append(LogBatch batch) {
+    return append(batch, AppendMode.SYNC);
   }
 
   /**
    * What became of records that were appended; asks the spool once, without blocking the calling
    * thread.
    *
-   * @param first identity of the first of them
+   * @param firstId identity of the first of them
    * @param records how many, with consecutive identities, all of the entry of {@code receipt}
    */
-  CompletionStage<Fate> fate(Receipt receipt, LogId first, int records);
+  CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records);
 
   /**
    * How the spool is, asked now, within a second or so. A spool out of reach is part of the answer:
    * the stage does not fail. Does not block the calling thread.
    */
-  CompletionStage<Condition> condition();
+  CompletionStage<SpoolStatus> spoolStatus();
 
   /**
    * The spool's side of the ledger by the day of receipt (UTC), for the days from {@code from} on
@@ -51,7 +51,7 @@ public interface Spool {
    *
    * @throws RuntimeException when the spool is out of reach
    */
-  SortedMap<LocalDate, Tally> tally(LocalDate from);
+  SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from);
 
   /**
    * The first day from whose beginning on every acceptance is counted by day, as far as the spool
@@ -60,91 +60,97 @@ public interface Spool {
    *
    * @throws RuntimeException when the spool is out of reach
    */
-  default LocalDate countedSince() {
+  default LocalDate countsCompleteSince() {
     return LocalDate.EPOCH;
   }
 
   /** All days together; blocking. */
-  default Tally tally() {
-    return tally(LocalDate.EPOCH).values().stream().reduce(Tally.NONE, Tally::plus);
+  default RecordCounts recordCounts() {
+    return recordCounts(LocalDate.EPOCH).values().stream()
+        .reduce(RecordCounts.NONE, RecordCounts::plus);
   }
 
   /** Why no durable append is possible at the moment; empty when it is. Blocks. */
-  default Optional<String> unavailable() {
-    return Optional.ofNullable(condition().toCompletableFuture().join().obstacle());
+  default Optional<String> unavailableReason() {
+    return Optional.ofNullable(spoolStatus().toCompletableFuture().join().unavailableReason());
   }
 
   /** How a batch is to be appended. */
-  enum Manner {
+  enum AppendMode {
     /** A client waits for it. */
-    AWAITED,
+    SYNC,
 
     /** Nobody waits: it may lie in memory for a while, so that many share one write. */
-    UNHURRIED,
+    LAZY,
 
     /**
      * It may have been appended elsewhere before, or even be stored: whoever delivers it looks
      * first.
      */
-    AGAIN
+    POSSIBLE_DUPLICATE
   }
 
   /** What became of one {@link #append}. */
-  sealed interface Appended {
+  sealed interface AppendResult {
     /** Safe. */
-    record Accepted(Receipt receipt) implements Appended {}
+    record Accepted(Receipt receipt) implements AppendResult {}
 
     /**
      * Not taken, or not known to be taken.
      *
      * @param retryAfter when trying again is worth it
      * @param reason for the operator, without any log's content
-     * @param doubtful whether it may be in another spool than the one that is asked next: whoever
-     *     appends the batch again does so as {@link Manner#AGAIN}
+     * @param outcomeUnknown whether it may be in another spool than the one that is asked next:
+     *     whoever appends the batch again does so as {@link AppendMode#POSSIBLE_DUPLICATE}
      */
-    record Busy(Duration retryAfter, String reason, boolean doubtful) implements Appended {
+    record Unavailable(Duration retryAfter, String reason, boolean outcomeUnknown)
+        implements AppendResult {
       /** It is in no other spool. */
-      public Busy(Duration retryAfter, String reason) {
+      public Unavailable(Duration retryAfter, String reason) {
         this(retryAfter, reason, false);
       }
     }
 
     /** Not taken: the claim under which it came is no longer its own. */
-    record Superseded() implements Appended {}
+    record ClaimLost() implements AppendResult {}
   }
 
   /**
    * Where an entry was appended.
    *
    * @param shard from 0
-   * @param entry the entry's own name, in the spool's words
+   * @param entryId the entry's own name, in the spool's words
    */
-  record Receipt(int shard, String entry) {}
+  record Receipt(int shard, String entryId) {}
 
   /** What is known of appended records. */
-  sealed interface Fate {
+  sealed interface DeliveryStatus {
     /** Still in the spool. */
-    record Waiting() implements Fate {}
+    record Pending() implements DeliveryStatus {}
 
     /** Settled: all stored but for those that are dead letters. */
-    record Settled(int deadLettered) implements Fate {}
+    record Delivered(int deadLettered) implements DeliveryStatus {}
 
     /** The spool cannot say. */
-    record Unknown(String reason) implements Fate {}
+    record Unknown(String reason) implements DeliveryStatus {}
   }
 
   /**
-   * @param unavailable why nothing can be appended at the moment; null when it can
-   * @param notDurable why what is appended might be lost with the spool; null when it is safe
-   * @param waiting records appended and not settled, about
-   * @param settled records settled over the life of the spool, from which a rate can be made
+   * @param outageReason why nothing can be appended at the moment; null when it can
+   * @param notDurableReason why what is appended might be lost with the spool; null when it is safe
+   * @param pendingRecords records appended and not settled, about
+   * @param deliveredRecords records settled over the life of the spool, from which a rate can be
+   *     made
    */
-  record Condition(
-      @Nullable String unavailable, @Nullable String notDurable, long waiting, long settled) {
+  record SpoolStatus(
+      @Nullable String outageReason,
+      @Nullable String notDurableReason,
+      long pendingRecords,
+      long deliveredRecords) {
 
     /** Why no durable append is possible; null when it is. */
-    public @Nullable String obstacle() {
-      return unavailable != null ? unavailable : notDurable;
+    public @Nullable String unavailableReason() {
+      return outageReason != null ? outageReason : notDurableReason;
     }
   }
 
@@ -158,11 +164,12 @@ public interface Spool {
    * @param quarantined in entries that were damaged where they lay and were put aside for somebody
    *     to look at, counted in the step that did
    */
-  record Tally(long accepted, long inFlight, long deadLettered, long purged, long quarantined) {
-    public static final Tally NONE = new Tally(0, 0, 0, 0, 0);
+  record RecordCounts(
+      long accepted, long inFlight, long deadLettered, long purged, long quarantined) {
+    public static final RecordCounts NONE = new RecordCounts(0, 0, 0, 0, 0);
 
-    public Tally plus(Tally other) {
-      return new Tally(
+    public RecordCounts plus(RecordCounts other) {
+      return new RecordCounts(
           accepted + other.accepted,
           inFlight + other.inFlight,
           deadLettered + other.deadLettered,

@@ -57,7 +57,7 @@ public final class BoundedReader implements LogReader {
    * @throws Busy when too many are under way
    */
   @Override
-  public Page read(Query query) throws InterruptedException {
+  public LogPage read(Query query) throws InterruptedException {
     return bounded(_ -> reader.read(query));
   }
 
@@ -67,8 +67,8 @@ public final class BoundedReader implements LogReader {
    * @throws Busy when too many are under way
    */
   @Override
-  public Span span(LogFilter filter) throws InterruptedException {
-    return bounded(_ -> reader.span(filter));
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return bounded(_ -> reader.timeExtent(filter));
   }
 
   /**
@@ -77,7 +77,7 @@ public final class BoundedReader implements LogReader {
    * @throws Busy when too many are under way
    */
   @Override
-  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
     return bounded(_ -> reader.histogram(filter, originNanos, widthNanos));
   }

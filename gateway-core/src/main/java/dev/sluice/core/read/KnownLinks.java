@@ -1,6 +1,6 @@
 package dev.sluice.core.read;
 
-import dev.sluice.core.port.TemplateReader;
+import dev.sluice.core.port.TemplateStats;
 import java.time.Duration;
 import java.util.function.LongSupplier;
 
@@ -11,14 +11,14 @@ public final class KnownLinks {
   /** In memory, some 200 bytes each; of more, some are not followed. */
   private static final int MOST = 200_000;
 
-  private final TemplateReader templates;
+  private final TemplateStats templates;
   private final Recently<String, TemplateLinks> recently;
 
   /**
    * @param age how old those may be that are known already
    * @param nanos by which time passes, as {@link System#nanoTime}
    */
-  public KnownLinks(TemplateReader templates, Duration age, LongSupplier nanos) {
+  public KnownLinks(TemplateStats templates, Duration age, LongSupplier nanos) {
     this.templates = templates;
     recently = new Recently<>(age, nanos, this::now);
   }

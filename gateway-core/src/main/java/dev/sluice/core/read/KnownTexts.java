@@ -1,7 +1,7 @@
 package dev.sluice.core.read;
 
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -45,7 +45,7 @@ final class KnownTexts {
       }
     }
     if (!missing.isEmpty()) {
-      for (var entry : dictionary.find(tenant, Kind.TEMPLATE, missing)) {
+      for (var entry : dictionary.find(tenant, EntryKind.TEMPLATE, missing)) {
         texts.put(entry.id(), entry.text());
         keep(new Key(tenant, entry.id()), entry.text());
       }

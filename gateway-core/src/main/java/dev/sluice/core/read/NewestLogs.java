@@ -1,13 +1,13 @@
 package dev.sluice.core.read;
 
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Place;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateReader.Recent;
-import dev.sluice.core.port.TemplateReader.Seen;
-import dev.sluice.core.port.TemplateReader.Stretch;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.ServiceActivity;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -47,25 +47,28 @@ final class NewestLogs {
   /** Templates whose logs at hand are read at once, each of up to 4,000 characters. */
   private static final int MOST_AT_HAND = 400;
 
-  private static final Comparator<Recent> BY_TIME = Comparator.comparingLong(Recent::timeNanos);
+  private static final Comparator<SampleLog> BY_TIME =
+      Comparator.comparingLong(SampleLog::timeNanos);
 
-  private final TemplateReader templates;
+  private final TemplateStats templates;
 
-  NewestLogs(TemplateReader templates) {
+  NewestLogs(TemplateStats templates) {
     this.templates = templates;
   }
 
   /**
-   * @param question which logs are counted, of whole minutes and whatever attributes they have
+   * @param templateQuery which logs are counted, of whole minutes and whatever attributes they have
    * @param filter which logs are shown
    * @param groups the templates of the question, each with the one that stands for it
    * @param most logs of each of these at most, from 1
    */
-  record Asked(Question question, LogFilter filter, Map<UUID, UUID> groups, int most) {
+  record Asked(TemplateQuery templateQuery, LogFilter filter, Map<UUID, UUID> groups, int most) {
     /** Whether the time asked for ends in this minute, and not after all of it. */
     private boolean endsWithin(long minute) {
       var to = filter.toNanos();
-      return to != null && Minutes.of(to) == minute && to > Minutes.nanos(minute);
+      return to != null
+          && MinuteRange.minuteOf(to) == minute
+          && to > MinuteRange.startNanos(minute);
     }
 
     /** From when on a log comes into question. */
@@ -85,26 +88,26 @@ final class NewestLogs {
    *
    * @param seen when and where the templates came
    */
-  List<Recent> atHand(Asked asked, List<Seen> seen) throws InterruptedException {
+  List<SampleLog> atHand(Asked asked, List<ServiceActivity> seen) throws InterruptedException {
     if (asked.most > 1
         || !asked.filter.attributes().isEmpty()
         || asked.groups.size() > MOST_AT_HAND) {
       return List.of();
     }
-    long end = asked.question.minutes().to();
+    long end = asked.templateQuery.minuteRange().to();
     var later =
         seen.stream()
-            .filter(each -> each.minutes().to() > end)
+            .filter(each -> each.minuteRange().to() > end)
             .map(each -> asked.end(each.id()))
             .collect(Collectors.toSet());
     var ids =
         seen.stream()
-            .map(Seen::id)
+            .map(ServiceActivity::id)
             .filter(id -> !later.contains(asked.end(id)))
             .collect(Collectors.toSet());
     try {
-      return ids.isEmpty() ? List.of() : templates.latest(asked.question.of(ids));
-    } catch (TooCostly _) {
+      return ids.isEmpty() ? List.of() : templates.latestSamples(asked.templateQuery.withIds(ids));
+    } catch (QueryTooExpensiveException _) {
       return List.of();
     }
   }
@@ -116,15 +119,16 @@ final class NewestLogs {
    * @param stretches in which they came within the time asked for, by what stands for them
    * @param atHand what {@link #atHand} gave
    */
-  Map<UUID, List<Recent>> of(Asked asked, Map<UUID, List<Stretch>> stretches, List<Recent> atHand)
+  Map<UUID, List<SampleLog>> of(
+      Asked asked, Map<UUID, List<CountBucket>> stretches, List<SampleLog> atHand)
       throws InterruptedException {
     var latest =
         atHand.stream()
             .collect(
                 Collectors.toMap(
                     log -> asked.end(log.template()), log -> log, BinaryOperator.maxBy(BY_TIME)));
-    var newest = new HashMap<UUID, List<Recent>>();
-    var others = new HashMap<UUID, List<Stretch>>();
+    var newest = new HashMap<UUID, List<SampleLog>>();
+    var others = new HashMap<UUID, List<CountBucket>>();
     stretches.forEach(
         (end, each) -> {
           var log = latest.get(end);
@@ -145,20 +149,20 @@ final class NewestLogs {
       } else {
         lookForOne(asked, others, newest);
       }
-    } catch (TooCostly _) {
+    } catch (QueryTooExpensiveException _) {
       // those that were found are told
     }
     return newest;
   }
 
   /** The minute of the last of all. */
-  private static long last(List<Stretch> stretches) {
-    return stretches.stream().mapToLong(Stretch::last).max().orElseThrow();
+  private static long last(List<CountBucket> stretches) {
+    return stretches.stream().mapToLong(CountBucket::lastMinute).max().orElseThrow();
   }
 
-  private static boolean isNewest(Recent log, long last, LogFilter filter) {
+  private static boolean isNewest(SampleLog log, long last, LogFilter filter) {
     var to = filter.toNanos();
-    return Minutes.of(log.timeNanos()) >= last && (to == null || log.timeNanos() < to);
+    return MinuteRange.minuteOf(log.timeNanos()) >= last && (to == null || log.timeNanos() < to);
   }
 
   /**
@@ -169,19 +173,19 @@ final class NewestLogs {
    */
   private record Tail(Set<Long> minutes, long fromNanos) {
     /** What is in the place of another may not be the newest, unless none was counted since. */
-    private boolean isNewest(Recent log) {
-      long minute = Minutes.of(log.timeNanos());
+    private boolean isNewest(SampleLog log) {
+      long minute = MinuteRange.minuteOf(log.timeNanos());
       return minutes.contains(minute)
           ? log.timeNanos() >= fromNanos
           : minutes.stream().allMatch(each -> each < minute);
     }
 
-    private Place placeOf(Stretch stretch) {
-      return new Place(
+    private TimeSlice placeOf(CountBucket stretch) {
+      return new TimeSlice(
           stretch.id(),
           stretch.service(),
-          Math.max(fromNanos, Minutes.nanos(stretch.last())),
-          Minutes.nanos(stretch.last() + 1));
+          Math.max(fromNanos, MinuteRange.startNanos(stretch.lastMinute())),
+          MinuteRange.startNanos(stretch.lastMinute() + 1));
     }
   }
 
@@ -191,7 +195,7 @@ final class NewestLogs {
    * too. If none is in it after all, in all the minutes in which it came last.
    */
   private void lookForOne(
-      Asked asked, Map<UUID, List<Stretch>> others, Map<UUID, List<Recent>> newest)
+      Asked asked, Map<UUID, List<CountBucket>> others, Map<UUID, List<SampleLog>> newest)
       throws InterruptedException {
     var likely = new HashMap<UUID, Tail>();
     var certain = new HashMap<UUID, Tail>();
@@ -213,26 +217,29 @@ final class NewestLogs {
    * The minute of the last of all. Where the time ends within it, a template that came in it may
    * have come after the end, which counts do not tell: then the last minute before too.
    */
-  private static Tail tail(Asked asked, List<Stretch> stretches) {
+  private static Tail tail(Asked asked, List<CountBucket> stretches) {
     long last = last(stretches);
     var minutes = new HashSet<>(Set.of(last));
     if (asked.endsWithin(last)) {
       lastBefore(last, stretches).ifPresent(minutes::add);
     }
-    return new Tail(minutes, Minutes.nanos(Collections.min(minutes)));
+    return new Tail(minutes, MinuteRange.startNanos(Collections.min(minutes)));
   }
 
-  private static OptionalLong lastBefore(long minute, List<Stretch> stretches) {
-    return stretches.stream().mapToLong(Stretch::last).filter(last -> last < minute).max();
+  private static OptionalLong lastBefore(long minute, List<CountBucket> stretches) {
+    return stretches.stream()
+        .mapToLong(CountBucket::lastMinute)
+        .filter(last -> last < minute)
+        .max();
   }
 
   /**
    * From when on a log is surely to be expected until the end of the time, if they come evenly; 0
    * where that says nothing, since it did not come until then.
    */
-  private static long expectedFrom(Asked asked, Set<Long> minutes, List<Stretch> stretches) {
+  private static long expectedFrom(Asked asked, Set<Long> minutes, List<CountBucket> stretches) {
     var to = asked.filter.toNanos();
-    if (to == null || Minutes.of(to - 1) != Collections.max(minutes)) {
+    if (to == null || MinuteRange.minuteOf(to - 1) != Collections.max(minutes)) {
       return 0;
     }
     double logs = 0;
@@ -240,32 +247,32 @@ final class NewestLogs {
     for (long minute : minutes) {
       long width = 1;
       for (var each : stretches) {
-        if (each.last() == minute) {
+        if (each.lastMinute() == minute) {
           logs += each.count();
-          width = Math.max(width, each.last() - each.first() + 1);
+          width = Math.max(width, each.lastMinute() - each.firstMinute() + 1);
         }
       }
       counted += width;
     }
     // of as many logs anywhere in these minutes none is in a share with (1 - share) ^ logs
     double share = -Math.expm1(-SURE / logs);
-    long from = to - (long) (share * counted * Minutes.nanos(1));
+    long from = to - (long) (share * counted * MinuteRange.startNanos(1));
     // between two minutes that are apart it did not come
-    boolean apart = minutes.stream().noneMatch(each -> each == Minutes.of(from));
+    boolean apart = minutes.stream().noneMatch(each -> each == MinuteRange.minuteOf(from));
     return apart ? 0 : from;
   }
 
   /**
    * @param tails in which to look for the newest of each; the others are not looked for
    */
-  private Map<UUID, List<Recent>> newestIn(
-      Asked asked, Map<UUID, List<Stretch>> stretches, Map<UUID, Tail> tails)
+  private Map<UUID, List<SampleLog>> newestIn(
+      Asked asked, Map<UUID, List<CountBucket>> stretches, Map<UUID, Tail> tails)
       throws InterruptedException {
     int most = MOST_RANGES / Math.clamp(tails.size(), 1, MOST_RANGES);
-    var places = new ArrayList<Place>();
+    var places = new ArrayList<TimeSlice>();
     tails.forEach(
         (end, tail) -> places.addAll(places(stretches.getOrDefault(end, List.of()), tail, most)));
-    var newest = new HashMap<UUID, List<Recent>>();
+    var newest = new HashMap<UUID, List<SampleLog>>();
     lookedUp(asked, places)
         .forEach(
             (end, logs) -> {
@@ -278,11 +285,11 @@ final class NewestLogs {
   }
 
   /** The latest first; in all services at once where they are too many. */
-  private static List<Place> places(List<Stretch> stretches, Tail tail, int most) {
+  private static List<TimeSlice> places(List<CountBucket> stretches, Tail tail, int most) {
     var places =
         stretches.stream()
-            .filter(each -> tail.minutes.contains(each.last()))
-            .sorted(Comparator.comparingLong(Stretch::last).reversed())
+            .filter(each -> tail.minutes.contains(each.lastMinute()))
+            .sorted(Comparator.comparingLong(CountBucket::lastMinute).reversed())
             .map(tail::placeOf)
             .filter(each -> each.fromNanos() < each.toNanos())
             .distinct()
@@ -290,13 +297,13 @@ final class NewestLogs {
     return places.size() <= most
         ? places
         : places.stream()
-            .map(each -> new Place(each.template(), null, each.fromNanos(), each.toNanos()))
+            .map(each -> new TimeSlice(each.template(), null, each.fromNanos(), each.toNanos()))
             .distinct()
             .limit(most)
             .toList();
   }
 
-  private static List<Place> lastPlaces(Asked asked, Collection<List<Stretch>> stretches) {
+  private static List<TimeSlice> lastPlaces(Asked asked, Collection<List<CountBucket>> stretches) {
     var cut = cut(asked.filter);
     int most = MOST_RANGES / Math.clamp(stretches.size(), 1, MOST_RANGES);
     return stretches.stream()
@@ -308,8 +315,8 @@ final class NewestLogs {
   private static Set<Long> cut(LogFilter filter) {
     return Stream.of(filter.fromNanos(), filter.toNanos())
         .filter(Objects::nonNull)
-        .filter(nanos -> nanos > Minutes.nanos(Minutes.of(nanos)))
-        .map(Minutes::of)
+        .filter(nanos -> nanos > MinuteRange.startNanos(MinuteRange.minuteOf(nanos)))
+        .map(MinuteRange::minuteOf)
         .collect(Collectors.toSet());
   }
 
@@ -319,24 +326,27 @@ final class NewestLogs {
    *
    * @param cut the minutes of which not all logs come into question
    */
-  private static List<Place> lastPlaces(
-      List<Stretch> stretches, int wanted, Set<Long> cut, int most) {
+  private static List<TimeSlice> lastPlaces(
+      List<CountBucket> stretches, int wanted, Set<Long> cut, int most) {
     var latestFirst =
-        stretches.stream().sorted(Comparator.comparingLong(Stretch::last).reversed()).toList();
-    var places = new ArrayList<Place>();
+        stretches.stream()
+            .sorted(Comparator.comparingLong(CountBucket::lastMinute).reversed())
+            .toList();
+    var places = new ArrayList<TimeSlice>();
     long found = 0;
     long earliest = Long.MAX_VALUE;
     for (var each : latestFirst) {
-      if (places.size() == most || (found >= wanted && each.last() < earliest)) {
+      if (places.size() == most || (found >= wanted && each.lastMinute() < earliest)) {
         break;
       }
-      long all = each.last() - each.first() + 1;
-      boolean whole = !cut.contains(each.last()) && !cut.contains(each.first());
+      long all = each.lastMinute() - each.firstMinute() + 1;
+      boolean whole = !cut.contains(each.lastMinute()) && !cut.contains(each.firstMinute());
       // one that is cut may have none of them
       long least = whole ? 1 : 2;
       long minutes = Math.min(all, Math.max(least, AMPLE * wanted * all / each.count()));
-      long first = each.last() - minutes + 1;
-      places.add(Place.of(each.id(), each.service(), new Minutes(first, each.last() + 1)));
+      long first = each.lastMinute() - minutes + 1;
+      places.add(
+          TimeSlice.of(each.id(), each.service(), new MinuteRange(first, each.lastMinute() + 1)));
       // of a part of its minutes no more is known than that there is one in the last
       found += !whole ? 0 : minutes == all ? each.count() : 1;
       earliest = Math.min(earliest, first);
@@ -345,29 +355,30 @@ final class NewestLogs {
   }
 
   /** Which logs have an attribute is not counted, so all that there are have to be looked at. */
-  private static List<Place> allPlaces(Collection<List<Stretch>> parts) {
+  private static List<TimeSlice> allPlaces(Collection<List<CountBucket>> parts) {
     var stretches = parts.stream().flatMap(List::stream).toList();
     if (stretches.isEmpty()) {
       return List.of();
     }
-    var minutes =
-        new Minutes(
-            stretches.stream().mapToLong(Stretch::first).min().orElseThrow(), last(stretches) + 1);
+    var minuteRange =
+        new MinuteRange(
+            stretches.stream().mapToLong(CountBucket::firstMinute).min().orElseThrow(),
+            last(stretches) + 1);
     return stretches.stream()
-        .map(Stretch::id)
+        .map(CountBucket::id)
         .distinct()
-        .limit(TemplateReader.MOST_NEWEST)
-        .map(id -> Place.of(id, null, minutes))
+        .limit(TemplateStats.MAX_TIME_SLICES)
+        .map(id -> TimeSlice.of(id, null, minuteRange))
         .toList();
   }
 
-  private Map<UUID, List<Recent>> lookedUp(Asked asked, List<Place> places)
+  private Map<UUID, List<SampleLog>> lookedUp(Asked asked, List<TimeSlice> places)
       throws InterruptedException {
     if (places.isEmpty()) {
       return Map.of();
     }
-    var newest = new HashMap<UUID, List<Recent>>();
-    for (var log : templates.newest(asked.filter, places, asked.most)) {
+    var newest = new HashMap<UUID, List<SampleLog>>();
+    for (var log : templates.newestLogs(asked.filter, places, asked.most)) {
       var logs = newest.computeIfAbsent(asked.end(log.template()), _ -> new ArrayList<>());
       if (logs.size() < asked.most) {
         logs.add(log);

@@ -34,23 +34,23 @@ public final class ResolvingReader implements LogReader {
   }
 
   @Override
-  public Page read(Query query) throws InterruptedException {
+  public LogPage read(Query query) throws InterruptedException {
     var filter = resolved(query.filter());
     var page = reader.read(new Query(filter, query.limit(), query.after()));
     if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
       return page;
     }
     var known = links.of(filter.tenant());
-    return new Page(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
+    return new LogPage(page.logs().stream().map(log -> shown(log, known)).toList(), page.next());
   }
 
   @Override
-  public Span span(LogFilter filter) throws InterruptedException {
-    return reader.span(resolved(filter));
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return reader.timeExtent(resolved(filter));
   }
 
   @Override
-  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
     return reader.histogram(resolved(filter), originNanos, widthNanos);
   }
@@ -67,6 +67,6 @@ public final class ResolvingReader implements LogReader {
   private static StoredLog shown(StoredLog log, TemplateLinks links) {
     var stored = log.templateId();
     var end = stored == null ? null : links.end(stored);
-    return Objects.equals(end, stored) ? log : log.ofTemplate(end);
+    return Objects.equals(end, stored) ? log : log.withTemplateId(end);
   }
 }

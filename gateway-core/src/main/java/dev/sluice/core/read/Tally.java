@@ -1,9 +1,9 @@
 package dev.sluice.core.read;
 
 import dev.sluice.core.domain.Severity;
-import dev.sluice.core.port.TemplateReader.Count;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Stretch;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateCount;
 import dev.sluice.core.read.TemplateReport.Template;
 import java.util.EnumMap;
 import java.util.Map;
@@ -23,9 +23,9 @@ final class Tally {
     this.id = id;
   }
 
-  void add(Count counted) {
+  void add(TemplateCount counted) {
     count += counted.count();
-    before += counted.before();
+    before += counted.precedingCount();
     services.merge(counted.service(), counted.count(), Long::sum);
     var severity = Severity.of(counted.severityNumber());
     if (severity != null) {
@@ -34,11 +34,11 @@ final class Tally {
   }
 
   /** A part of what came, or came before. */
-  void add(Stretch stretch) {
-    boolean earlier = stretch.span() == Stretch.BEFORE;
+  void add(CountBucket stretch) {
+    boolean earlier = stretch.bucket() == CountBucket.PRECEDING;
     long logs = stretch.count();
     add(
-        new Count(
+        new TemplateCount(
             id,
             stretch.service(),
             stretch.severityNumber(),
@@ -54,7 +54,7 @@ final class Tally {
   /**
    * @param seen from the first minute to the last one in which it came; null when it never did
    */
-  Template told(@Nullable String text, @Nullable Minutes seen) {
+  Template told(@Nullable String text, @Nullable MinuteRange seen) {
     return new Template(
         id,
         text,

@@ -1,8 +1,8 @@
 package dev.sluice.core.read;
 
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Link;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.TemplateLink;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -26,7 +26,7 @@ public final class TemplateLinks {
   private final Map<UUID, UUID> forth = new HashMap<>();
   private final Map<UUID, List<UUID>> back = new HashMap<>();
 
-  TemplateLinks(Collection<Link> links) {
+  TemplateLinks(Collection<TemplateLink> links) {
     for (var link : links) {
       forth.put(link.id(), link.mergedInto());
       back.computeIfAbsent(link.mergedInto(), _ -> new ArrayList<>(1)).add(link.id());
@@ -61,7 +61,7 @@ public final class TemplateLinks {
   /**
    * These and all from which links lead to them, each with the one of these that it leads to.
    *
-   * @throws TooCostly when they are more than {@code most}
+   * @throws QueryTooExpensiveException when they are more than {@code most}
    */
   Map<UUID, UUID> leadingTo(Collection<UUID> ends, int most) {
     var all = new LinkedHashMap<UUID, UUID>();
@@ -75,7 +75,7 @@ public final class TemplateLinks {
         }
       }
       if (all.size() > most) {
-        throw new TooCostly(
+        throw new QueryTooExpensiveException(
             "the templates, with those that became them, are more than %d".formatted(most));
       }
     }
@@ -84,6 +84,6 @@ public final class TemplateLinks {
 
   /** As many as fit into a question each. */
   static List<List<UUID>> portions(Collection<UUID> ids) {
-    return ids.stream().gather(Gatherers.windowFixed(TemplateReader.MOST_IDS)).toList();
+    return ids.stream().gather(Gatherers.windowFixed(TemplateStats.MAX_IDS)).toList();
   }
 }

@@ -1,14 +1,14 @@
 package dev.sluice.core.read;
 
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Frame;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateReader.Recent;
-import dev.sluice.core.port.TemplateReader.Seen;
-import dev.sluice.core.port.TemplateReader.Stretch;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.BucketLayout;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.ServiceActivity;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.TemplateReport.Template;
 import java.util.ArrayList;
@@ -30,12 +30,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Safe for use by many threads; all methods block.
  */
 public final class TemplatePortraits {
-  private final TemplateReader templates;
+  private final TemplateStats templates;
   private final KnownLinks links;
   private final KnownTexts texts;
   private final NewestLogs newestLogs;
 
-  public TemplatePortraits(TemplateReader templates, Dictionary dictionary, KnownLinks links) {
+  public TemplatePortraits(TemplateStats templates, Dictionary dictionary, KnownLinks links) {
     this.templates = templates;
     this.links = links;
     texts = new KnownTexts(dictionary);
@@ -57,7 +57,7 @@ public final class TemplatePortraits {
    * @param spans logs in each span of the time asked for, as far as any of the templates came in it
    * @param newest logs, the newest first
    */
-  public record Portrait(Template template, List<Long> spans, List<Recent> newest) {
+  public record Portrait(Template template, List<Long> spans, List<SampleLog> newest) {
     public Portrait {
       spans = List.copyOf(spans);
       newest = List.copyOf(newest);
@@ -65,32 +65,33 @@ public final class TemplatePortraits {
   }
 
   /**
-   * @param question which logs to count, of no templates in particular
+   * @param templateQuery which logs to count, of no templates in particular
    * @param filter which logs to show: what is counted by minutes knows neither instants nor
    *     attributes
-   * @param ends templates that stand for themselves, at most {@link TemplateReader#MOST_IDS}
+   * @param ends templates that stand for themselves, at most {@link TemplateStats#MAX_IDS}
    * @param spans into which to divide the time, from 1
    * @param newest logs of each at most, from 1
    */
-  public Told of(Question question, LogFilter filter, List<UUID> ends, int spans, int newest)
+  public Told of(
+      TemplateQuery templateQuery, LogFilter filter, List<UUID> ends, int spans, int newest)
       throws InterruptedException {
     if (ends.isEmpty()) {
-      return new Told(List.of(), question.minutes().from(), 1);
+      return new Told(List.of(), templateQuery.minuteRange().from(), 1);
     }
-    var groups = links.recently(question.tenant()).leadingTo(ends, TemplateReader.MOST_IDS);
+    var groups = links.recently(templateQuery.tenant()).leadingTo(ends, TemplateStats.MAX_IDS);
     var ids = groups.keySet();
-    var asked = new NewestLogs.Asked(question.of(ids), filter, groups, newest);
+    var asked = new NewestLogs.Asked(templateQuery.withIds(ids), filter, groups, newest);
     // beside each other what need not know of the other
-    try (var texts = Aside.start(() -> this.texts.of(question.tenant(), ends))) {
-      var seen = templates.seen(question.tenant(), question.service(), ids);
+    try (var texts = Aside.start(() -> this.texts.of(templateQuery.tenant(), ends))) {
+      var seen = templates.serviceActivity(templateQuery.tenant(), templateQuery.service(), ids);
       try (var atHand = Aside.start(() -> newestLogs.atHand(asked, seen))) {
-        var frame = Frame.of(question.minutes(), seen, spans);
+        var frame = BucketLayout.of(templateQuery.minuteRange(), seen, spans);
         var parts = new LinkedHashMap<UUID, Part>();
         ends.forEach(end -> parts.put(end, new Part(end, frame)));
-        toEach(parts, groups, seen, Seen::id, Part::add);
-        var counted = counted(question.of(ids), frame, seen);
-        toEach(parts, groups, counted.stretches, Stretch::id, Part::add);
-        var stretches = new HashMap<UUID, List<Stretch>>();
+        toEach(parts, groups, seen, ServiceActivity::id, Part::add);
+        var counted = counted(templateQuery.withIds(ids), frame, seen);
+        toEach(parts, groups, counted.stretches, CountBucket::id, Part::add);
+        var stretches = new HashMap<UUID, List<CountBucket>>();
         parts.forEach((end, part) -> stretches.put(end, part.stretches));
         var logs = newestLogs.of(asked, stretches, atHand.get());
         var known = texts.get();
@@ -100,9 +101,12 @@ public final class TemplatePortraits {
                 portraits.add(
                     new Portrait(
                         part.tally.told(known.get(end), part.seen),
-                        Arrays.stream(part.spans).limit(counted.frame.spans()).boxed().toList(),
+                        Arrays.stream(part.spans)
+                            .limit(counted.frame.bucketCount())
+                            .boxed()
+                            .toList(),
                         logs.getOrDefault(end, List.of()))));
-        return new Told(portraits, counted.frame.begins(), counted.frame.width());
+        return new Told(portraits, counted.frame.firstMinute(), counted.frame.bucketMinutes());
       }
     }
   }
@@ -124,16 +128,17 @@ public final class TemplatePortraits {
   /**
    * @param frame by which they are divided
    */
-  private record Counted(Frame frame, List<Stretch> stretches) {}
+  private record Counted(BucketLayout frame, List<CountBucket> stretches) {}
 
   /** By no more than one span where it would be too much by so many. */
-  private Counted counted(Question question, Frame frame, List<Seen> seen)
+  private Counted counted(
+      TemplateQuery templateQuery, BucketLayout frame, List<ServiceActivity> seen)
       throws InterruptedException {
     try {
-      return new Counted(frame, templates.stretches(question, frame));
-    } catch (TooCostly _) {
-      var whole = Frame.of(question.minutes(), seen, 1);
-      return new Counted(whole, templates.stretches(question, whole));
+      return new Counted(frame, templates.countBuckets(templateQuery, frame));
+    } catch (QueryTooExpensiveException _) {
+      var whole = BucketLayout.of(templateQuery.minuteRange(), seen, 1);
+      return new Counted(whole, templates.countBuckets(templateQuery, whole));
     }
   }
 
@@ -151,24 +156,24 @@ public final class TemplatePortraits {
   private static final class Part {
     private final Tally tally;
     private final long[] spans;
-    private final List<Stretch> stretches = new ArrayList<>();
-    private @Nullable Minutes seen;
+    private final List<CountBucket> stretches = new ArrayList<>();
+    private @Nullable MinuteRange seen;
 
-    Part(UUID id, Frame frame) {
+    Part(UUID id, BucketLayout frame) {
       tally = new Tally(id);
-      spans = new long[frame.spans()];
+      spans = new long[frame.bucketCount()];
     }
 
-    void add(Stretch stretch) {
+    void add(CountBucket stretch) {
       tally.add(stretch);
-      if (stretch.span() != Stretch.BEFORE) {
-        spans[Math.toIntExact(stretch.span())] += stretch.count();
+      if (stretch.bucket() != CountBucket.PRECEDING) {
+        spans[Math.toIntExact(stretch.bucket())] += stretch.count();
         stretches.add(stretch);
       }
     }
 
-    void add(Seen other) {
-      seen = seen == null ? other.minutes() : seen.and(other.minutes());
+    void add(ServiceActivity other) {
+      seen = seen == null ? other.minuteRange() : seen.union(other.minuteRange());
     }
   }
 }

@@ -2,11 +2,11 @@ package dev.sluice.core.read;
 
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * logs, each in one place of it.
  */
 public final class TemplateReport {
-  private final TemplateReader templates;
+  private final TemplateStats templates;
   private final Dictionary dictionary;
   private final KnownLinks links;
   private final BoundedReader queue;
@@ -37,7 +37,7 @@ public final class TemplateReport {
    * @param queue whose turn to wait for
    */
   public TemplateReport(
-      TemplateReader templates, Dictionary dictionary, KnownLinks links, BoundedReader queue) {
+      TemplateStats templates, Dictionary dictionary, KnownLinks links, BoundedReader queue) {
     this.templates = templates;
     this.dictionary = dictionary;
     this.links = links;
@@ -109,22 +109,23 @@ public final class TemplateReport {
   /**
    * The templates of a view.
    *
-   * @param question of no templates in particular
+   * @param templateQuery of no templates in particular
    * @param limit templates at most, from 1
    * @throws BoundedReader.Busy when too many are asking
    */
-  public Listing list(Question question, View view, int limit) throws InterruptedException {
-    return queue.bounded(_ -> listed(question, view, limit));
+  public Listing list(TemplateQuery templateQuery, View view, int limit)
+      throws InterruptedException {
+    return queue.bounded(_ -> listed(templateQuery, view, limit));
   }
 
   /**
    * What became of one template; empty when the dictionary has none with this id.
    *
-   * @param question of no templates in particular
+   * @param templateQuery of no templates in particular
    * @throws BoundedReader.Busy when too many are asking
    */
-  public Optional<Found> find(Question question, UUID id) throws InterruptedException {
-    return queue.bounded(_ -> found(question, id));
+  public Optional<Found> find(TemplateQuery templateQuery, UUID id) throws InterruptedException {
+    return queue.bounded(_ -> found(templateQuery, id));
   }
 
   /**
@@ -133,26 +134,27 @@ public final class TemplateReport {
    *
    * @throws BoundedReader.Busy when too many are asking
    */
-  public Optional<Minutes> minutes(String tenant, UUID id) throws InterruptedException {
+  public Optional<MinuteRange> minutes(String tenant, UUID id) throws InterruptedException {
     return queue.bounded(_ -> cameIn(tenant, id));
   }
 
-  private Optional<Minutes> cameIn(String tenant, UUID id) throws InterruptedException {
-    if (dictionary.find(tenant, Kind.TEMPLATE, Set.of(id)).isEmpty()) {
+  private Optional<MinuteRange> cameIn(String tenant, UUID id) throws InterruptedException {
+    if (dictionary.find(tenant, EntryKind.TEMPLATE, Set.of(id)).isEmpty()) {
       return Optional.empty();
     }
     var known = links.now(tenant);
-    var group = known.leadingTo(Set.of(known.end(id)), TemplateReader.MOST_IDS).keySet();
-    var came = templates.came(tenant, null, group).values();
-    return Optional.of(came.stream().reduce(Minutes::and).orElse(Minutes.ALL));
+    var group = known.leadingTo(Set.of(known.end(id)), TemplateStats.MAX_IDS).keySet();
+    var came = templates.activeRanges(tenant, null, group).values();
+    return Optional.of(came.stream().reduce(MinuteRange::union).orElse(MinuteRange.ALL));
   }
 
-  private Listing listed(Question question, View view, int limit) throws InterruptedException {
-    var tallies = tallies(question);
+  private Listing listed(TemplateQuery templateQuery, View view, int limit)
+      throws InterruptedException {
+    var tallies = tallies(templateQuery);
     var wanted =
         switch (view) {
           case TOP -> those(tallies, tally -> tally.count > 0);
-          case NEW -> unseenBefore(question, those(tallies, tally -> tally.count > 0));
+          case NEW -> unseenBefore(templateQuery, those(tallies, tally -> tally.count > 0));
           case VANISHED -> those(tallies, tally -> tally.count == 0);
           case CHANGED -> those(tallies, tally -> tally.count != tally.before);
         };
@@ -169,7 +171,7 @@ public final class TemplateReport {
             .sorted(order.reversed().thenComparing(tally -> tally.id))
             .limit(limit)
             .toList();
-    return new Listing(wanted.size(), told(question, first));
+    return new Listing(wanted.size(), told(templateQuery, first));
   }
 
   private interface Condition {
@@ -181,9 +183,9 @@ public final class TemplateReport {
   }
 
   /** What was counted, by the ends of links. */
-  private Collection<Tally> tallies(Question question) throws InterruptedException {
-    var counts = templates.counts(question);
-    var known = links.now(question.tenant());
+  private Collection<Tally> tallies(TemplateQuery templateQuery) throws InterruptedException {
+    var counts = templates.counts(templateQuery);
+    var known = links.now(templateQuery.tenant());
     var tallies = new HashMap<UUID, Tally>();
     for (var count : counts) {
       tallies.computeIfAbsent(known.end(count.id()), Tally::new).add(count);
@@ -191,59 +193,60 @@ public final class TemplateReport {
     return tallies.values();
   }
 
-  private List<Tally> unseenBefore(Question question, List<Tally> tallies)
+  private List<Tally> unseenBefore(TemplateQuery templateQuery, List<Tally> tallies)
       throws InterruptedException {
-    var seen = seen(question, groups(question, tallies));
+    var seen = seen(templateQuery, groups(templateQuery, tallies));
     return those(
         tallies,
         tally -> {
           var times = seen.get(tally.id);
-          return times == null || times.from() >= question.minutes().from();
+          return times == null || times.from() >= templateQuery.minuteRange().from();
         });
   }
 
   /** All that became these, each with the one it became. */
-  private Map<UUID, UUID> groups(Question question, Collection<Tally> tallies)
+  private Map<UUID, UUID> groups(TemplateQuery templateQuery, Collection<Tally> tallies)
       throws InterruptedException {
     return links
-        .now(question.tenant())
-        .leadingTo(tallies.stream().map(tally -> tally.id).toList(), TemplateReader.MOST_COUNTS);
+        .now(templateQuery.tenant())
+        .leadingTo(tallies.stream().map(tally -> tally.id).toList(), TemplateStats.MAX_COUNTS);
   }
 
   /** By the ends of links. */
-  private Map<UUID, Minutes> seen(Question question, Map<UUID, UUID> groups)
+  private Map<UUID, MinuteRange> seen(TemplateQuery templateQuery, Map<UUID, UUID> groups)
       throws InterruptedException {
-    var seen = new HashMap<UUID, Minutes>();
+    var seen = new HashMap<UUID, MinuteRange>();
     for (var some : TemplateLinks.portions(groups.keySet())) {
       templates
-          .came(question.tenant(), question.service(), some)
-          .forEach((id, came) -> seen.merge(groups.getOrDefault(id, id), came, Minutes::and));
+          .activeRanges(templateQuery.tenant(), templateQuery.service(), some)
+          .forEach((id, came) -> seen.merge(groups.getOrDefault(id, id), came, MinuteRange::union));
     }
     return seen;
   }
 
-  private List<Template> told(Question question, List<Tally> tallies) throws InterruptedException {
-    var seen = seen(question, groups(question, tallies));
+  private List<Template> told(TemplateQuery templateQuery, List<Tally> tallies)
+      throws InterruptedException {
+    var seen = seen(templateQuery, groups(templateQuery, tallies));
     var ids = tallies.stream().map(tally -> tally.id).toList();
     var texts =
-        dictionary.find(question.tenant(), Kind.TEMPLATE, ids).stream()
-            .collect(Collectors.toMap(Entry::id, Entry::text));
+        dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, ids).stream()
+            .collect(Collectors.toMap(DictionaryEntry::id, DictionaryEntry::text));
     return tallies.stream()
         .map(tally -> tally.told(texts.get(tally.id), seen.get(tally.id)))
         .toList();
   }
 
-  private Optional<Found> found(Question question, UUID id) throws InterruptedException {
-    var known = links.now(question.tenant());
+  private Optional<Found> found(TemplateQuery templateQuery, UUID id) throws InterruptedException {
+    var known = links.now(templateQuery.tenant());
     var end = known.end(id);
-    var entry = dictionary.find(question.tenant(), Kind.TEMPLATE, Set.of(end));
+    var entry = dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, Set.of(end));
     if (entry.isEmpty()) {
       return Optional.empty();
     }
-    var group = known.leadingTo(Set.of(end), TemplateReader.MOST_IDS);
+    var group = known.leadingTo(Set.of(end), TemplateStats.MAX_IDS);
     var tally = new Tally(end);
-    templates.counts(question.of(group.keySet())).forEach(tally::add);
-    var seen = seen(question, group).get(end);
+    templates.counts(templateQuery.withIds(group.keySet())).forEach(tally::add);
+    var seen = seen(templateQuery, group).get(end);
     var merged = new HashSet<>(group.keySet());
     merged.remove(end);
     return Optional.of(new Found(tally.told(entry.getFirst().text(), seen), merged));

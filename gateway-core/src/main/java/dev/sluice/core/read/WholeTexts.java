@@ -2,7 +2,7 @@ package dev.sluice.core.read;
 
 import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
 import java.util.ArrayList;
@@ -44,7 +44,7 @@ public final class WholeTexts implements LogReader {
 
   /** {@inheritDoc} A few questions more, when logs of the page refer to texts. */
   @Override
-  public Page read(Query query) throws InterruptedException {
+  public LogPage read(Query query) throws InterruptedException {
     var page = reader.read(query);
     var tenant = query.filter().tenant();
     var texts = new HashMap<UUID, String>();
@@ -60,10 +60,10 @@ public final class WholeTexts implements LogReader {
       whole.add(log);
     }
     if (whole.size() == page.logs().size()) {
-      return new Page(List.copyOf(whole), page.next());
+      return new LogPage(List.copyOf(whole), page.next());
     }
     var last = whole.getLast();
-    return new Page(List.copyOf(whole), new Position(last.timeNanos(), last.id()));
+    return new LogPage(List.copyOf(whole), new Position(last.timeNanos(), last.id()));
   }
 
   /** Reads texts that logs from a place on refer to, and says up to which log it has all. */
@@ -81,7 +81,7 @@ public final class WholeTexts implements LogReader {
       end++;
     }
     for (var ids : unknown.stream().gather(Gatherers.windowFixed(AT_ONCE)).toList()) {
-      for (var entry : dictionary.find(tenant, Kind.TEXT, ids)) {
+      for (var entry : dictionary.find(tenant, EntryKind.TEXT, ids)) {
         texts.put(entry.id(), entry.text());
       }
     }
@@ -118,12 +118,12 @@ public final class WholeTexts implements LogReader {
   }
 
   @Override
-  public Span span(LogFilter filter) throws InterruptedException {
-    return reader.span(filter);
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return reader.timeExtent(filter);
   }
 
   @Override
-  public List<Bucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
     return reader.histogram(filter, originNanos, widthNanos);
   }

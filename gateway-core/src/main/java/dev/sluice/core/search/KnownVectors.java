@@ -1,7 +1,7 @@
 package dev.sluice.core.search;
 
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.LinkedHashMap;
@@ -37,7 +37,7 @@ final class KnownVectors {
   /**
    * One that has none is left out.
    *
-   * @param ids at most {@link TemplateVectors#MOST_IDS}
+   * @param ids at most {@link TemplateVectorStore#MAX_IDS}
    */
   List<Vectors> of(String tenant, Collection<UUID> ids) throws InterruptedException {
     var found = new ArrayList<Vectors>(ids.size());
@@ -74,6 +74,6 @@ final class KnownVectors {
   }
 
   private static long bytes(Vectors vectors) {
-    return ENTRY_BYTES + 4L * vectors.whole().length + vectors.tokens().length;
+    return ENTRY_BYTES + 4L * vectors.sentenceVector().length + vectors.tokenVectors().length;
   }
 }

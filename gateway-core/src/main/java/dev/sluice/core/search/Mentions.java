@@ -71,7 +71,7 @@ record Mentions(LogFilter filter, int limit, LogReader reader) {
     var some = names.stream().filter(Mentions::isAscii).limit(MOST_NAMES).toList();
     try {
       return ofValues(some, List.of());
-    } catch (LogReader.TooCostly _) {
+    } catch (LogReader.QueryTooExpensiveException _) {
       return List.of();
     }
   }
@@ -83,7 +83,7 @@ record Mentions(LogFilter filter, int limit, LogReader reader) {
     }
     try {
       return ofAll(words);
-    } catch (LogReader.TooCostly _) {
+    } catch (LogReader.QueryTooExpensiveException _) {
       return List.of();
     }
   }

@@ -3,7 +3,7 @@ package dev.sluice.core.search;
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.Embedder.Embedding;
 import dev.sluice.core.port.Embedder.Token;
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -73,7 +73,7 @@ final class Recipe {
     var embedding = embedder.embed(List.of(question)).getFirst();
     var tokens = packed(embedding);
     return new Asked(
-        embedding.whole(),
+        embedding.sentenceVector(),
         Arrays.copyOf(tokens, Math.min(tokens.length, MOST_ASKED * dimension)),
         names(question, embedding.tokens()));
   }
@@ -97,14 +97,14 @@ final class Recipe {
 
   /** Whether the model computes elsewhere. */
   boolean isElsewhere() {
-    return embedder.isElsewhere();
+    return embedder.isRemote();
   }
 
   /**
    * In the order of the passages, asking the model once.
    *
-   * @throws Embedder.Unavailable when the model is
-   * @throws Embedder.Refused when it takes one of them for no text
+   * @throws Embedder.EmbedderUnavailableException when the model is
+   * @throws Embedder.InvalidInputException when it takes one of them for no text
    */
   List<Vectors> of(Map<UUID, Passage> passages) throws InterruptedException {
     var all = new LinkedHashMap<UUID, Explained>();
@@ -138,9 +138,9 @@ final class Recipe {
 
   private Vectors vectors(UUID id, Explained template, Map<String, Embedding> embeddings) {
     var asWritten = of(template.passage.asWritten(), embeddings);
-    var whole = asWritten.whole();
+    var whole = asWritten.sentenceVector();
     if (!template.meanings.isEmpty()) {
-      whole = between(whole, of(template.text(), embeddings).whole());
+      whole = between(whole, of(template.text(), embeddings).sentenceVector());
     }
     var tokens = new ArrayList<byte[]>();
     tokens.add(packed(asWritten));
@@ -165,10 +165,10 @@ final class Recipe {
   private double score(Asked asked, TokenVectors.@Nullable Question tokens, Vectors template) {
     double score = 0;
     for (int i = 0; i < dimension; i++) {
-      score += asked.whole[i] * template.whole()[i];
+      score += asked.whole[i] * template.sentenceVector()[i];
     }
-    if (tokens != null && template.tokens().length > 0) {
-      score += TOKENS_WEIGHT * tokens.closeness(template.tokens());
+    if (tokens != null && template.tokenVectors().length > 0) {
+      score += TOKENS_WEIGHT * tokens.closeness(template.tokenVectors());
     }
     return score;
   }

@@ -3,10 +3,10 @@ package dev.sluice.core.search;
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogReader.StoredLog;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateReader.Question;
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Candidate;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.Candidate;
 import dev.sluice.core.query.LogFilter;
 import dev.sluice.core.read.Aside;
 import dev.sluice.core.read.BoundedReader;
@@ -56,7 +56,7 @@ public final class SearchLogs {
   /** Of all templates, some megabytes; a system has some thousand. */
   private static final int MOST_WORDS = 50_000;
 
-  private final TemplateVectors vectors;
+  private final TemplateVectorStore vectors;
   private final TemplatePortraits portraits;
   private final BoundedReader queue;
   private final Effort effort;
@@ -70,7 +70,7 @@ public final class SearchLogs {
    * @param nanos by which time passes, as {@link System#nanoTime}
    */
   public SearchLogs(
-      TemplateVectors vectors,
+      TemplateVectorStore vectors,
       TemplatePortraits portraits,
       BoundedReader queue,
       Embedder embedder,
@@ -218,16 +218,16 @@ public final class SearchLogs {
 
   /**
    * @throws BoundedReader.Busy when too many are asking
-   * @throws LogReader.TooCostly when the question needs more than one may
+   * @throws LogReader.QueryTooExpensiveException when the question needs more than one may
    */
   public Answer search(Request request) throws InterruptedException {
-    var minutes = minutes(request.filter());
-    if (minutes == null) {
+    var minuteRange = minutes(request.filter());
+    if (minuteRange == null) {
       return nothing(0, null);
     }
     var meaning =
         request.mode() == Mode.KEYWORD ? new Meaning(null, null) : meaning(request.text());
-    return queue.bounded(reader -> answer(request, minutes, meaning, reader));
+    return queue.bounded(reader -> answer(request, minuteRange, meaning, reader));
   }
 
   private static Answer nothing(long backlog, @Nullable String without) {
@@ -235,15 +235,15 @@ public final class SearchLogs {
   }
 
   /** Which minutes come into question; null when none does. */
-  private static @Nullable Minutes minutes(LogFilter filter) {
+  private static @Nullable MinuteRange minutes(LogFilter filter) {
     var from = filter.fromNanos();
     var to = filter.toNanos();
     if (from == null && to == null) {
-      return Minutes.ALL;
+      return MinuteRange.ALL;
     }
     long first = from == null ? 0 : Math.max(0, from);
     long end = to == null ? Long.MAX_VALUE : to;
-    return first < end ? Minutes.covering(first, end) : null;
+    return first < end ? MinuteRange.covering(first, end) : null;
   }
 
   /**
@@ -255,26 +255,26 @@ public final class SearchLogs {
   private Meaning meaning(String text) throws InterruptedException {
     try {
       return new Meaning(recipe.asked(text), null);
-    } catch (Embedder.Unavailable | Embedder.Refused e) {
+    } catch (Embedder.EmbedderUnavailableException | Embedder.InvalidInputException e) {
       return new Meaning(null, String.valueOf(e.getMessage()));
     }
   }
 
-  private Answer answer(Request request, Minutes minutes, Meaning meaning, LogReader reader)
+  private Answer answer(Request request, MinuteRange minuteRange, Meaning meaning, LogReader reader)
       throws InterruptedException {
     var filter = request.filter();
     long backlog = backlogs.get(filter.tenant());
-    var having = filter.attributes().isEmpty() ? Set.<UUID>of() : vectors.having(filter);
+    var having = filter.attributes().isEmpty() ? Set.<UUID>of() : vectors.templatesMatching(filter);
     if (having.isEmpty() && !filter.attributes().isEmpty()) {
       return nothing(backlog, meaning.without);
     }
     var scope =
-        new Question(
+        new TemplateQuery(
             filter.tenant(),
             filter.service(),
             Set.copyOf(filter.severities()),
             filter.minSeverity(),
-            minutes,
+            minuteRange,
             having);
     var merits = new HashMap<UUID, Merit>();
     var asked = meaning.asked;
@@ -334,7 +334,7 @@ public final class SearchLogs {
   }
 
   private void byMeaning(
-      Question scope, Recipe.Asked asked, List<String> words, Map<UUID, Merit> merits)
+      TemplateQuery scope, Recipe.Asked asked, List<String> words, Map<UUID, Merit> merits)
       throws InterruptedException {
     var ends = portraits.links(scope.tenant());
     // twice as many, since several may have become one, of which the closest stands for them
@@ -344,7 +344,7 @@ public final class SearchLogs {
       var end = ends.end(each.id());
       if (chosen.size() < RESCORED || chosen.containsKey(end)) {
         chosen.putIfAbsent(end, each.id());
-        if (each.allWords()) {
+        if (each.matchesAllKeywords()) {
           merits.computeIfAbsent(end, _ -> new Merit()).add(Why.WORDS, ALL_WORDS);
         }
       }
@@ -360,10 +360,11 @@ public final class SearchLogs {
     }
   }
 
-  private void byWords(Question scope, List<String> words, Map<UUID, Merit> merits)
+  private void byWords(TemplateQuery scope, List<String> words, Map<UUID, Merit> merits)
       throws InterruptedException {
     if (!words.isEmpty()) {
-      byWords(vectors.saying(recipe.name(), scope, words, 2 * RESCORED), scope, words, merits);
+      byWords(
+          vectors.matchKeywords(recipe.name(), scope, words, 2 * RESCORED), scope, words, merits);
     }
   }
 
@@ -373,20 +374,24 @@ public final class SearchLogs {
    * @param some whether those that have but some of the words come into question
    */
   private void byWordsOfThoseThatWait(
-      Question scope, List<String> words, boolean some, Map<UUID, Merit> merits)
+      TemplateQuery scope, List<String> words, boolean some, Map<UUID, Merit> merits)
       throws InterruptedException {
-    var found = vectors.waiting(recipe.name(), scope, words, 2 * RESCORED);
-    byWords(found.stream().filter(each -> some || each.allWords()).toList(), scope, words, merits);
+    var found = vectors.matchKeywordsUnembedded(recipe.name(), scope, words, 2 * RESCORED);
+    byWords(
+        found.stream().filter(each -> some || each.matchesAllKeywords()).toList(),
+        scope,
+        words,
+        merits);
   }
 
   private void byWords(
-      List<Candidate> found, Question scope, List<String> words, Map<UUID, Merit> merits)
+      List<Candidate> found, TemplateQuery scope, List<String> words, Map<UUID, Merit> merits)
       throws InterruptedException {
     var ends = portraits.links(scope.tenant());
     for (var each : found) {
       merits
           .computeIfAbsent(ends.end(each.id()), _ -> new Merit())
-          .add(Why.WORDS, each.allWords() ? ALL_WORDS : each.measure() / words.size());
+          .add(Why.WORDS, each.matchesAllKeywords() ? ALL_WORDS : each.score() / words.size());
     }
   }
 
@@ -404,8 +409,8 @@ public final class SearchLogs {
   /** Empty where there are too many or it takes too long: what is not known is no guess. */
   private Optional<Set<String>> templateWords(String tenant) throws InterruptedException {
     try {
-      return Optional.of(vectors.words(tenant, MOST_WORDS));
-    } catch (LogReader.TooCostly _) {
+      return Optional.of(vectors.vocabulary(tenant, MOST_WORDS));
+    } catch (LogReader.QueryTooExpensiveException _) {
       return Optional.empty();
     }
   }
@@ -427,7 +432,7 @@ public final class SearchLogs {
   }
 
   private void byLogs(
-      Question scope, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)
+      TemplateQuery scope, List<StoredLog> logs, List<String> values, Map<UUID, Merit> merits)
       throws InterruptedException {
     for (var id : Mentions.templates(logs, values, ids -> portraits.texts(scope.tenant(), ids))) {
       merits.computeIfAbsent(id, _ -> new Merit()).add(Why.VALUE, VALUE);
@@ -436,7 +441,7 @@ public final class SearchLogs {
 
   private Answer told(
       Request request,
-      Question scope,
+      TemplateQuery scope,
       Map<UUID, Merit> merits,
       List<StoredLog> logs,
       long backlog,

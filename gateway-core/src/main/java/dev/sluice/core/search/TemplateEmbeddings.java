@@ -1,14 +1,14 @@
 package dev.sluice.core.search;
 
 import dev.sluice.core.port.Embedder;
-import dev.sluice.core.port.EmbeddingMeter;
-import dev.sluice.core.port.LogReader.TooCostly;
-import dev.sluice.core.port.TemplateReader;
-import dev.sluice.core.port.TemplateReader.Minutes;
-import dev.sluice.core.port.TemplateVectors;
-import dev.sluice.core.port.TemplateVectors.Row;
-import dev.sluice.core.port.TemplateVectors.Sample;
-import dev.sluice.core.port.TemplateVectors.Wanting;
+import dev.sluice.core.port.EmbeddingMetrics;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.core.port.TemplateVectorStore.UnembeddedTemplate;
+import dev.sluice.core.port.TemplateVectorStore.VectorRow;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TemplateEmbeddings {
   /** Templates that are looked at together. */
-  private static final int PAGE = TemplateVectors.MOST_IDS;
+  private static final int PAGE = TemplateVectorStore.MAX_IDS;
 
   /** Rows in one write, and templates that a model elsewhere is asked for together. */
   private static final int ROWS = 64;
@@ -50,10 +50,10 @@ public final class TemplateEmbeddings {
   /** From one time to the next: all rows are written again. */
   private static final Duration SETTLE_AGAIN = Duration.ofMinutes(5);
 
-  private final TemplateReader templates;
-  private final TemplateVectors vectors;
+  private final TemplateStats templates;
+  private final TemplateVectorStore vectors;
   private final Recipe recipe;
-  private final EmbeddingMeter meter;
+  private final EmbeddingMetrics meter;
   private final InstantSource clock;
   private final String tenant;
 
@@ -69,10 +69,10 @@ public final class TemplateEmbeddings {
    * @param clock by which the dictionary's times are told
    */
   public TemplateEmbeddings(
-      TemplateReader templates,
-      TemplateVectors vectors,
+      TemplateStats templates,
+      TemplateVectorStore vectors,
       Embedder embedder,
-      EmbeddingMeter meter,
+      EmbeddingMetrics meter,
       InstantSource clock,
       String tenant) {
     this.templates = templates;
@@ -88,26 +88,28 @@ public final class TemplateEmbeddings {
    *
    * @param going asked between templates, so that it ends soon when it is to end
    * @return whether there is nothing to do until the dictionary has more
-   * @throws Embedder.Unavailable when the model cannot be asked; what was embedded before is kept
+   * @throws Embedder.EmbedderUnavailableException when the model cannot be asked; what was embedded
+   *     before is kept
    * @throws RuntimeException when dictionary or store cannot answer
    */
   public boolean next(Going going) throws InterruptedException {
-    var wanting = vectors.wanting(recipe.name(), tenant, refused, PAGE);
+    var wanting = vectors.findUnembedded(recipe.name(), tenant, refused, PAGE);
     int before = refused.size();
     boolean last = wanting.size() < PAGE; // and so it is known how many there are
     long all = last ? wanting.size() + before : vectors.backlog(recipe.name(), tenant);
     int rows = 0;
     try {
       for (int from = 0; from < wanting.size(); from += ROWS) {
-        meter.backlog(all - rows); // a page takes a minute, by a small share of a core
+        meter.recordBacklog(all - rows); // a page takes a minute, by a small share of a core
         rows += embed(wanting.subList(from, Math.min(wanting.size(), from + ROWS)), going);
       }
-    } catch (Embedder.Unavailable e) {
-      meter.failed();
-      meter.backlog(vectors.backlog(recipe.name(), tenant));
+    } catch (Embedder.EmbedderUnavailableException e) {
+      meter.recordFailure();
+      meter.recordBacklog(vectors.backlog(recipe.name(), tenant));
       throw e;
     }
-    meter.backlog(last ? wanting.size() - rows + before : vectors.backlog(recipe.name(), tenant));
+    meter.recordBacklog(
+        last ? wanting.size() - rows + before : vectors.backlog(recipe.name(), tenant));
     boolean waiting = rows + refused.size() - before < wanting.size();
     if (wanting.isEmpty()) {
       settle();
@@ -124,7 +126,7 @@ public final class TemplateEmbeddings {
       written = null; // if it fails, then until there is more
       settled = now;
       try {
-        vectors.settle(recipe.name());
+        vectors.compact(recipe.name());
       } catch (RuntimeException _) {
         // they stay as they are, which only takes longer to ask
       }
@@ -142,11 +144,11 @@ public final class TemplateEmbeddings {
   }
 
   /** How many of them could be. */
-  private int embed(List<Wanting> some, Going going) throws InterruptedException {
+  private int embed(List<UnembeddedTemplate> some, Going going) throws InterruptedException {
     // looking for a log among millions costs more than embedding it: both have one share
     long asked = System.nanoTime();
-    var samples = samples(some.stream().map(Wanting::id).toList());
-    var rows = new ArrayList<Row>();
+    var samples = samples(some.stream().map(UnembeddedTemplate::id).toList());
+    var rows = new ArrayList<VectorRow>();
     var ready = some.stream().filter(one -> isReady(one, samples.get(one.id()))).toList();
     // one by one where each takes a core, and a question that comes meanwhile is to wait for one;
     // elsewhere all of them, after which there is nothing to rest from
@@ -171,7 +173,8 @@ public final class TemplateEmbeddings {
   }
 
   /** Those that the model takes; where it refuses one of several, each by itself. */
-  private void add(List<Wanting> some, Map<UUID, Sample> samples, List<Row> rows)
+  private void add(
+      List<UnembeddedTemplate> some, Map<UUID, TemplateSample> samples, List<VectorRow> rows)
       throws InterruptedException {
     var passages = new LinkedHashMap<UUID, Passage>();
     some.forEach(one -> passages.put(one.id(), passage(one, samples.get(one.id()))));
@@ -179,12 +182,12 @@ public final class TemplateEmbeddings {
     try {
       for (var made : recipe.of(passages)) {
         var passage = Objects.requireNonNull(passages.get(made.id()));
-        rows.add(new Row(tenant, passage.words(), made));
+        rows.add(new VectorRow(tenant, passage.words(), made));
       }
-    } catch (Embedder.Refused _) {
+    } catch (Embedder.InvalidInputException _) {
       if (some.size() == 1) {
         refuse(some.getFirst().id());
-        meter.failed();
+        meter.recordFailure();
         return;
       }
       for (var one : some) {
@@ -193,35 +196,37 @@ public final class TemplateEmbeddings {
       return;
     }
     var each = Duration.ofNanos((System.nanoTime() - begun) / some.size());
-    some.forEach(_ -> meter.embedded(each));
+    some.forEach(_ -> meter.recordEmbedded(each));
   }
 
   /** Of the last minute of each; none where that would be too much. */
-  private Map<UUID, Sample> samples(List<UUID> ids) throws InterruptedException {
-    var minutes = new HashMap<UUID, Minutes>();
-    templates.came(tenant, null, ids).forEach((id, came) -> minutes.put(id, came.last()));
+  private Map<UUID, TemplateSample> samples(List<UUID> ids) throws InterruptedException {
+    var minutes = new HashMap<UUID, MinuteRange>();
+    templates
+        .activeRanges(tenant, null, ids)
+        .forEach((id, came) -> minutes.put(id, came.lastMinute()));
     try {
       return vectors.samples(tenant, minutes);
-    } catch (TooCostly _) {
+    } catch (QueryTooExpensiveException _) {
       return Map.of();
     }
   }
 
   /** One text must not keep all others waiting. */
   private void refuse(UUID id) {
-    if (refused.size() == TemplateVectors.MOST_IDS) {
+    if (refused.size() == TemplateVectorStore.MAX_IDS) {
       refused.remove(refused.iterator().next());
     }
     refused.add(id);
   }
 
-  private boolean isReady(Wanting one, @Nullable Sample sample) {
+  private boolean isReady(UnembeddedTemplate one, @Nullable TemplateSample sample) {
     var now = clock.instant();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
     return sample != null || nanos - one.firstSeenNanos() > FIRST_LOG_WITHIN.toNanos();
   }
 
-  private static Passage passage(Wanting one, @Nullable Sample sample) {
+  private static Passage passage(UnembeddedTemplate one, @Nullable TemplateSample sample) {
     return sample == null
         ? new Passage("", "", one.text(), "")
         : new Passage(sample.service(), sample.component(), one.text(), sample.body());

@@ -4,10 +4,10 @@ import dev.sluice.core.dictionary.Scope;
 import dev.sluice.core.dictionary.TextLookup;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.OtlpRecord;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
+import dev.sluice.core.port.LogEnricher;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Collection;
@@ -22,7 +22,7 @@ import java.util.UUID;
  *
  * <p>Confined to a thread. A message whose masked form is known allocates nothing.
  */
-public final class TemplateLookup implements Naming {
+public final class TemplateLookup implements LogEnricher {
 
   /**
    * Messages of a service that may be mined between two writes only to be caught; those after them
@@ -58,41 +58,41 @@ public final class TemplateLookup implements Naming {
   TemplateLookup(Templates templates, TextLookup texts) {
     this.templates = templates;
     this.texts = texts;
-    this.scope = texts.scope(Kind.TEMPLATE, tenant, service, 0, 0);
+    this.scope = texts.scope(EntryKind.TEMPLATE, tenant, service, 0, 0);
   }
 
   @Override
-  public void batch(LogBatch batch) throws InterruptedException {
+  public void beginBatch(LogBatch batch) throws InterruptedException {
     tenant = batch.tenant();
     receivedNanos = batch.receivedNanos();
     templates.know(tenant);
     texts.at(receivedNanos);
-    service(service, 0, 0);
+    beginService(service, 0, 0);
   }
 
   @Override
-  public void service(byte[] bytes, int offset, int length) {
+  public void beginService(byte[] bytes, int offset, int length) {
     if (service.length < length + Integer.BYTES) {
       service = new byte[2 * length + Integer.BYTES];
     }
     System.arraycopy(bytes, offset, service, 0, length);
     serviceLength = length;
     ByteBuffer.wrap(service).putInt(length, templates.masksInForce());
-    scope = texts.scope(Kind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
+    scope = texts.scope(EntryKind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
   }
 
   /** Resources are none of its business. */
   @Override
-  public void resource(OtlpRecord.Resource resource, byte[] bytes) {}
+  public void resolveResource(OtlpRecord.Resource resource, byte[] bytes) {}
 
   /** Nor are texts. */
   @Override
-  public boolean text(byte[] bytes, int offset, int length) {
+  public boolean resolveText(byte[] bytes, int offset, int length) {
     return false;
   }
 
   @Override
-  public void template(byte[] bytes, int offset, int length) {
+  public void resolveTemplate(byte[] bytes, int offset, int length) {
     mask.apply(bytes, offset, length);
     if (!texts.find(scope, mask.bytes(), 0, mask.length())) {
       mine();
@@ -123,12 +123,12 @@ public final class TemplateLookup implements Naming {
   }
 
   @Override
-  public long high() {
+  public long idHigh() {
     return texts.idHigh();
   }
 
   @Override
-  public long low() {
+  public long idLow() {
     return texts.idLow();
   }
 
@@ -137,16 +137,16 @@ public final class TemplateLookup implements Naming {
    * else mining has to have written of these tenants: which worker has met it makes no difference.
    */
   @Override
-  public Outcome write() throws InterruptedException {
+  public WriteResult flush() throws InterruptedException {
     var rows = new HashMap<String, List<TemplateRow>>();
     try {
       learnt.forEach((of, seen) -> rows.put(of, add(of, seen)));
-      var outcome = texts.write();
-      if (outcome instanceof Outcome.Written) {
+      var writeResult = texts.write();
+      if (writeResult instanceof WriteResult.Written) {
         rows.forEach(templates.miner()::written);
         templates.caught(caughtLogs);
       }
-      return outcome;
+      return writeResult;
     } finally {
       caughtLogs = 0; // what was not written comes again
       caught.clear();
@@ -164,14 +164,14 @@ public final class TemplateLookup implements Naming {
    * @param seen when the template of a row was first seen, where that is known
    * @param otherwiseNanos for the other rows
    */
-  static List<Entry> entries(
+  static List<DictionaryEntry> entries(
       String tenant, Collection<TemplateRow> rows, Map<UUID, Long> seen, long otherwiseNanos) {
     return rows.stream()
         .map(
             row -> {
               long at = seen.getOrDefault(row.id(), otherwiseNanos);
-              return new Entry(
-                  tenant, Kind.TEMPLATE, row.id(), row.text(), at, at, row.mergedInto());
+              return new DictionaryEntry(
+                  tenant, EntryKind.TEMPLATE, row.id(), row.text(), at, at, row.mergedInto());
             })
         .toList();
   }

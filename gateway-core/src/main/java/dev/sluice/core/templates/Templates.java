@@ -2,9 +2,9 @@ package dev.sluice.core.templates;
 
 import dev.sluice.core.dictionary.TextLookup;
 import dev.sluice.core.port.Dictionary;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -110,11 +110,11 @@ public final class Templates {
 
   /** All at once, since a link is understood only together with the row it leads to. */
   private void read(String tenant, @Nullable String after) throws InterruptedException {
-    var entries = new ArrayList<Entry>();
+    var entries = new ArrayList<DictionaryEntry>();
     var next = after;
     boolean last = false;
     while (!last) {
-      var page = dictionary.since(tenant, Kind.TEMPLATE, next, Dictionary.MOST_IDS);
+      var page = dictionary.changesSince(tenant, EntryKind.TEMPLATE, next, Dictionary.MAX_IDS);
       entries.addAll(page.entries());
       next = page.next();
       last = page.last();
@@ -124,11 +124,11 @@ public final class Templates {
     places.put(tenant, new Place(!news || write(tenant, entries) ? next : after));
   }
 
-  private static TemplateRow row(Entry entry) {
+  private static TemplateRow row(DictionaryEntry entry) {
     return new TemplateRow(entry.id(), entry.text(), entry.mergedInto());
   }
 
-  private boolean write(String tenant, List<Entry> learnt) throws InterruptedException {
+  private boolean write(String tenant, List<DictionaryEntry> learnt) throws InterruptedException {
     var rows = miner.unwritten(tenant);
     if (rows.isEmpty()) {
       return true;
@@ -140,7 +140,7 @@ public final class Templates {
       latest = Math.max(latest, entry.firstSeenNanos());
     }
     if (!(dictionary.write(TemplateLookup.entries(tenant, rows, seen, latest))
-        instanceof Outcome.Written)) {
+        instanceof WriteResult.Written)) {
       return false;
     }
     miner.written(tenant, rows);

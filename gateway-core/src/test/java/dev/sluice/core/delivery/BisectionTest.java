@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Deliveries.Delivery;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.LogStore.Portion;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
@@ -18,7 +18,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 class BisectionTest {
-  private static final Outcome.Refused REFUSED = new Outcome.Refused("no");
+  private static final StoreResult.Rejected REFUSED = new StoreResult.Rejected("no");
 
   private static Bisection of(int records) {
     var delivery = new Delivery("1-0", List.of(batch(records)), false);
@@ -38,7 +38,7 @@ class BisectionTest {
     return new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), records, 1, new BitSet(), otlp);
   }
 
-  private static Outcome refuse(Portion portion) {
+  private static StoreResult refuse(DeliverySlice deliverySlice) {
     return REFUSED;
   }
 
@@ -46,10 +46,10 @@ class BisectionTest {
   void go_aHundredAndNoneIsTaken_blamesTheTableUntilItTakesThem() throws Exception {
     var bisection = of(100);
 
-    assertThat(bisection.go(BisectionTest::refuse)).isInstanceOf(Outcome.Misshapen.class);
-    assertThat(bisection.go(BisectionTest::refuse)).isInstanceOf(Outcome.Misshapen.class);
+    assertThat(bisection.go(BisectionTest::refuse)).isInstanceOf(StoreResult.SchemaMismatch.class);
+    assertThat(bisection.go(BisectionTest::refuse)).isInstanceOf(StoreResult.SchemaMismatch.class);
 
-    assertThat(bisection.go(_ -> new Outcome.Stored())).isEqualTo(new Outcome.Stored());
+    assertThat(bisection.go(_ -> new StoreResult.Stored())).isEqualTo(new StoreResult.Stored());
     assertThat(bisection.letters()).isEmpty();
   }
 
@@ -57,7 +57,7 @@ class BisectionTest {
   void go_fewerAndNoneIsTaken_blamesTheRecords() throws Exception {
     var bisection = of(99);
 
-    assertThat(bisection.go(BisectionTest::refuse)).isEqualTo(new Outcome.Stored());
+    assertThat(bisection.go(BisectionTest::refuse)).isEqualTo(new StoreResult.Stored());
     assertThat(bisection.letters()).hasSize(99);
   }
 
@@ -65,10 +65,10 @@ class BisectionTest {
   void go_aHundredAndOneIsTaken_blamesTheOthers() throws Exception {
     var bisection = of(100);
 
-    var outcome =
-        bisection.go(p -> p.from() == 50 && p.records() == 1 ? new Outcome.Stored() : REFUSED);
+    var storeResult =
+        bisection.go(p -> p.from() == 50 && p.records() == 1 ? new StoreResult.Stored() : REFUSED);
 
-    assertThat(outcome).isEqualTo(new Outcome.Stored());
+    assertThat(storeResult).isEqualTo(new StoreResult.Stored());
     assertThat(bisection.letters()).hasSize(99);
   }
 }

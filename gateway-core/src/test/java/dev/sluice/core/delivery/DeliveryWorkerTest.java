@@ -1,18 +1,18 @@
 package dev.sluice.core.delivery;
 
-import static dev.sluice.core.port.DeliveryMeter.Cause.SCHEMA;
+import static dev.sluice.core.port.DeliveryMetrics.PauseReason.SCHEMA;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Deliveries;
-import dev.sluice.core.port.DeliveryMeter;
-import dev.sluice.core.port.DeliveryMeter.Cause;
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.LogStore.Outcome;
-import dev.sluice.core.port.Naming;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.SpoolConsumer;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -65,7 +65,7 @@ class DeliveryWorkerTest {
           "test",
           deliveries,
           store,
-          Naming.NONE,
+          LogEnricher.NONE,
           new NotingMeter(),
           new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 1));
 
@@ -103,7 +103,7 @@ class DeliveryWorkerTest {
   @Test
   void deliver_storeAsksToWait_handsOutTheSameAfterAGrowingPause() throws Exception {
     for (int i = 0; i < 4; i++) {
-      store.then(() -> new Outcome.TryLater("too many parts"));
+      store.then(() -> new StoreResult.Retryable("too many parts"));
     }
     deliveries.offer("1-0", 1);
 
@@ -128,10 +128,10 @@ class DeliveryWorkerTest {
 
   @Test
   void deliver_aSuccessBetweenFailures_startsThePausesAnew() throws Exception {
-    store.then(() -> new Outcome.TryLater("busy"));
-    store.then(() -> new Outcome.TryLater("busy"));
-    store.then(Outcome.Stored::new);
-    store.then(() -> new Outcome.TryLater("busy"));
+    store.then(() -> new StoreResult.Retryable("busy"));
+    store.then(() -> new StoreResult.Retryable("busy"));
+    store.then(StoreResult.Stored::new);
+    store.then(() -> new StoreResult.Retryable("busy"));
     deliveries.offer("1-0", 1);
     deliveries.offer("2-0", 1);
 
@@ -192,7 +192,7 @@ class DeliveryWorkerTest {
   void deliver_storeIsBusyAmongThePieces_goesOnWhereItStopped() throws Exception {
     store.refuse(0);
     store.then(null);
-    store.then(() -> new Outcome.TryLater("too many parts"));
+    store.then(() -> new StoreResult.Retryable("too many parts"));
     deliveries.offer("1-0", 4);
 
     assertThat(next(12))
@@ -255,7 +255,8 @@ class DeliveryWorkerTest {
     // while it is as it was, one record tells
     assertThat(events.subList(events.size() - 3, events.size()))
         .containsExactly("store 1-0/11 again", "postponed SCHEMA", "pause 200");
-    assertThat(worker.trouble()).hasValueSatisfying(t -> assertThat(t.cause()).isEqualTo(SCHEMA));
+    assertThat(worker.trouble())
+        .hasValueSatisfying(t -> assertThat(t.pauseReason()).isEqualTo(SCHEMA));
 
     store.refuseNone();
 
@@ -269,7 +270,7 @@ class DeliveryWorkerTest {
 
   @Test
   void deliver_tablesAreMisshapen_waitsAndSaysSo() throws Exception {
-    store.then(() -> new Outcome.Misshapen("no column Body"));
+    store.then(() -> new StoreResult.SchemaMismatch("no column Body"));
     deliveries.offer("1-0", 1);
 
     assertThat(next(5))
@@ -279,7 +280,7 @@ class DeliveryWorkerTest {
   @Test
   void deliver_aBatchIsCorrupt_setsItAside() throws Exception {
     var id = UUID.randomUUID();
-    store.then(() -> new Outcome.Corrupt(id, "17 records instead of 18"));
+    store.then(() -> new StoreResult.Corrupt(id, "17 records instead of 18"));
     deliveries.offer("1-0", 1);
 
     assertThat(next(3))
@@ -319,7 +320,7 @@ class DeliveryWorkerTest {
                 "one of two",
                 waiting,
                 store,
-                Naming.NONE,
+                LogEnricher.NONE,
                 new NotingMeter(),
                 new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 2))) {
       waiting.offer("1-0", 1);
@@ -397,7 +398,7 @@ class DeliveryWorkerTest {
     store.then(
         () -> {
           new CountDownLatch(1).await(); // hangs
-          return new Outcome.Stored();
+          return new StoreResult.Stored();
         });
     deliveries.offer("1-0", 1);
     assertThat(next(1)).containsExactly("store 1-0");
@@ -420,7 +421,7 @@ class DeliveryWorkerTest {
             } catch (InterruptedException e) {
               throw new IllegalStateException("request failed", e);
             }
-            return new Outcome.Stored();
+            return new StoreResult.Stored();
           });
     }
     deliveries.offer("1-0", 1);
@@ -437,7 +438,7 @@ class DeliveryWorkerTest {
     store.then(
         () -> {
           new CountDownLatch(1).await(); // hangs
-          return new Outcome.Stored();
+          return new StoreResult.Stored();
         });
     deliveries.offer("1-0", 1);
     assertThat(next(1)).containsExactly("store 1-0");
@@ -493,7 +494,7 @@ class DeliveryWorkerTest {
   }
 
   /** Hands out the oldest until it is settled, as a real spool does. */
-  private final class WaitingDeliveries implements Deliveries {
+  private final class WaitingDeliveries implements SpoolConsumer {
     private final Deque<Delivery> waiting = new ArrayDeque<>();
     private boolean nextFails;
     private boolean settleFails;
@@ -537,7 +538,7 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public synchronized Optional<Delivery> next(Duration patience, Duration gather)
+    public synchronized Optional<Delivery> poll(Duration patience, Duration gather)
         throws InterruptedException {
       gathered = gather;
       if (waiting.isEmpty() && patience.isPositive()) {
@@ -551,20 +552,20 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public synchronized boolean keep(Delivery delivery) {
+    public synchronized boolean renewLease(Delivery delivery) {
       return !takenOver && waiting.contains(delivery);
     }
 
     @Override
-    public void hurry() {}
+    public void flush() {}
 
     @Override
-    public void setAside(UUID appendId, String reason) {
+    public void skip(UUID appendId, String reason) {
       note("set aside " + reason);
     }
 
     @Override
-    public synchronized boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+    public synchronized boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
       for (var letter : deadLetters) {
         note("letter " + body(letter.log()) + " because " + letter.reason());
       }
@@ -581,7 +582,7 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public int unreadable() {
+    public int skippedEntries() {
       return 0;
     }
 
@@ -630,7 +631,7 @@ class DeliveryWorkerTest {
   /** Answers from a script, then with success for ever. */
   private final class ScriptedStore implements LogStore {
     interface Step {
-      @Nullable Outcome play() throws InterruptedException;
+      @Nullable StoreResult play() throws InterruptedException;
     }
 
     private final Set<Integer> refused = ConcurrentHashMap.newKeySet();
@@ -676,58 +677,62 @@ class DeliveryWorkerTest {
     }
 
     @Override
-    public Outcome store(Portion portion, Naming naming) throws InterruptedException {
-      note("store " + portion.token() + (portion.again() ? " again" : ""));
+    public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher)
+        throws InterruptedException {
+      note("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " again" : ""));
       if (held) {
         released.await();
       }
       var step = script.poll();
-      var outcome = step == null ? null : step.play();
-      if (outcome != null) {
-        return outcome;
+      var storeResult = step == null ? null : step.play();
+      if (storeResult != null) {
+        return storeResult;
       }
-      var bad = IntStream.range(portion.from(), portion.to()).filter(refused::contains).findFirst();
+      var bad =
+          IntStream.range(deliverySlice.from(), deliverySlice.to())
+              .filter(refused::contains)
+              .findFirst();
       if (bad.isPresent()) {
-        return new Outcome.Refused("refused is " + bad.getAsInt());
+        return new StoreResult.Rejected("refused is " + bad.getAsInt());
       }
-      for (int i = portion.from(); i < portion.to(); i++) {
-        if (!portion.again() || !stored.contains(i)) {
+      for (int i = deliverySlice.from(); i < deliverySlice.to(); i++) {
+        if (!deliverySlice.redelivered() || !stored.contains(i)) {
           stored.add(i);
         }
       }
-      return new Outcome.Stored();
+      return new StoreResult.Stored();
     }
 
     @Override
-    public SortedMap<LocalDate, Long> stored(LocalDate from) {
+    public SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
       return new TreeMap<>();
     }
 
     @Override
-    public Duration pace() {
+    public Duration minInsertInterval() {
       return pace;
     }
 
     @Override
-    public Duration gather() {
+    public Duration preferredLinger() {
       return gather;
     }
   }
 
-  private final class NotingMeter implements DeliveryMeter {
+  private final class NotingMeter implements DeliveryMetrics {
     @Override
-    public void stored(long records, int batches, Duration took, Duration sinceReceived) {
+    public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
       note("stored %d logs %d batches %s".formatted(records, batches, sinceReceived.plus(took)));
     }
 
     @Override
-    public void deadLettered(int records) {
+    public void recordDeadLettered(int records) {
       note("dead letters " + records);
     }
 
     @Override
-    public void postponed(Cause cause) {
-      note("postponed " + cause);
+    public void recordRetryScheduled(PauseReason pauseReason) {
+      note("postponed " + pauseReason);
     }
   }
 }

@@ -4,14 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Deliveries.Bounds;
+import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
 class GatheringTest {
-  final Gathering<Integer> gathering = new Gathering<>(new Bounds(100, 1_000, Duration.ZERO));
+  final Gathering<Integer> gathering =
+      new Gathering<>(new DeliveryLimits(100, 1_000, Duration.ZERO));
 
   @Test
   void add_fullByBytes_takesNotEvenABatchOfNoBytes() {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
-import dev.sluice.core.port.Deliveries;
+import dev.sluice.core.port.SpoolConsumer;
 import java.time.Duration;
 import java.util.BitSet;
 import java.util.List;
@@ -81,7 +81,7 @@ class InTurnTest {
 
       assertThat(
               new InTurn(second, turns)
-                  .settle(new Deliveries.Delivery("x", List.of(BATCH), false), List.of()))
+                  .ack(new SpoolConsumer.Delivery("x", List.of(BATCH), false), List.of()))
           .isTrue();
 
       first.answer.countDown();
@@ -93,11 +93,11 @@ class InTurnTest {
   void next_triedBefore_waitsUntilNoOtherIsOut() throws Exception {
     var one = new InTurn(handingOut(false), turns);
     var other = new InTurn(handingOut(true), turns);
-    var out = one.next(Duration.ZERO).orElseThrow();
-    var alone = new FutureTask<>(() -> other.next(Duration.ZERO));
+    var out = one.poll(Duration.ZERO).orElseThrow();
+    var alone = new FutureTask<>(() -> other.poll(Duration.ZERO));
     awaitWaiting(start(alone));
 
-    one.settle(out);
+    one.ack(out);
 
     assertThat(alone.get()).isPresent();
   }
@@ -106,8 +106,8 @@ class InTurnTest {
   void next_oneTriedBeforeIsOut_waitsUntilItIsGivenUp() throws Exception {
     var one = new InTurn(handingOut(true), turns);
     var other = new InTurn(handingOut(false), turns);
-    assertThat(one.next(Duration.ZERO)).isPresent();
-    var waiting = new FutureTask<>(() -> other.next(Duration.ZERO));
+    assertThat(one.poll(Duration.ZERO)).isPresent();
+    var waiting = new FutureTask<>(() -> other.poll(Duration.ZERO));
     awaitWaiting(start(waiting));
 
     one.close();
@@ -122,8 +122,8 @@ class InTurnTest {
     var one = handingOut(again);
     one.kept = false;
 
-    assertThat(new InTurn(one, turns).next(Duration.ZERO)).isEmpty();
-    assertThat(new InTurn(handingOut(true), turns).next(Duration.ZERO)).isPresent();
+    assertThat(new InTurn(one, turns).poll(Duration.ZERO)).isEmpty();
+    assertThat(new InTurn(handingOut(true), turns).poll(Duration.ZERO)).isPresent();
   }
 
   @Test
@@ -132,21 +132,21 @@ class InTurnTest {
     one.settles = false;
     var turn = new InTurn(one, turns);
 
-    assertThat(turn.settle(turn.next(Duration.ZERO).orElseThrow(), List.of())).isFalse();
+    assertThat(turn.ack(turn.poll(Duration.ZERO).orElseThrow(), List.of())).isFalse();
 
-    assertThat(new InTurn(handingOut(true), turns).next(Duration.ZERO)).isPresent();
+    assertThat(new InTurn(handingOut(true), turns).poll(Duration.ZERO)).isPresent();
   }
 
   /** What is new is stored by several at once. */
   @Test
   void next_neitherTriedBefore_areOutTogether() throws Exception {
-    assertThat(new InTurn(handingOut(false), turns).next(Duration.ZERO)).isPresent();
-    assertThat(new InTurn(handingOut(false), turns).next(Duration.ZERO)).isPresent();
+    assertThat(new InTurn(handingOut(false), turns).poll(Duration.ZERO)).isPresent();
+    assertThat(new InTurn(handingOut(false), turns).poll(Duration.ZERO)).isPresent();
   }
 
   private static Source handingOut(boolean again) {
     var source = new Source();
-    source.delivery = new Deliveries.Delivery("x", List.of(BATCH), again);
+    source.delivery = new SpoolConsumer.Delivery("x", List.of(BATCH), again);
     source.answer.countDown();
     return source;
   }
@@ -161,12 +161,12 @@ class InTurnTest {
     }
   }
 
-  private Optional<Deliveries.Delivery> next(Source source) throws InterruptedException {
-    return new InTurn(source, turns).next(Duration.ZERO);
+  private Optional<SpoolConsumer.Delivery> next(Source source) throws InterruptedException {
+    return new InTurn(source, turns).poll(Duration.ZERO);
   }
 
   /** Finds nothing, or its delivery, once it is told to. */
-  private static final class Source implements Deliveries {
+  private static final class Source implements SpoolConsumer {
     @Nullable Delivery delivery;
     boolean kept = true;
     boolean settles = true;
@@ -174,7 +174,7 @@ class InTurnTest {
     final CountDownLatch answer = new CountDownLatch(1);
 
     @Override
-    public Optional<Delivery> next(Duration patience, Duration gather) throws InterruptedException {
+    public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
       asked.countDown();
       answer.await();
       var next = Optional.ofNullable(delivery);
@@ -183,23 +183,23 @@ class InTurnTest {
     }
 
     @Override
-    public boolean settle(Delivery delivery, List<DeadLetter> deadLetters) {
+    public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
       return settles;
     }
 
     @Override
-    public boolean keep(Delivery delivery) {
+    public boolean renewLease(Delivery delivery) {
       return kept;
     }
 
     @Override
-    public void hurry() {}
+    public void flush() {}
 
     @Override
-    public void setAside(UUID appendId, String reason) {}
+    public void skip(UUID appendId, String reason) {}
 
     @Override
-    public int unreadable() {
+    public int skippedEntries() {
       return 0;
     }
 

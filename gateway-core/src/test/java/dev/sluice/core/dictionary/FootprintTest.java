@@ -3,8 +3,8 @@ package dev.sluice.core.dictionary;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.dictionary.TextCache.Settings;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.GraphLayout;
@@ -87,7 +87,7 @@ class FootprintTest {
       long high = id.getMostSignificantBits();
       long low = id.getLeastSignificantBits();
       fresh.key(random.nextLong(), random.nextLong(), high, low, DAY, true);
-      fresh.entry(new Entry("acme", Kind.TEMPLATE, id, text, 1, 1, null));
+      fresh.entry(new DictionaryEntry("acme", EntryKind.TEMPLATE, id, text, 1, 1, null));
     }
 
     assertThat(bytes(fresh)).isBetween(0.6 * fresh.bytes(), 1.0 * fresh.bytes());

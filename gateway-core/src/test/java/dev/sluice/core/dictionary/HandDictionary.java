@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /** Keeps what is written, unless told to fail; guarded by itself. */
 final class HandDictionary implements Dictionary {
-  private final Map<String, Entry> entries = new HashMap<>();
-  private final List<Entry> writes = new ArrayList<>();
+  private final Map<String, DictionaryEntry> entries = new HashMap<>();
+  private final List<DictionaryEntry> writes = new ArrayList<>();
   private boolean failing;
 
   /** From now on nothing is written, or it is again. */
@@ -21,11 +21,11 @@ final class HandDictionary implements Dictionary {
   }
 
   /** Every entry that was ever written, also those that changed nothing. */
-  synchronized List<Entry> writes() {
+  synchronized List<DictionaryEntry> writes() {
     return List.copyOf(writes);
   }
 
-  synchronized Collection<Entry> entries() {
+  synchronized Collection<DictionaryEntry> entries() {
     return List.copyOf(entries.values());
   }
 
@@ -34,25 +34,25 @@ final class HandDictionary implements Dictionary {
   }
 
   @Override
-  public synchronized Outcome write(List<Entry> entries) {
+  public synchronized WriteResult write(List<DictionaryEntry> entries) {
     if (failing) {
-      return new Outcome.TryLater("told to");
+      return new WriteResult.Retryable("told to");
     }
     for (var entry : entries) {
       writes.add(entry);
       this.entries.merge(
-          entry.tenant() + "/" + entry.kind() + "/" + entry.id(), entry, Entry::with);
+          entry.tenant() + "/" + entry.kind() + "/" + entry.id(), entry, DictionaryEntry::merge);
     }
-    return new Outcome.Written();
+    return new WriteResult.Written();
   }
 
   @Override
-  public List<Entry> find(String tenant, Kind kind, Collection<UUID> ids) {
+  public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids) {
     throw new UnsupportedOperationException();
   }
 
   @Override
-  public Page since(String tenant, Kind kind, @Nullable String after, int limit) {
+  public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit) {
     throw new UnsupportedOperationException();
   }
 }

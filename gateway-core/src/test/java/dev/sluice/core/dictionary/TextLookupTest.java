@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.sun.management.ThreadMXBean;
 import dev.sluice.core.dictionary.TextCache.Settings;
-import dev.sluice.core.port.Dictionary.Entry;
-import dev.sluice.core.port.Dictionary.Kind;
-import dev.sluice.core.port.Dictionary.Outcome.TryLater;
-import dev.sluice.core.port.Dictionary.Outcome.Written;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult.Retryable;
+import dev.sluice.core.port.Dictionary.WriteResult.Written;
 import java.lang.management.ManagementFactory;
 import java.util.HashSet;
 import java.util.List;
@@ -45,7 +45,8 @@ class TextLookupTest {
     assertThat(lookup.write()).isEqualTo(new Written());
     assertThat(dictionary.writes())
         .containsExactly(
-            new Entry("acme", Kind.TEXT, TextId.of("select 1"), "select 1", NOON, NOON, null));
+            new DictionaryEntry(
+                "acme", EntryKind.TEXT, TextId.of("select 1"), "select 1", NOON, NOON, null));
   }
 
   @Test
@@ -77,7 +78,7 @@ class TextLookupTest {
     dictionary.failing(true);
     identify(lookup, "select 1");
 
-    assertThat(lookup.write()).isInstanceOf(TryLater.class);
+    assertThat(lookup.write()).isInstanceOf(Retryable.class);
     assertThat(find(lookup, "select 1")).isFalse();
     assertThat(find(lookup(cache), "select 1")).isFalse();
 
@@ -114,8 +115,14 @@ class TextLookupTest {
     assertThat(dictionary.writes()).hasSize(3);
     assertThat(dictionary.entries())
         .containsExactly(
-            new Entry(
-                "acme", Kind.TEXT, TextId.of("select 1"), "select 1", NOON, NOON + 2 * DAY, null));
+            new DictionaryEntry(
+                "acme",
+                EntryKind.TEXT,
+                TextId.of("select 1"),
+                "select 1",
+                NOON,
+                NOON + 2 * DAY,
+                null));
   }
 
   @Test
@@ -160,26 +167,29 @@ class TextLookupTest {
       forged.write();
     }
 
-    assertThat(dictionary.writes()).extracting(Entry::text).containsExactlyElementsOf(texts);
+    assertThat(dictionary.writes())
+        .extracting(DictionaryEntry::text)
+        .containsExactlyElementsOf(texts);
   }
 
   @Test
   void find_sameBytesInAnotherScope_isUnknown() throws Exception {
     var bytes = "user <*> is gone".getBytes(UTF_8);
-    var here = scope(lookup, Kind.TEMPLATE, "acme", "shop");
+    var here = scope(lookup, EntryKind.TEMPLATE, "acme", "shop");
     lookup.find(here, bytes, 0, bytes.length);
     lookup.learn(TextId.of("user <*>"), "user <*>");
     lookup.write();
 
     for (var there :
         List.of(
-            scope(lookup, Kind.TEXT, "acme", "shop"),
-            scope(lookup, Kind.TEMPLATE, "other", "shop"),
-            scope(lookup, Kind.TEMPLATE, "acme", "shops"),
-            scope(lookup, Kind.TEMPLATE, "acmes", "hop"))) {
+            scope(lookup, EntryKind.TEXT, "acme", "shop"),
+            scope(lookup, EntryKind.TEMPLATE, "other", "shop"),
+            scope(lookup, EntryKind.TEMPLATE, "acme", "shops"),
+            scope(lookup, EntryKind.TEMPLATE, "acmes", "hop"))) {
       assertThat(lookup.find(there, bytes, 0, bytes.length)).isFalse();
     }
-    assertThat(lookup.find(scope(lookup, Kind.TEMPLATE, "acme", "shop"), bytes, 0, bytes.length))
+    assertThat(
+            lookup.find(scope(lookup, EntryKind.TEMPLATE, "acme", "shop"), bytes, 0, bytes.length))
         .isTrue();
     assertThat(id(lookup)).isEqualTo(TextId.of("user <*>"));
   }
@@ -214,7 +224,9 @@ class TextLookupTest {
 
   @Test
   void add_linkOfATemplate_isWrittenWithTheOthers() throws Exception {
-    var link = new Entry("acme", Kind.TEMPLATE, TextId.of("a b"), "a b", 1, 1, TextId.of("a <*>"));
+    var link =
+        new DictionaryEntry(
+            "acme", EntryKind.TEMPLATE, TextId.of("a b"), "a b", 1, 1, TextId.of("a <*>"));
 
     lookup.add(link);
     lookup.write();
@@ -242,7 +254,7 @@ class TextLookupTest {
     assertThat(id(lookup)).isEqualTo(TextId.of("a"));
     lookup.write();
 
-    assertThat(dictionary.writes()).extracting(Entry::text).containsExactly("a");
+    assertThat(dictionary.writes()).extracting(DictionaryEntry::text).containsExactly("a");
     assertThat(repeated("a", 0, 2)).isTrue();
     assertThat(repeated("b", 10, 2)).isTrue();
   }
@@ -269,7 +281,7 @@ class TextLookupTest {
     lookup.write();
 
     assertThat(dictionary.writes())
-        .extracting(Entry::lastSeenNanos)
+        .extracting(DictionaryEntry::lastSeenNanos)
         .containsExactly(NOON, NOON + DAY);
   }
 
@@ -286,7 +298,7 @@ class TextLookupTest {
   private boolean repeated(String text, int offset, long batch) {
     var bytes = (" ".repeat(offset) + text).getBytes(UTF_8);
     return lookup.identifyRepeated(
-        scope(lookup, Kind.TEXT, "acme", ""), bytes, offset, bytes.length - offset, batch);
+        scope(lookup, EntryKind.TEXT, "acme", ""), bytes, offset, bytes.length - offset, batch);
   }
 
   @Test
@@ -311,7 +323,7 @@ class TextLookupTest {
   void find_known_allocatesNothing() throws Exception {
     var small = text(70);
     var large = text(5_000);
-    var scope = scope(lookup, Kind.TEXT, "acme", "shop");
+    var scope = scope(lookup, EntryKind.TEXT, "acme", "shop");
     lookup.identify(scope, small, 0, small.length);
     lookup.identify(scope, large, 0, large.length);
     lookup.write();
@@ -328,7 +340,7 @@ class TextLookupTest {
   private void findAll(byte[] small, byte[] large, int times) {
     var service = "shop".getBytes(UTF_8);
     for (int i = 0; i < times; i++) {
-      var scope = lookup.scope(Kind.TEXT, "acme", service, 0, service.length);
+      var scope = lookup.scope(EntryKind.TEXT, "acme", service, 0, service.length);
       if (!lookup.find(scope, small, 0, small.length)
           || !lookup.find(scope, large, 0, large.length)) {
         throw new AssertionError("not known");
@@ -366,7 +378,7 @@ class TextLookupTest {
       }
     }
 
-    assertThat(dictionary.entries()).extracting(Entry::text).containsAll(safe);
+    assertThat(dictionary.entries()).extracting(DictionaryEntry::text).containsAll(safe);
     for (var entry : dictionary.entries()) {
       assertThat(entry.id()).isEqualTo(TextId.of(entry.text()));
     }
@@ -420,19 +432,19 @@ class TextLookupTest {
     return lookup;
   }
 
-  private static Scope scope(TextLookup lookup, Kind kind, String tenant, String service) {
+  private static Scope scope(TextLookup lookup, EntryKind kind, String tenant, String service) {
     var bytes = service.getBytes(UTF_8);
     return lookup.scope(kind, tenant, bytes, 0, bytes.length);
   }
 
   private static void identify(TextLookup lookup, String text) {
     var bytes = text.getBytes(UTF_8);
-    lookup.identify(scope(lookup, Kind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    lookup.identify(scope(lookup, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
   private static boolean find(TextLookup lookup, String text) {
     var bytes = text.getBytes(UTF_8);
-    return lookup.find(scope(lookup, Kind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    return lookup.find(scope(lookup, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
   private static UUID id(TextLookup lookup) {

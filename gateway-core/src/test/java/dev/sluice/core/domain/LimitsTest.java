@@ -34,7 +34,7 @@ class LimitsTest {
 
   @ParameterizedTest
   @CsvSource({"4, max-attributes, 1024", "8, max-nesting, 64"})
-  void limits_aboveWhatReadingCanBear_areRefusedByName(int component, String name, int most) {
+  void limits_aboveTheMaximum_areRefusedByName(int component, String name, int most) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> with(component, most + 1))
         .withMessage(name + " is " + (most + 1) + ", at most " + most);
@@ -42,15 +42,15 @@ class LimitsTest {
   }
 
   @Test
-  void alreadyJudged_everyRecordLimit_isTheHighestThereCanBe() {
-    assertThat(Limits.ALREADY_JUDGED.maxAttributes()).isEqualTo(1024);
-    assertThat(Limits.ALREADY_JUDGED.maxNesting()).isEqualTo(64);
+  void trusted_everyRecordLimit_isTheMaximum() {
+    assertThat(Limits.TRUSTED.maxAttributes()).isEqualTo(1024);
+    assertThat(Limits.TRUSTED.maxNesting()).isEqualTo(64);
     assertThat(
             new int[] {
-              Limits.ALREADY_JUDGED.maxBodyBytes(),
-              Limits.ALREADY_JUDGED.maxKeyBytes(),
-              Limits.ALREADY_JUDGED.maxValueBytes(),
-              Limits.ALREADY_JUDGED.maxNameBytes()
+              Limits.TRUSTED.maxBodyBytes(),
+              Limits.TRUSTED.maxKeyBytes(),
+              Limits.TRUSTED.maxValueBytes(),
+              Limits.TRUSTED.maxNameBytes()
             })
         .containsOnly(Integer.MAX_VALUE);
   }

@@ -4,11 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.ingest.IngestLogs.Coalescing;
-import dev.sluice.core.ingest.IngestLogs.Request;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Fate;
-import dev.sluice.core.port.Spool.Manner;
+import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.core.ingest.IngestService.RequestContext;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;
@@ -18,52 +18,54 @@ import org.junit.jupiter.api.Timeout;
 /** When a client of each level is answered, what it is told, and when its memory is free. */
 @Timeout(30)
 class AckLevelTest {
-  private static final Duration BEAT = Duration.ofMillis(100);
-  private static final Appended BUSY = new Appended.Busy(Duration.ofSeconds(2), "away");
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
+  private static final AppendResult UNAVAILABLE =
+      new AppendResult.Unavailable(Duration.ofSeconds(2), "away");
 
   private final ScriptedSpool spool = new ScriptedSpool();
-  private final HandTimer time = new HandTimer();
-  private final CountingMeter meter = new CountingMeter();
-  private final IngestLogs ingest =
-      Logs.door(
+  private final ManualScheduler time = new ManualScheduler();
+  private final CountingMetrics meter = new CountingMetrics();
+  private final IngestService ingest =
+      IngestFixtures.ingestService(
           spool,
           Limits.DEFAULT,
-          new Coalescing(100, 1 << 20, Duration.ofMillis(5)),
+          new BatchLimits(100, 1 << 20, Duration.ofMillis(5)),
           time,
           time,
           meter);
 
-  private InHand send(AckLevel level, String... bodies) {
-    return ingest.accept(new Request("otlp", level, null), OtlpPayload.of(Logs.request(bodies)));
+  private IngestHandle send(AckLevel level, String... bodies) {
+    return ingest.accept(
+        new RequestContext("otlp", level, null), OtlpPayload.of(IngestFixtures.request(bodies)));
   }
 
-  private static Ingested answer(int accepted, AckLevel level) {
-    return new Ingested.Accepted(accepted, List.of(), 0, level);
+  private static IngestResult answer(int accepted, AckLevel level) {
+    return new IngestResult.Accepted(accepted, List.of(), 0, level);
   }
 
   private List<List<String>> entries() {
-    return spool.batches().stream().map(Logs::accepted).toList();
+    return spool.batches().stream().map(IngestFixtures::accepted).toList();
   }
 
   // ---- accepted
 
   @Test
-  void accepted_spoolHasNotAnswered_isAnsweredAndHoldsItsMemory() {
+  void accepted_appendPending_isAnsweredAndKeepsItsMemory() {
     var a = send(AckLevel.ACCEPTED, "a");
 
-    assertThat(a.answer()).isCompletedWithValue(answer(1, AckLevel.ACCEPTED));
-    assertThat(a.free()).isNotDone();
+    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.ACCEPTED));
+    assertThat(a.released()).isNotDone();
     assertThat(meter.accepted).hasValue(0);
     spool.accept(0);
-    assertThat(a.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
     assertThat(meter.accepted).hasValue(1);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void accepted_spoolBusy_isTriedAgainAsTheSameBatchUntilItIsTaken() {
+  void accepted_spoolUnavailable_isRetriedAsTheSameBatchUntilAppended() {
     var a = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(BUSY);
+    spool.answer(0).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2).minusNanos(1));
     assertThat(spool.batches()).hasSize(1);
     time.advance(Duration.ofNanos(1));
@@ -72,9 +74,9 @@ class AckLevelTest {
 
     assertThat(spool.batches()).hasSize(3);
     assertThat(spool.batches()).extracting(LogBatch::appendId).containsOnly(appendId(0));
-    assertThat(a.free()).isNotDone();
+    assertThat(a.released()).isNotDone();
     spool.accept(2);
-    assertThat(a.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
     time.advance(Duration.ofMinutes(1));
     assertThat(spool.batches()).hasSize(3);
     assertThat(meter.accepted).hasValue(1);
@@ -87,34 +89,38 @@ class AckLevelTest {
 
   /** However many others there are meanwhile: nobody but the entry itself has to remember. */
   @Test
-  void accepted_spoolBusyAndInDoubt_isTriedAsAgainFromThenOn() {
+  void accepted_outcomeUnknown_isRetriedAsPossibleDuplicate() {
     send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(BUSY);
+    spool.answer(0).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));
-    spool.answer(1).complete(new Appended.Busy(Duration.ofSeconds(2), "away", true));
+    spool.answer(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(2), "away", true));
     time.advance(Duration.ofSeconds(2));
-    spool.answer(2).complete(BUSY);
+    spool.answer(2).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));
 
-    assertThat(spool.manners())
-        .containsExactly(Manner.UNHURRIED, Manner.AWAITED, Manner.AGAIN, Manner.AGAIN);
+    assertThat(spool.modes())
+        .containsExactly(
+            AppendMode.LAZY,
+            AppendMode.SYNC,
+            AppendMode.POSSIBLE_DUPLICATE,
+            AppendMode.POSSIBLE_DUPLICATE);
   }
 
   /** Whoever comes next waits for the end of one of them, and they would end when it suits them. */
   @Test
-  void accepted_takesTheLastPlace_isNotUnhurried() {
+  void accepted_usesTheLastInFlightPermit_isAppendedSync() {
     for (int i = 0; i < 8; i++) {
       send(AckLevel.ACCEPTED, "a" + i);
       time.advance(Duration.ofMillis(5));
     }
 
-    assertThat(spool.manners().subList(0, 7)).containsOnly(Manner.UNHURRIED);
-    assertThat(spool.manners().subList(7, 8)).containsExactly(Manner.AWAITED);
+    assertThat(spool.modes().subList(0, 7)).containsOnly(AppendMode.LAZY);
+    assertThat(spool.modes().subList(7, 8)).containsExactly(AppendMode.SYNC);
   }
 
   /** Else those who were turned away would find their logs stored when they come again. */
   @Test
-  void accepted_besideDurable_hasAnEntryOfItsOwn() {
+  void accepted_besideDurable_hasItsOwnEntry() {
     send(AckLevel.DURABLE, "first");
     var a = send(AckLevel.ACCEPTED, "a");
     var b = send(AckLevel.DURABLE, "b");
@@ -122,21 +128,22 @@ class AckLevelTest {
     spool.accept(0);
 
     assertThat(entries()).containsExactly(List.of("first"), List.of("a", "c"), List.of("b"));
-    spool.answer(1).complete(BUSY);
-    spool.answer(2).complete(BUSY);
-    assertThat(b.answer()).isCompletedWithValueMatching(it -> it instanceof Ingested.Busy);
+    spool.answer(1).complete(UNAVAILABLE);
+    spool.answer(2).complete(UNAVAILABLE);
+    assertThat(b.result())
+        .isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
     time.advance(Duration.ofSeconds(2));
     assertThat(entries()).hasSize(4).last().isEqualTo(List.of("a", "c"));
     spool.accept(3);
-    assertThat(a.free()).isCompleted();
-    assertThat(c.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
+    assertThat(c.released()).isCompleted();
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void accepted_beingTriedAgain_othersDoNotWaitForIt() {
+  void accepted_beingRetried_doesNotBlockOthers() {
     var _ = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(BUSY);
+    spool.answer(0).complete(UNAVAILABLE);
 
     var _ = send(AckLevel.DURABLE, "b");
 
@@ -144,29 +151,29 @@ class AckLevelTest {
   }
 
   @Test
-  void close_spoolTakesItNow_losesNothing() {
+  void close_spoolAvailableAgain_losesNothing() {
     var a = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(BUSY);
-    spool.answerAtOnce();
+    spool.answer(0).complete(UNAVAILABLE);
+    spool.answerImmediately();
 
     assertThat(ingest.close(Duration.ofSeconds(20))).isZero();
 
     assertThat(entries()).containsExactly(List.of("a"), List.of("a"));
-    assertThat(a.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
     assertThat(meter.lost).hasValue(0);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void close_spoolStaysAway_countsWhatIsLostAndFreesIt() {
+  void close_spoolStaysUnavailable_countsLostRecordsAndReleasesMemory() {
     var a = send(AckLevel.ACCEPTED, "a1", "a2");
-    spool.answer(0).complete(BUSY);
+    spool.answer(0).complete(UNAVAILABLE);
     var b = send(AckLevel.ACCEPTED, "b");
 
     assertThat(ingest.close(Duration.ZERO)).isEqualTo(3);
 
-    assertThat(a.free()).isCompleted();
-    assertThat(b.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
+    assertThat(b.released()).isCompleted();
     assertThat(meter.lost).hasValue(3);
     assertThat(meter.balances()).isTrue();
   }
@@ -174,128 +181,130 @@ class AckLevelTest {
   // ---- durable
 
   @Test
-  void durable_appended_isAnsweredAndFree() {
+  void durable_appended_isAnsweredAndReleased() {
     var a = send(AckLevel.DURABLE, "a");
-    assertThat(a.answer()).isNotDone();
-    assertThat(a.free()).isNotDone();
+    assertThat(a.result()).isNotDone();
+    assertThat(a.released()).isNotDone();
 
     spool.accept(0);
 
-    assertThat(a.answer()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
-    assertThat(a.free()).isCompleted();
+    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.released()).isCompleted();
   }
 
   @Test
-  void answer_spoolTakesTooLong_isBusyAndStaysOnItsWay() {
+  void result_appendExceedsTimeout_isUnavailableAndAppendContinues() {
     var a = send(AckLevel.DURABLE, "a");
 
-    var answer = a.answer(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    var answer = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
 
     time.advance(Duration.ofSeconds(8));
     assertThat(answer).isNotDone();
     time.advance(Duration.ofSeconds(1));
 
-    assertThat(answer).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(4)));
+    assertThat(answer).isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(4)));
 
-    assertThat(a.free()).isNotDone();
+    assertThat(a.released()).isNotDone();
     spool.accept(0);
     assertThat(meter.accepted).hasValue(1);
   }
 
   @Test
-  void answer_inTime_takesItsDeadlineBack() {
+  void result_inTime_cancelsItsTimeout() {
     var a = send(AckLevel.DURABLE, "a");
-    var answer = a.answer(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
-    assertThat(time.idle()).isFalse();
+    var answer = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    assertThat(time.isIdle()).isFalse();
 
     spool.accept(0);
 
     assertThat(answer).isCompletedWithValue(answer(1, AckLevel.DURABLE));
-    assertThat(time.idle()).isTrue();
+    assertThat(time.isIdle()).isTrue();
   }
 
   // ---- stored
 
   @Test
-  void stored_appended_isFreeAndAnsweredOnceTheStoreHasIt() {
+  void stored_appended_isReleasedAndAnsweredOnceStored() {
     var a = send(AckLevel.STORED, "a");
     spool.accept(0);
-    assertThat(a.free()).isCompleted();
+    assertThat(a.released()).isCompleted();
     for (int i = 0; i < 3; i++) {
-      time.advance(BEAT);
+      time.advance(POLL_INTERVAL);
     }
-    assertThat(a.answer()).isNotDone();
+    assertThat(a.result()).isNotDone();
 
-    spool.settle(new Fate.Settled(0));
-    assertThat(a.answer()).isNotDone();
-    time.advance(BEAT);
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
+    assertThat(a.result()).isNotDone();
+    time.advance(POLL_INTERVAL);
 
-    assertThat(a.answer()).isCompletedWithValue(answer(1, AckLevel.STORED));
-    assertThat(spool.questions()).hasSize(4);
-    time.advance(BEAT.multipliedBy(10));
-    assertThat(spool.questions()).hasSize(4);
+    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.STORED));
+    assertThat(spool.statusPolls()).hasSize(4);
+    time.advance(POLL_INTERVAL.multipliedBy(10));
+    assertThat(spool.statusPolls()).hasSize(4);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void stored_sharedEntry_asksForItsOwnRecords() {
+  void stored_sharedEntry_pollsItsOwnRecords() {
     var _ = send(AckLevel.DURABLE, "first");
     var _ = send(AckLevel.DURABLE, "b1", "b2", "bad");
     var _ = send(AckLevel.STORED, "c1", "bad", "c2", "c3");
     spool.accept(0);
     spool.accept(1);
 
-    time.advance(BEAT);
+    time.advance(POLL_INTERVAL);
 
     var third = spool.batches().get(1).firstId().plus(2);
-    assertThat(spool.questions()).containsExactly("1 " + third.toHex() + " 3");
+    assertThat(spool.statusPolls()).containsExactly("1 " + third.toHex() + " 3");
   }
 
   @Test
   void stored_someBecameDeadLetters_areCounted() {
     var a = send(AckLevel.STORED, "a1", "a2", "a3");
     spool.accept(0);
-    spool.settle(new Fate.Settled(2));
-    time.advance(BEAT);
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered(2));
+    time.advance(POLL_INTERVAL);
 
-    assertThat(a.answer())
-        .isCompletedWithValue(new Ingested.Accepted(3, List.of(), 0, 0, AckLevel.STORED, 2, false));
+    assertThat(a.result())
+        .isCompletedWithValue(
+            new IngestResult.Accepted(3, List.of(), 0, 0, AckLevel.STORED, 2, false));
   }
 
   @Test
   void stored_notInTime_isDurable() {
     var a = send(AckLevel.STORED, "a");
     spool.accept(0);
-    spool.settle(new Fate.Unknown("away"));
-    time.advance(Duration.ofSeconds(10).minus(BEAT));
-    assertThat(a.answer()).isNotDone();
+    spool.setDeliveryStatus(new DeliveryStatus.Unknown("away"));
+    time.advance(Duration.ofSeconds(10).minus(POLL_INTERVAL));
+    assertThat(a.result()).isNotDone();
 
-    time.advance(BEAT);
+    time.advance(POLL_INTERVAL);
 
-    assertThat(a.answer()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
   }
 
   @Test
-  void stored_spoolBusy_isTurnedAwayAtOnce() {
+  void stored_spoolUnavailable_isUnavailableImmediately() {
     var a = send(AckLevel.STORED, "a");
-    spool.answer(0).complete(BUSY);
+    spool.answer(0).complete(UNAVAILABLE);
 
-    assertThat(a.answer()).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(2)));
+    assertThat(a.result())
+        .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(2)));
   }
 
   @Test
-  void stored_timerBreaks_nobodyWaitsForIt() {
+  void stored_schedulerFails_completesImmediately() {
     var a = send(AckLevel.STORED, "a");
-    time.breakDown();
+    time.failFromNowOn();
     spool.accept(0);
 
-    assertThat(a.answer()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
   }
 
   @Test
-  void anyLevel_nothingGood_isAnsweredWithTheLevelAskedFor() {
+  void anyLevel_acceptedNone_isAnsweredWithTheRequestedLevel() {
     for (var level : AckLevel.values()) {
-      assertThat(send(level).answer()).isCompletedWithValue(answer(0, level));
+      assertThat(send(level).result()).isCompletedWithValue(answer(0, level));
     }
     assertThat(spool.batches()).isEmpty();
   }

@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.ingest.IngestLogs.Coalescing;
-import dev.sluice.core.port.Spool.Appended;
-import dev.sluice.core.port.Spool.Fate;
+import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -14,203 +14,213 @@ import org.junit.jupiter.api.Test;
 /** Requests under a key: taken once, answered the same again. */
 class IdempotencyTest {
   private final ScriptedSpool spool = new ScriptedSpool();
-  private final HandKeys keys = new HandKeys(spool);
-  private final HandTimer time = new HandTimer();
-  private final CountingMeter meter = new CountingMeter();
-  private final IngestLogs ingest =
-      new IngestLogs(
+  private final FakeIdempotencyStore keys = new FakeIdempotencyStore(spool);
+  private final ManualScheduler time = new ManualScheduler();
+  private final CountingMetrics meter = new CountingMetrics();
+  private final IngestService ingest =
+      new IngestService(
           spool,
           keys,
-          new Admission(spool, new MemoryBudget(1 << 20), 0, time, time, () -> 0),
+          new AdmissionController(spool, new MemoryBudget(1 << 20), 0, time, time, () -> 0),
           Limits.DEFAULT,
-          IngestLogs.Choice.NONE,
-          new Coalescing(100, 1 << 20, Duration.ofMillis(5)),
+          IngestService.RecordPolicy.ACCEPT_ALL,
+          new BatchLimits(100, 1 << 20, Duration.ofMillis(5)),
           Duration.ofSeconds(10),
           time,
           time,
           meter);
 
-  private InHand send(String key, String... bodies) {
-    return send(Asked.of(null, key), bodies);
+  private IngestHandle send(String key, String... bodies) {
+    return send(IngestOptions.parse(null, key), bodies);
   }
 
-  private InHand send(Asked asked, String... bodies) {
-    var bytes = Logs.request(bodies);
-    return ingest.accept(asked.at("otlp", bytes), OtlpPayload.of(bytes));
+  private IngestHandle send(IngestOptions ingestOptions, String... bodies) {
+    var bytes = IngestFixtures.request(bodies);
+    return ingest.accept(ingestOptions.toRequest("otlp", bytes), OtlpPayload.of(bytes));
   }
 
-  private static Ingested durable(int records) {
-    return new Ingested.Accepted(records, List.of(), 0, AckLevel.DURABLE);
+  private static IngestResult durable(int records) {
+    return new IngestResult.Accepted(records, List.of(), 0, AckLevel.DURABLE);
   }
 
-  private static Ingested replayed(int records) {
-    return new Ingested.Accepted(records, List.of(), 0, 0, AckLevel.DURABLE, 0, true);
+  private static IngestResult replayed(int records) {
+    return new IngestResult.Accepted(records, List.of(), 0, 0, AckLevel.DURABLE, 0, true);
   }
 
   @Test
-  void again_takenBefore_isAnsweredTheSameAndNotAppended() {
+  void replay_completedKey_hasTheSameResultAndNoAppend() {
     var first = send("k", "a", "bad", "b");
     spool.accept(0);
 
     var again = send("k", "a", "bad", "b");
 
     assertThat(spool.batches()).hasSize(1);
-    assertThat(again.free()).isCompleted();
-    var before = (Ingested.Accepted) first.answer().join();
-    var after = (Ingested.Accepted) again.answer().join();
+    assertThat(again.released()).isCompleted();
+    var before = (IngestResult.Accepted) first.result().join();
+    var after = (IngestResult.Accepted) again.result().join();
     assertThat(before.replayed()).isFalse();
     assertThat(after.replayed()).isTrue();
     assertThat(after.accepted()).isEqualTo(before.accepted()).isEqualTo(2);
-    assertThat(after.rejected()).isEqualTo(before.rejected()).hasSize(1);
+    assertThat(after.rejections()).isEqualTo(before.rejections()).hasSize(1);
     assertThat(meter.replayed).hasValue(2);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void keyed_whileOthersComeAlong_isAnEntryByItself() {
-    var _ = send(Asked.NOTHING, "first");
+  void keyed_concurrentRequests_isAnEntryByItself() {
+    var _ = send(IngestOptions.DEFAULT, "first");
     var _ = send("k", "keyed");
-    var _ = send(Asked.NOTHING, "other");
+    var _ = send(IngestOptions.DEFAULT, "other");
     spool.accept(0);
     spool.accept(1);
 
     assertThat(spool.batches())
-        .extracting(Logs::accepted)
+        .extracting(IngestFixtures::accepted)
         .containsExactly(List.of("first"), List.of("keyed"), List.of("other"));
   }
 
   @Test
-  void again_firstIsUnderWay_isToldSoAndHoldsNoMemory() {
+  void replay_firstInProgress_isInProgressAndReleased() {
     var first = send("k", "a");
 
     var again = send("k", "a");
 
-    assertThat(again.answer()).isCompletedWithValue(new Ingested.UnderWay(Duration.ofSeconds(1)));
-    assertThat(again.free()).isCompleted();
+    assertThat(again.result())
+        .isCompletedWithValue(new IngestResult.InProgress(Duration.ofSeconds(1)));
+    assertThat(again.released()).isCompleted();
     spool.accept(0);
-    assertThat(first.answer()).isCompletedWithValue(durable(1));
+    assertThat(first.result()).isCompletedWithValue(durable(1));
     assertThat(meter.conflicting).hasValue(1);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void other_underAUsedKey_isRefused() {
+  void otherRequest_usedKey_isKeyReused() {
     var _ = send("k", "a");
     spool.accept(0);
 
-    assertThat(send("k", "b").answer()).isCompletedWithValue(new Ingested.KeyReused());
-    assertThat(send("other", "b").answer()).isNotDone();
+    assertThat(send("k", "b").result())
+        .isCompletedWithValue(new IngestResult.IdempotencyKeyReused());
+    assertThat(send("other", "b").result()).isNotDone();
   }
 
   @Test
-  void other_sameBytesByAnotherEntrance_isAnotherRequest() {
+  void otherRequest_sameBytesByAnotherProtocol_isKeyReused() {
     var _ = send("k", "a");
     spool.accept(0);
-    var bytes = Logs.request("a");
+    var bytes = IngestFixtures.request("a");
 
-    var other = ingest.accept(Asked.of(null, "k").at("http", bytes), OtlpPayload.of(bytes));
+    var other =
+        ingest.accept(
+            IngestOptions.parse(null, "k").toRequest("http", bytes), OtlpPayload.of(bytes));
 
-    assertThat(other.answer()).isCompletedWithValue(new Ingested.KeyReused());
+    assertThat(other.result()).isCompletedWithValue(new IngestResult.IdempotencyKeyReused());
   }
 
   @Test
-  void failed_busyAndComesAgain_isTaken() {
+  void retry_afterUnavailable_isAccepted() {
     var first = send("k", "a");
-    spool.answer(0).complete(new Appended.Busy(Duration.ofSeconds(3), "full"));
-    assertThat(first.answer()).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(3)));
-    assertThat(first.free()).isCompleted();
+    spool.answer(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
+    assertThat(first.result())
+        .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(3)));
+    assertThat(first.released()).isCompleted();
 
     var again = send("k", "a");
     spool.accept(1);
 
-    assertThat(again.answer()).isCompletedWithValue(durable(1));
+    assertThat(again.result()).isCompletedWithValue(durable(1));
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void failed_appendBreaksAndComesAgain_isTaken() {
+  void retry_afterFailedAppend_isAccepted() {
     var first = send("k", "a");
     spool.answer(0).completeExceptionally(new IllegalStateException("connection reset"));
-    assertThat(first.answer()).isCompletedWithValueMatching(it -> it instanceof Ingested.Busy);
+    assertThat(first.result())
+        .isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
 
     var again = send("k", "a");
     spool.accept(1);
 
-    assertThat(again.answer()).isCompletedWithValue(durable(1));
+    assertThat(again.result()).isCompletedWithValue(durable(1));
   }
 
   @Test
-  void nothingGood_underAKey_doesNotTakeIt() {
-    assertThat(send("k", "bad").answer())
+  void acceptedNone_withKey_doesNotClaimIt() {
+    assertThat(send("k", "bad").result())
         .isCompletedWithValueMatching(
-            it -> it instanceof Ingested.Accepted accepted && accepted.accepted() == 0);
+            it -> it instanceof IngestResult.Accepted accepted && accepted.accepted() == 0);
 
     var other = send("k", "good");
     spool.accept(0);
 
-    assertThat(other.answer()).isCompletedWithValue(durable(1));
+    assertThat(other.result()).isCompletedWithValue(durable(1));
   }
 
   @Test
-  void superseded_claimTakenOver_isBusyAndLeavesTheClaimAlone() {
+  void claimLost_duringAppend_isUnavailableAndDoesNotRelease() {
     keys.takeOver();
 
     var first = send("k", "a");
 
-    assertThat(first.answer()).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(1)));
-    assertThat(first.free()).isCompleted();
-    assertThat(send("k", "a").answer())
-        .isCompletedWithValueMatching(it -> it instanceof Ingested.UnderWay);
+    assertThat(first.result())
+        .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(1)));
+    assertThat(first.released()).isCompleted();
+    assertThat(send("k", "a").result())
+        .isCompletedWithValueMatching(it -> it instanceof IngestResult.InProgress);
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void claim_nobodyCanTell_isBusy() {
-    keys.away("connection refused");
+  void claim_storeUnavailable_isUnavailable() {
+    keys.setUnavailable("connection refused");
 
     var first = send("k", "a");
 
-    assertThat(first.answer()).isCompletedWithValue(new Ingested.Busy(Duration.ofSeconds(1)));
-    assertThat(first.free()).isCompleted();
+    assertThat(first.result())
+        .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(1)));
+    assertThat(first.released()).isCompleted();
     assertThat(spool.batches()).isEmpty();
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
-  void stored_underAKey_isConfirmed() {
-    var first = send(Asked.of("stored", "k"), "a");
+  void stored_withKey_isConfirmed() {
+    var first = send(IngestOptions.parse("stored", "k"), "a");
     spool.accept(0);
-    assertThat(first.free()).isCompleted();
-    spool.settle(new Fate.Settled(0));
+    assertThat(first.released()).isCompleted();
+    spool.setDeliveryStatus(new DeliveryStatus.Delivered(0));
     time.advance(Duration.ofMillis(100));
 
-    assertThat(first.answer())
-        .isCompletedWithValue(new Ingested.Accepted(1, List.of(), 0, AckLevel.STORED));
-    assertThat(send(Asked.of("stored", "k"), "a").answer()).isCompletedWithValue(replayed(1));
+    assertThat(first.result())
+        .isCompletedWithValue(new IngestResult.Accepted(1, List.of(), 0, AckLevel.STORED));
+    assertThat(send(IngestOptions.parse("stored", "k"), "a").result())
+        .isCompletedWithValue(replayed(1));
   }
 
   @Test
-  void accepted_underAKey_isDurable() {
-    var first = send(Asked.of("accepted", "k"), "a");
+  void accepted_withKey_isDurable() {
+    var first = send(IngestOptions.parse("accepted", "k"), "a");
 
-    assertThat(first.answer()).isNotDone();
+    assertThat(first.result()).isNotDone();
     spool.accept(0);
-    assertThat(first.answer()).isCompletedWithValue(durable(1));
+    assertThat(first.result()).isCompletedWithValue(durable(1));
   }
 
   @Test
-  void asked_keysAndLevels_areReadOrRefused() {
-    assertThat(Asked.of(null, null)).isEqualTo(Asked.NOTHING);
-    assertThat(Asked.of("accepted", null)).isEqualTo(new Asked(AckLevel.ACCEPTED, null));
-    assertThat(Asked.of("stored", "!~" + "x".repeat(253)).key()).hasSize(255);
+  void parse_keysAndLevels_areParsedOrRefused() {
+    assertThat(IngestOptions.parse(null, null)).isEqualTo(IngestOptions.DEFAULT);
+    assertThat(IngestOptions.parse("accepted", null))
+        .isEqualTo(new IngestOptions(AckLevel.ACCEPTED, null));
+    assertThat(IngestOptions.parse("stored", "!~" + "x".repeat(253)).key()).hasSize(255);
     for (var key : List.of("", "x".repeat(256), "a b", "ä", "tab\t", "\u007f")) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> Asked.of(null, key))
+          .isThrownBy(() -> IngestOptions.parse(null, key))
           .withMessage("idempotency-key is not 1 to 255 visible ASCII characters");
     }
     for (var level : List.of("", "Durable", "never")) {
       assertThatIllegalArgumentException()
-          .isThrownBy(() -> Asked.of(level, null))
+          .isThrownBy(() -> IngestOptions.parse(level, null))
           .withMessage("sluice-ack is not one of accepted, durable, stored");
     }
   }

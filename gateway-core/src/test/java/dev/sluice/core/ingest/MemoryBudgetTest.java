@@ -9,7 +9,7 @@ class MemoryBudgetTest {
   private final MemoryBudget budget = new MemoryBudget(10);
 
   @Test
-  void reserve_upToTheLimit_grantsAndNoMore() {
+  void reserve_upToTheLimit_isGrantedAndNoMore() {
     assertThat(budget.reserve(6)).isTrue();
     assertThat(budget.reserve(5)).isFalse();
     assertThat(budget.reserve(4)).isTrue();
@@ -19,7 +19,7 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void release_whatWasGranted_isThereAgain() {
+  void release_reservedBytes_areAvailable() {
     assertThat(budget.reserve(10)).isTrue();
 
     budget.release(3);
@@ -29,7 +29,7 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void budget_ofNothing_isRefused() {
+  void budget_notPositive_isRefused() {
     assertThatIllegalArgumentException().isThrownBy(() -> new MemoryBudget(0));
   }
 }

@@ -14,37 +14,37 @@ import java.util.concurrent.CompletionStage;
 /** Remembers every append and leaves it to the test when and how each ends. */
 final class ScriptedSpool implements Spool {
   private final List<LogBatch> batches = new ArrayList<>();
-  private final List<Manner> manners = new ArrayList<>();
-  private final List<CompletableFuture<Appended>> answers = new ArrayList<>();
-  private final List<String> questions = new ArrayList<>();
-  private Fate fate = new Fate.Waiting();
-  private CompletableFuture<Condition> condition =
-      CompletableFuture.completedFuture(new Condition(null, null, 0, 0));
-  private int asked;
+  private final List<AppendMode> modes = new ArrayList<>();
+  private final List<CompletableFuture<AppendResult>> answers = new ArrayList<>();
+  private final List<String> statusPolls = new ArrayList<>();
+  private DeliveryStatus deliveryStatus = new DeliveryStatus.Pending();
+  private CompletableFuture<SpoolStatus> spoolStatus =
+      CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
+  private int spoolStatusPolls;
   private boolean throwing;
-  private boolean atOnce;
+  private boolean answersImmediately;
 
   /** From now on appends throw instead of answering. */
-  void throwNow() {
+  void failFromNowOn() {
     throwing = true;
   }
 
   /** From now on appends succeed before they return. */
-  void answerAtOnce() {
-    atOnce = true;
+  void answerImmediately() {
+    answersImmediately = true;
   }
 
   @Override
-  public synchronized CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+  public synchronized CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
     batches.add(batch);
-    manners.add(manner);
+    modes.add(appendMode);
     if (throwing) {
       throw new IllegalStateException("not even a stage");
     }
-    var answer = new CompletableFuture<Appended>();
+    var answer = new CompletableFuture<AppendResult>();
     answers.add(answer);
-    if (atOnce) {
-      answer.complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
+    if (answersImmediately) {
+      answer.complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
     return answer;
   }
@@ -54,56 +54,57 @@ final class ScriptedSpool implements Spool {
   }
 
   /** How each was to be appended. */
-  synchronized List<Manner> manners() {
-    return List.copyOf(manners);
+  synchronized List<AppendMode> modes() {
+    return List.copyOf(modes);
   }
 
-  synchronized CompletableFuture<Appended> answer(int append) {
+  synchronized CompletableFuture<AppendResult> answer(int append) {
     return answers.get(append);
   }
 
   void accept(int append) {
-    answer(append).complete(new Appended.Accepted(new Spool.Receipt(0, "1")));
+    answer(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
   }
 
   /** What is answered to every question from now on. */
-  synchronized void settle(Fate now) {
-    fate = now;
+  synchronized void setDeliveryStatus(DeliveryStatus now) {
+    deliveryStatus = now;
   }
 
   /** What was asked, in words. */
-  synchronized List<String> questions() {
-    return List.copyOf(questions);
+  synchronized List<String> statusPolls() {
+    return List.copyOf(statusPolls);
   }
 
   /** What is answered to every question from now on. */
-  void condition(Condition now) {
-    condition = CompletableFuture.completedFuture(now);
+  void condition(SpoolStatus now) {
+    spoolStatus = CompletableFuture.completedFuture(now);
   }
 
   /** What is answered to every question from now on, when it is. */
-  void condition(CompletableFuture<Condition> now) {
-    condition = now;
+  void condition(CompletableFuture<SpoolStatus> now) {
+    spoolStatus = now;
   }
 
   @Override
-  public synchronized CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
-    questions.add(receipt.entry() + " " + first.toHex() + " " + records);
-    return CompletableFuture.completedFuture(fate);
+  public synchronized CompletionStage<DeliveryStatus> statusOf(
+      Receipt receipt, LogId first, int records) {
+    statusPolls.add(receipt.entryId() + " " + first.toHex() + " " + records);
+    return CompletableFuture.completedFuture(deliveryStatus);
   }
 
   @Override
-  public CompletionStage<Condition> condition() {
-    asked++;
-    return condition;
+  public CompletionStage<SpoolStatus> spoolStatus() {
+    spoolStatusPolls++;
+    return spoolStatus;
   }
 
-  int asked() {
-    return asked;
+  int spoolStatusPolls() {
+    return spoolStatusPolls;
   }
 
   @Override
-  public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     return new TreeMap<>();
   }
 }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore;
-import dev.sluice.core.port.Naming;
 import dev.sluice.core.port.Spool;
 import java.time.Duration;
 import java.time.Instant;
@@ -26,183 +26,188 @@ class LedgerTest {
   private static final LocalDate YESTERDAY = TODAY.minusDays(1);
   private static final Duration WEEK = Duration.ofDays(7);
 
-  private final Figures figures = new Figures();
+  private final FakeSpoolAndStore fakeSpoolAndStore = new FakeSpoolAndStore();
   private final Ledger ledger = ledger(WEEK, null);
 
   private Ledger ledger(Duration window, @Nullable Duration retention) {
     return new Ledger(
-        figures, figures, () -> Instant.parse("2026-08-24T10:00:00Z"), window, retention);
+        fakeSpoolAndStore,
+        fakeSpoolAndStore,
+        () -> Instant.parse("2026-08-24T10:00:00Z"),
+        window,
+        retention);
   }
 
   @Test
   void count_atRest_balancesAndShowsTheDays() {
-    figures.spool(YESTERDAY, 100, 0, 3, 2);
-    figures.spool(TODAY, 50, 20, 0, 0);
-    figures.stored(YESTERDAY, 95);
-    figures.stored(TODAY, 30);
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 3, 2);
+    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.stored(YESTERDAY, 95);
+    fakeSpoolAndStore.stored(TODAY, 30);
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.away()).isEmpty();
-    assertThat(account.total())
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(150, 20, 3, 2, 0), 125L, 0L));
-    assertThat(account.days().get(YESTERDAY))
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 3, 2, 0), 95L, 0L));
-    assertThat(account.from()).isEqualTo(TODAY.minusDays(6));
+    assertThat(ledgerReport.unavailable()).isEmpty();
+    assertThat(ledgerReport.total())
+        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(150, 20, 3, 2, 0), 125L, 0L));
+    assertThat(ledgerReport.days().get(YESTERDAY))
+        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(100, 0, 3, 2, 0), 95L, 0L));
+    assertThat(ledgerReport.from()).isEqualTo(TODAY.minusDays(6));
   }
 
   @Test
-  void count_somethingIsMissing_isPositive() {
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(TODAY, 47);
+  void count_recordsMissing_isPositive() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 47);
 
     assertThat(ledger.count().total().imbalance()).isEqualTo(3);
   }
 
   @Test
-  void count_somethingIsThereTwice_isNegative() {
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(TODAY, 51);
+  void count_recordsDuplicated_isNegative() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 51);
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.days())
+    assertThat(ledgerReport.days())
         .extractingByKey(TODAY)
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0, 0), 51L, -1L));
-    assertThat(account.total().imbalance()).isEqualTo(1);
+        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(50, 0, 0, 0, 0), 51L, -1L));
+    assertThat(ledgerReport.total().imbalance()).isEqualTo(1);
   }
 
   @Test
-  void count_missingOnOneDayAndTwiceOnAnother_doesNotEvenOut() {
-    figures.spool(YESTERDAY, 50, 0, 0, 0);
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(YESTERDAY, 49);
-    figures.stored(TODAY, 51);
+  void count_missingAndDuplicatedOnDifferentDays_doesNotCancelOut() {
+    fakeSpoolAndStore.spool(YESTERDAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(YESTERDAY, 49);
+    fakeSpoolAndStore.stored(TODAY, 51);
 
     assertThat(ledger.count().total().imbalance()).isEqualTo(2);
   }
 
   @Test
-  void count_rowsOfADayTheSpoolKnowsNothingOf_areTooMany() {
-    figures.stored(YESTERDAY, 4);
+  void count_rowsOfADayUnknownToTheSpool_areNegative() {
+    fakeSpoolAndStore.stored(YESTERDAY, 4);
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(new Ledger.Entry(Spool.Tally.NONE, 4L, -4L));
+        .isEqualTo(new Ledger.LedgerBalance(Spool.RecordCounts.NONE, 4L, -4L));
   }
 
   /** A delivery lies in the store for a while before it is settled. */
   @Test
-  void count_storedAndNotSettledYet_balances() {
-    figures.spool(TODAY, 50, 20, 0, 0);
-    figures.stored(TODAY, 50);
+  void count_storedAndNotAckedYet_balances() {
+    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 50);
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }
 
   @Test
-  void count_deliveredBetweenTheQuestions_balances() {
-    figures.spool(TODAY, 50, 20, 0, 0);
-    figures.stored(TODAY, 50);
-    figures.beforeTheSpoolIsAskedAgain(() -> figures.spool(TODAY, 90, 40, 0, 0));
+  void count_deliveredBetweenTheQueries_balances() {
+    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 50);
+    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(
+        () -> fakeSpoolAndStore.spool(TODAY, 90, 40, 0, 0));
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }
 
   @Test
-  void count_aDifferenceThatTheSecondLookDoesNotFind_isNone() {
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(TODAY, 48);
-    figures.beforeTheSpoolIsAskedAgain(() -> figures.stored(TODAY, 50));
+  void count_imbalanceNotConfirmedByTheSecondCount_isZero() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 48);
+    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(() -> fakeSpoolAndStore.stored(TODAY, 50));
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }
 
   @Test
-  void count_aDifferenceThatShrinks_isWhatBothLooksSaw() {
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(TODAY, 40);
-    figures.beforeTheSpoolIsAskedAgain(() -> figures.stored(TODAY, 48));
+  void count_imbalanceThatShrinks_isTheConfirmedPart() {
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 40);
+    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(() -> fakeSpoolAndStore.stored(TODAY, 48));
 
     assertThat(ledger.count().total().imbalance()).isEqualTo(2);
   }
 
   @Test
-  void count_storeAway_tellsTheSpoolsSide() {
-    figures.spool(TODAY, 50, 20, 0, 0);
-    figures.storeAway = true;
+  void count_storeUnavailable_reportsTheSpoolsCounts() {
+    fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
+    fakeSpoolAndStore.storeAway = true;
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.away()).containsEntry("store", "store away");
-    assertThat(account.total().spool()).isEqualTo(new Spool.Tally(50, 20, 0, 0, 0));
-    assertThat(account.total().stored()).isNull();
-    assertThat(account.total().imbalance()).isNull();
+    assertThat(ledgerReport.unavailable()).containsEntry("store", "store away");
+    assertThat(ledgerReport.total().spool()).isEqualTo(new Spool.RecordCounts(50, 20, 0, 0, 0));
+    assertThat(ledgerReport.total().stored()).isNull();
+    assertThat(ledgerReport.total().imbalance()).isNull();
   }
 
   @Test
-  void count_spoolAway_tellsTheStoresSide() {
-    figures.stored(TODAY, 30);
-    figures.spoolAway = true;
+  void count_spoolUnavailable_reportsTheStoresCounts() {
+    fakeSpoolAndStore.stored(TODAY, 30);
+    fakeSpoolAndStore.spoolAway = true;
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.away()).containsEntry("spool", "spool away");
-    assertThat(account.total().stored()).isEqualTo(30);
-    assertThat(account.total().imbalance()).isNull();
+    assertThat(ledgerReport.unavailable()).containsEntry("spool", "spool away");
+    assertThat(ledgerReport.total().stored()).isEqualTo(30);
+    assertThat(ledgerReport.total().imbalance()).isNull();
   }
 
   @Test
-  void count_daysBeforeTheSpoolCounted_areLeftOut() {
-    figures.since = YESTERDAY;
-    figures.stored(TODAY.minusDays(3), 500);
-    figures.stored(YESTERDAY, 300);
-    figures.spool(YESTERDAY, 100, 0, 0, 0); // came in the middle of that day
-    figures.spool(TODAY, 50, 0, 0, 0);
-    figures.stored(TODAY, 49);
+  void count_daysBeforeCountsAreComplete_areOmitted() {
+    fakeSpoolAndStore.since = YESTERDAY;
+    fakeSpoolAndStore.stored(TODAY.minusDays(3), 500);
+    fakeSpoolAndStore.stored(YESTERDAY, 300);
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0); // came in the middle of that day
+    fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
+    fakeSpoolAndStore.stored(TODAY, 49);
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.from()).isEqualTo(TODAY);
-    assertThat(account.days()).containsOnlyKeys(TODAY);
-    assertThat(account.total())
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(50, 0, 0, 0, 0), 49L, 1L));
+    assertThat(ledgerReport.from()).isEqualTo(TODAY);
+    assertThat(ledgerReport.days()).containsOnlyKeys(TODAY);
+    assertThat(ledgerReport.total())
+        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(50, 0, 0, 0, 0), 49L, 1L));
   }
 
   @Test
-  void count_firstDayOfAll_isCounted() {
-    figures.since = YESTERDAY;
-    figures.spool(YESTERDAY, 100, 0, 0, 0);
-    figures.stored(YESTERDAY, 101);
+  void count_firstDayOfTheStore_isCounted() {
+    fakeSpoolAndStore.since = YESTERDAY;
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0);
+    fakeSpoolAndStore.stored(YESTERDAY, 101);
 
     assertThat(ledger.count().days())
         .extractingByKey(YESTERDAY)
-        .isEqualTo(new Ledger.Entry(new Spool.Tally(100, 0, 0, 0, 0), 101L, -1L));
+        .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(100, 0, 0, 0, 0), 101L, -1L));
   }
 
   /** The rows that would tell that the spool came late may lie before the window. */
   @Test
-  void count_spoolCountsSinceTheFirstDayOfTheWindow_leavesThatOut() {
-    figures.since = TODAY.minusDays(6);
-    figures.stored(TODAY.minusDays(6), 10);
+  void count_countsCompleteSinceTheFirstDayOfTheWindow_omitsThatDay() {
+    fakeSpoolAndStore.since = TODAY.minusDays(6);
+    fakeSpoolAndStore.stored(TODAY.minusDays(6), 10);
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.from()).isEqualTo(TODAY.minusDays(5));
-    assertThat(account.total().imbalance()).isZero();
+    assertThat(ledgerReport.from()).isEqualTo(TODAY.minusDays(5));
+    assertThat(ledgerReport.total().imbalance()).isZero();
   }
 
   @Test
-  void count_spoolReplacedToday_saysNothingYet() {
-    figures.since = TODAY;
-    figures.stored(YESTERDAY, 10);
-    figures.stored(TODAY, 10);
+  void count_spoolReplacedToday_reportsNoDay() {
+    fakeSpoolAndStore.since = TODAY;
+    fakeSpoolAndStore.stored(YESTERDAY, 10);
+    fakeSpoolAndStore.stored(TODAY, 10);
 
-    var account = ledger.count();
+    var ledgerReport = ledger.count();
 
-    assertThat(account.days()).isEmpty();
-    assertThat(account.total().imbalance()).isZero();
-    assertThat(account.away()).isEmpty();
+    assertThat(ledgerReport.days()).isEmpty();
+    assertThat(ledgerReport.total().imbalance()).isZero();
+    assertThat(ledgerReport.unavailable()).isEmpty();
   }
 
   /** Rows expire a retention after their receipt; a day must be whole to be counted. */
@@ -213,24 +218,24 @@ class LedgerTest {
 
     assertThat(ledger(Duration.ofDays(window), kept).count().from())
         .isEqualTo(TODAY.minusDays(back));
-    assertThat(figures.asked).isEqualTo(TODAY.minusDays(back));
+    assertThat(fakeSpoolAndStore.asked).isEqualTo(TODAY.minusDays(back));
   }
 
   /** At the end of today the first log of today is a day old. */
   @ParameterizedTest
   @ValueSource(strings = {"PT30M", "PT5H", "P1D"})
-  void count_logsAreNotKeptForAWholeDay_saysThatNothingIsKnown(Duration retention) {
-    var account = ledger(WEEK, retention).count();
+  void count_retentionBelowADay_isUnavailable(Duration retention) {
+    var ledgerReport = ledger(WEEK, retention).count();
 
-    assertThat(account.from()).isEqualTo(TODAY);
+    assertThat(ledgerReport.from()).isEqualTo(TODAY);
 
-    assertThat(account.total().imbalance()).isNull();
-    assertThat(account.away()).containsKey("ledger");
+    assertThat(ledgerReport.total().imbalance()).isNull();
+    assertThat(ledgerReport.unavailable()).containsKey("ledger");
   }
 
   /** Both sides, as the test says they are. */
-  private static final class Figures implements Spool, LogStore {
-    private final TreeMap<LocalDate, Tally> tallies = new TreeMap<>();
+  private static final class FakeSpoolAndStore implements Spool, LogStore {
+    private final TreeMap<LocalDate, RecordCounts> tallies = new TreeMap<>();
     private final TreeMap<LocalDate, Long> stored = new TreeMap<>();
     private final Deque<Runnable> changes = new ArrayDeque<>();
     private boolean spoolAsked;
@@ -240,7 +245,7 @@ class LedgerTest {
     private LocalDate since = LocalDate.EPOCH;
 
     void spool(LocalDate day, long accepted, long inFlight, long deadLettered, long purged) {
-      tallies.put(day, new Tally(accepted, inFlight, deadLettered, purged, 0));
+      tallies.put(day, new RecordCounts(accepted, inFlight, deadLettered, purged, 0));
     }
 
     void stored(LocalDate day, long records) {
@@ -252,7 +257,7 @@ class LedgerTest {
     }
 
     @Override
-    public SortedMap<LocalDate, Tally> tally(LocalDate from) {
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
       if (spoolAway) {
         throw new IllegalStateException("spool away");
       }
@@ -265,12 +270,12 @@ class LedgerTest {
     }
 
     @Override
-    public LocalDate countedSince() {
+    public LocalDate countsCompleteSince() {
       return since;
     }
 
     @Override
-    public SortedMap<LocalDate, Long> stored(LocalDate from) {
+    public SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
       if (storeAway) {
         throw new IllegalStateException("store away");
       }
@@ -278,27 +283,27 @@ class LedgerTest {
     }
 
     @Override
-    public CompletionStage<Appended> append(LogBatch batch, Manner manner) {
+    public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public CompletionStage<Fate> fate(Receipt receipt, LogId first, int records) {
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public CompletionStage<Condition> condition() {
+    public CompletionStage<SpoolStatus> spoolStatus() {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public Outcome store(Portion portion, Naming naming) {
+    public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher) {
       throw new UnsupportedOperationException();
     }
 
     @Override
-    public Duration pace() {
+    public Duration minInsertInterval() {
       return Duration.ZERO;
     }
   }

@@ -19,7 +19,7 @@ class ByteOutputTest {
   private final ByteOutput out = new ByteOutput(0);
 
   @Test
-  void write_numbers_areLittleEndianUnlessTheNameSaysSo() {
+  void write_numbers_areLittleEndianUnlessNamedBigEndian() {
     out.writeByte(0xFE);
     out.writeShort(0x0102);
     out.writeInt(0x01020304);
@@ -130,7 +130,7 @@ class ByteOutputTest {
   }
 
   @Test
-  void truncate_withinAndOutside_forgetsOrThrows() {
+  void truncate_withinAndOutside_discardsOrThrows() {
     out.write(new byte[] {1, 2, 3});
 
     out.truncate(2);
@@ -154,11 +154,11 @@ class ByteOutputTest {
   }
 
   @Test
-  void ensure_moreThanAnArrayHolds_saysSo() {
+  void ensureCapacity_moreThanAnArrayHolds_throws() {
     out.write(new byte[16]);
 
     assertThatExceptionOfType(OutOfMemoryError.class)
-        .isThrownBy(() -> out.ensure(Integer.MAX_VALUE))
+        .isThrownBy(() -> out.ensureCapacity(Integer.MAX_VALUE))
         .withMessageContaining("2 GiB");
   }
 }

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
 import dev.sluice.core.domain.Limits;
-import dev.sluice.core.otlp.CopyingSink.Refused;
+import dev.sluice.core.otlp.CopyingVisitor.RejectedRecord;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.ArrayValue;
@@ -60,22 +60,24 @@ class OtlpLimitsTest {
 
   @ParameterizedTest
   @MethodSource("recordLimits")
-  void walk_atALimitAndOneBeyond_acceptsAndRefuses(
+  void walk_atALimitAndOneBeyond_acceptsAndRejects(
       String field, int limit, IntFunction<LogRecord.Builder> record) throws Exception {
-    var sink = walk(Requests.of(record.apply(limit).build(), record.apply(limit + 1).build()));
+    var sink = walk(OtlpRequests.of(record.apply(limit).build(), record.apply(limit + 1).build()));
 
     assertThat(sink.ordinals).containsExactly(0);
-    assertThat(sink.refused)
-        .containsExactly(new Refused(1, field, "has " + (limit + 1) + " bytes, limit " + limit));
+    assertThat(sink.rejected)
+        .containsExactly(
+            new RejectedRecord(1, field, "has " + (limit + 1) + " bytes, limit " + limit));
   }
 
   @Test
-  void walk_attributesAtTheLimitAndOneBeyond_acceptsAndRefuses() throws Exception {
-    var sink = walk(Requests.of(attributes(3).build(), attributes(4).build()));
+  void walk_attributesAtTheLimitAndOneBeyond_acceptsAndRejects() throws Exception {
+    var sink = walk(OtlpRequests.of(attributes(3).build(), attributes(4).build()));
 
     assertThat(sink.ordinals).containsExactly(0);
-    assertThat(sink.refused)
-        .containsExactly(new Refused(1, "attributes", "more attributes than the limit of 3"));
+    assertThat(sink.rejected)
+        .containsExactly(
+            new RejectedRecord(1, "attributes", "more attributes than the limit of 3"));
   }
 
   @Test
@@ -85,9 +87,9 @@ class OtlpLimitsTest {
       log.addAttributes(pair("k" + i % 3, AnyValue.newBuilder().setIntValue(i).build()));
     }
 
-    var sink = walk(Requests.of(log.build()));
+    var sink = walk(OtlpRequests.of(log.build()));
 
-    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(log.build())));
+    assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(log.build())));
     assertThat(sink.logs.getFirst().attributes())
         .containsEntry("k1", AnyValue.newBuilder().setIntValue(49).build());
   }
@@ -96,55 +98,56 @@ class OtlpLimitsTest {
   void walk_defaultNumberOfAttributes_keepsEachOfThem() throws Exception {
     var log = attributes(256).build();
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.of(log).toByteArray());
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.of(log).toByteArray());
 
-    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(log)));
+    assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(log)));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 3, 32, 64})
-  void walk_nestingAtTheLimitAndOneBeyond_acceptsAndRefuses(int limit) throws Exception {
+  void walk_nestingAtTheLimitAndOneBeyond_acceptsAndRejects(int limit) throws Exception {
     var limits =
         new Limits(Integer.MAX_VALUE, 9, Integer.MAX_VALUE, 1 << 20, 9, 99, 1 << 20, 99, limit);
     for (boolean lists : new boolean[] {true, false}) {
       var request =
-          Requests.of(
+          OtlpRequests.of(
               log().setBody(nested(limit, lists)).build(),
               log().setBody(nested(limit + 1, lists)).build(),
               log().addAttributes(pair("deep", nested(limit + 1, lists))).build(),
               log().addAttributes(pair("deep", nested(limit, lists))).build());
 
-      var sink = CopyingSink.walk(limits, request.toByteArray());
+      var sink = CopyingVisitor.walk(limits, request.toByteArray());
 
       assertThat(sink.ordinals).containsExactly(0, 3);
-      assertThat(sink.refused)
+      assertThat(sink.rejected)
           .containsExactly(
-              new Refused(1, "body", "is nested deeper than the limit of " + limit),
-              new Refused(2, "attributes.deep", "is nested deeper than the limit of " + limit));
+              new RejectedRecord(1, "body", "is nested deeper than the limit of " + limit),
+              new RejectedRecord(
+                  2, "attributes.deep", "is nested deeper than the limit of " + limit));
     }
   }
 
   /** Deeper than protobuf-java itself would read, and deeper than a stack would like. */
   @ParameterizedTest
   @ValueSource(ints = {33, 1_000, 5_000})
-  void walk_absurdNesting_costsOneRecord(int depth) throws Exception {
+  void walk_extremeNesting_rejectsOneRecord(int depth) throws Exception {
     var deep = new byte[0];
     var out = new ByteOutput(64);
     for (int i = 0; i < depth; i++) {
       out.clear();
       var writer = new OtlpWriter(out);
-      int list = writer.open(5);
-      writer.bytes(1, deep, 0, deep.length);
-      writer.close(list);
+      int list = writer.beginMessage(5);
+      writer.writeBytes(1, deep, 0, deep.length);
+      writer.endMessage(list);
       deep = out.toByteArray();
     }
     out.clear();
-    new OtlpWriter(out).bytes(5, deep, 0, deep.length);
+    new OtlpWriter(out).writeBytes(5, deep, 0, deep.length);
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray()));
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()));
 
-    assertThat(sink.refused)
-        .containsExactly(new Refused(0, "body", "is nested deeper than the limit of 32"));
+    assertThat(sink.rejected)
+        .containsExactly(new RejectedRecord(0, "body", "is nested deeper than the limit of 32"));
   }
 
   @ParameterizedTest
@@ -183,33 +186,37 @@ class OtlpLimitsTest {
 
   private static void expect(LogRecord log, boolean accepted, String field, String reason)
       throws Exception {
-    var sink = walk(Requests.of(log));
+    var sink = walk(OtlpRequests.of(log));
 
     assertThat(sink.ordinals).isEqualTo(accepted ? List.of(0) : List.of());
-    assertThat(sink.refused)
-        .isEqualTo(accepted ? List.of() : List.of(new Refused(0, field, reason)));
+    assertThat(sink.rejected)
+        .isEqualTo(accepted ? List.of() : List.of(new RejectedRecord(0, field, reason)));
   }
 
   static Stream<Arguments> notUtf8() {
     return Stream.of(
-        Arguments.of("severity_text", record(w -> w.bytes(3, NOT_UTF8, 0, 2))),
-        Arguments.of("event_name", record(w -> w.bytes(12, NOT_UTF8, 0, 2))),
-        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5))),
-        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 5, 1))),
-        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 6, 1))),
-        Arguments.of("body", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 5, 6, 1, 2))),
-        Arguments.of("attributes", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 6))),
+        Arguments.of("severity_text", record(w -> w.writeBytes(3, NOT_UTF8, 0, 2))),
+        Arguments.of("event_name", record(w -> w.writeBytes(12, NOT_UTF8, 0, 2))),
+        Arguments.of("body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5))),
         Arguments.of(
-            "attributes.", record(w -> inside(w, () -> w.bytes(1, NOT_UTF8, 0, 2), 6, 2))));
+            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 5, 1))),
+        Arguments.of(
+            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 6, 1))),
+        Arguments.of(
+            "body", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 5, 6, 1, 2))),
+        Arguments.of(
+            "attributes", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 6))),
+        Arguments.of(
+            "attributes.", record(w -> inside(w, () -> w.writeBytes(1, NOT_UTF8, 0, 2), 6, 2))));
   }
 
   @ParameterizedTest
   @MethodSource("notUtf8")
-  void walk_textThatIsNotUtf8_refusesTheRecordByField(String field, byte[] record)
+  void walk_textThatIsNotUtf8_rejectsTheRecordByField(String field, byte[] record)
       throws Exception {
-    var sink = CopyingSink.walk(SMALL, Requests.ofRecord(record));
+    var sink = CopyingVisitor.walk(SMALL, OtlpRequests.ofRecord(record));
 
-    assertThat(sink.refused).containsExactly(new Refused(0, field, "is not valid UTF-8"));
+    assertThat(sink.rejected).containsExactly(new RejectedRecord(0, field, "is not valid UTF-8"));
   }
 
   private static byte[] record(Consumer<OtlpWriter> content) {
@@ -221,11 +228,11 @@ class OtlpLimitsTest {
   private static void inside(OtlpWriter writer, Runnable content, int... fields) {
     var marks = new int[fields.length];
     for (int i = 0; i < fields.length; i++) {
-      marks[i] = writer.open(fields[i]);
+      marks[i] = writer.beginMessage(fields[i]);
     }
     content.run();
     for (int i = fields.length - 1; i >= 0; i--) {
-      writer.close(marks[i]);
+      writer.endMessage(marks[i]);
     }
   }
 
@@ -235,22 +242,22 @@ class OtlpLimitsTest {
     var record =
         record(
             w -> {
-              int pair = w.open(6);
-              int any = w.open(2);
-              w.string(1, "x".repeat(13));
-              w.close(any);
-              w.string(1, "late");
-              w.close(pair);
+              int pair = w.beginMessage(6);
+              int any = w.beginMessage(2);
+              w.writeString(1, "x".repeat(13));
+              w.endMessage(any);
+              w.writeString(1, "late");
+              w.endMessage(pair);
             });
 
-    var sink = CopyingSink.walk(SMALL, Requests.ofRecord(record));
+    var sink = CopyingVisitor.walk(SMALL, OtlpRequests.ofRecord(record));
 
-    assertThat(sink.refused)
-        .containsExactly(new Refused(0, "attributes.late", "has 13 bytes, limit 12"));
+    assertThat(sink.rejected)
+        .containsExactly(new RejectedRecord(0, "attributes.late", "has 13 bytes, limit 12"));
   }
 
   @Test
-  void walk_severalFaults_firstIsTold() throws Exception {
+  void walk_severalViolations_reportsTheFirst() throws Exception {
     var log =
         log()
             .addAttributes(pair("one", string(13)))
@@ -258,8 +265,8 @@ class OtlpLimitsTest {
             .setTraceId(ByteString.copyFrom(new byte[3]))
             .build();
 
-    assertThat(walk(Requests.of(log)).refused)
-        .containsExactly(new Refused(0, "attributes.one", "has 13 bytes, limit 12"));
+    assertThat(walk(OtlpRequests.of(log)).rejected)
+        .containsExactly(new RejectedRecord(0, "attributes.one", "has 13 bytes, limit 12"));
   }
 
   static Stream<Arguments> resourceFaults() {
@@ -278,8 +285,8 @@ class OtlpLimitsTest {
 
   @ParameterizedTest
   @MethodSource("resourceFaults")
-  void walk_resourceAtFault_refusesExactlyTheRecordsUnderIt(
-      String field, ResourceLogs.Builder faulty) throws Exception {
+  void walk_invalidResource_rejectsExactlyItsRecords(String field, ResourceLogs.Builder faulty)
+      throws Exception {
     var two = ScopeLogs.newBuilder().addLogRecords(log()).addLogRecords(log());
     var fine = ResourceLogs.newBuilder().addScopeLogs(two);
     var request =
@@ -292,8 +299,8 @@ class OtlpLimitsTest {
     var sink = walk(request);
 
     assertThat(sink.ordinals).containsExactly(0, 1, 6, 7);
-    assertThat(sink.refused).extracting(Refused::ordinal).containsExactly(2, 3, 4, 5);
-    assertThat(sink.refused).extracting(Refused::field).containsOnly(field);
+    assertThat(sink.rejected).extracting(RejectedRecord::ordinal).containsExactly(2, 3, 4, 5);
+    assertThat(sink.rejected).extracting(RejectedRecord::field).containsOnly(field);
   }
 
   static Stream<Arguments> scopeFaults() {
@@ -312,7 +319,7 @@ class OtlpLimitsTest {
 
   @ParameterizedTest
   @MethodSource("scopeFaults")
-  void walk_scopeAtFault_refusesExactlyTheRecordsUnderIt(String field, ScopeLogs.Builder faulty)
+  void walk_invalidScope_rejectsExactlyItsRecords(String field, ScopeLogs.Builder faulty)
       throws Exception {
     var fine = ScopeLogs.newBuilder().addLogRecords(log());
     var logs =
@@ -329,8 +336,8 @@ class OtlpLimitsTest {
     var sink = walk(request);
 
     assertThat(sink.ordinals).containsExactly(0, 3, 4);
-    assertThat(sink.refused).extracting(Refused::ordinal).containsExactly(1, 2);
-    assertThat(sink.refused).extracting(Refused::field).containsOnly(field);
+    assertThat(sink.rejected).extracting(RejectedRecord::ordinal).containsExactly(1, 2);
+    assertThat(sink.rejected).extracting(RejectedRecord::field).containsOnly(field);
   }
 
   @Test
@@ -352,7 +359,7 @@ class OtlpLimitsTest {
                             .addLogRecords(log())))
             .build();
 
-    assertThat(walk(request).refused).isEmpty();
+    assertThat(walk(request).rejected).isEmpty();
   }
 
   @Test
@@ -378,7 +385,7 @@ class OtlpLimitsTest {
             .toByteArray();
     var walker = new OtlpWalker(SMALL);
 
-    walker.walk(request, 0, request.length, new CopyingSink(0, request.length));
+    walker.walk(request, 0, request.length, new CopyingVisitor(0, request.length));
 
     assertThat(walker.records()).isEqualTo(4);
     assertThat(walker.expandedBytes())
@@ -388,7 +395,7 @@ class OtlpLimitsTest {
   }
 
   @Property(tries = 500, shrinking = ShrinkingMode.OFF)
-  void walk_alreadyJudged_acceptsWhateverAnyLimitsAccepted(@ForAll long seed) throws Exception {
+  void walk_trustedLimits_acceptsWhateverAnyLimitsAccepted(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var limits =
         new Limits(
@@ -403,8 +410,8 @@ class OtlpLimitsTest {
             1 + random.nextInt(6));
     var bytes = RandomOtlp.request(random).toByteArray();
 
-    var judged = CopyingSink.walk(limits, bytes);
-    var again = CopyingSink.walk(Limits.ALREADY_JUDGED, bytes);
+    var judged = CopyingVisitor.walk(limits, bytes);
+    var again = CopyingVisitor.walk(Limits.TRUSTED, bytes);
 
     assertThat(again.ordinals).containsAll(judged.ordinals);
     for (int i = 0; i < judged.ordinals.size(); i++) {
@@ -413,8 +420,9 @@ class OtlpLimitsTest {
     }
   }
 
-  private static CopyingSink walk(ExportLogsServiceRequest request) throws MalformedOtlp {
-    return CopyingSink.walk(SMALL, request.toByteArray());
+  private static CopyingVisitor walk(ExportLogsServiceRequest request)
+      throws MalformedOtlpException {
+    return CopyingVisitor.walk(SMALL, request.toByteArray());
   }
 
   private static LogRecord.Builder log() {

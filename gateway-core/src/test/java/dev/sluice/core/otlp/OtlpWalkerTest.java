@@ -36,27 +36,27 @@ class OtlpWalkerTest {
   private static final int FIXED32 = 5;
 
   @Property(shrinking = ShrinkingMode.OFF)
-  void walk_anyRequest_showsWhatProtobufJavaParses(@ForAll long seed) throws Exception {
+  void walk_anyRequest_agreesWithProtobufJava(@ForAll long seed) throws Exception {
     var request = RandomOtlp.request(new SplittableRandom(seed));
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, request.toByteArray());
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, request.toByteArray());
 
-    assertThat(sink.refused).isEmpty();
+    assertThat(sink.rejected).isEmpty();
     assertThat(sink.logs).isEqualTo(FlatLog.of(request));
   }
 
   @Property(shrinking = ShrinkingMode.OFF)
-  void walk_scrambledWire_showsWhatProtobufJavaParses(@ForAll long seed) throws Exception {
+  void walk_scrambledWire_agreesWithProtobufJava(@ForAll long seed) throws Exception {
     var bytes = scrambled(new SplittableRandom(seed));
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, bytes);
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, bytes);
 
-    assertThat(sink.refused).isEmpty();
+    assertThat(sink.rejected).isEmpty();
     assertThat(sink.logs).isEqualTo(FlatLog.parsed(bytes));
   }
 
   @Property(tries = 300, shrinking = ShrinkingMode.OFF)
-  void walk_messagesOneAfterTheOther_isTheirUnion(@ForAll long seed) throws Exception {
+  void walk_concatenatedMessages_isTheirUnion(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var first = RandomOtlp.request(random);
     var second = RandomOtlp.request(random);
@@ -64,14 +64,14 @@ class OtlpWalkerTest {
     both.addAll(FlatLog.of(second));
 
     var sink =
-        CopyingSink.walk(
+        CopyingVisitor.walk(
             Limits.DEFAULT, first.toByteString().concat(second.toByteString()).toByteArray());
 
     assertThat(sink.logs).isEqualTo(both);
   }
 
   @Property(tries = 300, shrinking = ShrinkingMode.OFF)
-  void walk_reusedAndInTheMiddleOfAnArray_showsTheSame(@ForAll long seed) throws Exception {
+  void walk_reusedAndInTheMiddleOfAnArray_isTheSame(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var walker = new OtlpWalker(Limits.DEFAULT);
     for (int i = 0; i < 3; i++) {
@@ -80,7 +80,7 @@ class OtlpWalkerTest {
       var around = new byte[bytes.length + 40];
       new Random(seed).nextBytes(around);
       System.arraycopy(bytes, 0, around, 17, bytes.length);
-      var sink = new CopyingSink(17, 17 + bytes.length);
+      var sink = new CopyingVisitor(17, 17 + bytes.length);
 
       walker.walk(around, 17, bytes.length, sink);
 
@@ -93,10 +93,10 @@ class OtlpWalkerTest {
   void walk_mutatedBytes_refusesWhateverProtobufJavaRefuses(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var bytes = mutated(random.nextBoolean() ? plain(random) : scrambled(random), random);
-    CopyingSink sink = null;
+    CopyingVisitor sink = null;
     try {
-      sink = CopyingSink.walk(Limits.DEFAULT, bytes);
-    } catch (MalformedOtlp e) {
+      sink = CopyingVisitor.walk(Limits.DEFAULT, bytes);
+    } catch (MalformedOtlpException e) {
       if (StructureOracle.parses(bytes)) {
         // stricter only here: groups, tags and lengths that protobuf-java cuts to 32 bits, and a
         // varint that it ends at the tenth byte although that byte announces another
@@ -111,7 +111,7 @@ class OtlpWalkerTest {
     }
 
     assertThat(StructureOracle.parses(bytes)).isTrue();
-    if (sink.refused.isEmpty()) {
+    if (sink.rejected.isEmpty()) {
       sameUnlessPiecesOfLists(sink, bytes);
     }
   }
@@ -120,7 +120,7 @@ class OtlpWalkerTest {
    * Looser in two things: text that is not UTF-8 is fatal to protobuf-java even with no record, and
    * so is what is wrong within an entity reference.
    */
-  private static void sameUnlessPiecesOfLists(CopyingSink sink, byte[] bytes) {
+  private static void sameUnlessPiecesOfLists(CopyingVisitor sink, byte[] bytes) {
     try {
       var expected = FlatLog.parsed(bytes);
       assertThat(sink.logs).hasSameSizeAs(expected);
@@ -151,8 +151,8 @@ class OtlpWalkerTest {
     for (int cut = 0; cut < bytes.length; cut++) {
       boolean walked = true;
       try {
-        new OtlpWalker(Limits.DEFAULT).walk(bytes, 0, cut, new CopyingSink(0, cut));
-      } catch (MalformedOtlp _) {
+        new OtlpWalker(Limits.DEFAULT).walk(bytes, 0, cut, new CopyingVisitor(0, cut));
+      } catch (MalformedOtlpException _) {
         walked = false;
       }
 
@@ -163,18 +163,18 @@ class OtlpWalkerTest {
   }
 
   @Property(tries = 5_000)
-  void walk_anyBytes_neverFailsOtherwiseThanMalformed(@ForAll byte[] bytes) {
+  void walk_anyBytes_throwsOnlyMalformedOtlpException(@ForAll byte[] bytes) {
     try {
-      CopyingSink.walk(Limits.DEFAULT, bytes);
-    } catch (MalformedOtlp e) {
+      CopyingVisitor.walk(Limits.DEFAULT, bytes);
+    } catch (MalformedOtlpException e) {
       assertThat(e).hasMessageContaining(" at byte ");
     }
   }
 
   @Test
-  void walk_nothing_showsNothing() throws Exception {
+  void walk_noBytes_visitsNothing() throws Exception {
     var walker = new OtlpWalker(Limits.DEFAULT);
-    walker.walk(new byte[5], 3, 0, new CopyingSink(3, 3));
+    walker.walk(new byte[5], 3, 0, new CopyingVisitor(3, 3));
 
     assertThat(walker.records()).isZero();
     assertThat(walker.expandedBytes()).isZero();
@@ -182,14 +182,15 @@ class OtlpWalkerTest {
 
   @Test
   void walk_emptyRecord_isARecordWithNothingSent() throws Exception {
-    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(new byte[0]));
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(new byte[0]));
 
-    assertThat(sink.logs).isEqualTo(FlatLog.of(Requests.of(LogRecord.getDefaultInstance())));
+    assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(LogRecord.getDefaultInstance())));
   }
 
   @Test
   void walk_zeroEnumOnTheWire_isNotSent() throws Exception {
-    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(new byte[] {2 << 3 | VARINT, 0}));
+    var sink =
+        CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(new byte[] {2 << 3 | VARINT, 0}));
 
     assertThat(sink.logs.getFirst().severityNumber()).isZero();
   }
@@ -199,16 +200,18 @@ class OtlpWalkerTest {
     var out = new ByteOutput(64);
     var writer = new OtlpWriter(out);
     for (int i = 1; i <= 2; i++) {
-      writer.fixed64(1, i);
-      writer.varint(2, i);
-      writer.string(3, "s" + i);
-      writer.varint(7, i);
-      writer.fixed32(8, i);
-      writer.string(12, "e" + i);
+      writer.writeFixed64(1, i);
+      writer.writeVarint(2, i);
+      writer.writeString(3, "s" + i);
+      writer.writeVarint(7, i);
+      writer.writeFixed32(8, i);
+      writer.writeString(12, "e" + i);
     }
 
     var log =
-        CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray())).logs.getFirst();
+        CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()))
+            .logs
+            .getFirst();
 
     assertThat(log.time()).isEqualTo(2);
     assertThat(log.severityNumber()).isEqualTo(2);
@@ -225,24 +228,24 @@ class OtlpWalkerTest {
     var writer = new OtlpWriter(out);
     string(writer, 5, "first");
     string(writer, 5, "second");
-    writer.close(writer.open(5));
-    int pair = writer.open(6);
-    writer.string(1, "key");
+    writer.endMessage(writer.beginMessage(5));
+    int pair = writer.beginMessage(6);
+    writer.writeString(1, "key");
     string(writer, 2, "value");
-    writer.close(writer.open(2));
-    writer.close(pair);
-    var bytes = Requests.ofRecord(out.toByteArray());
+    writer.endMessage(writer.beginMessage(2));
+    writer.endMessage(pair);
+    var bytes = OtlpRequests.ofRecord(out.toByteArray());
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, bytes);
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, bytes);
 
     assertThat(sink.logs).isEqualTo(FlatLog.parsed(bytes));
     assertThat(sink.logs.getFirst().body().getStringValue()).isEqualTo("second");
   }
 
   private static void string(OtlpWriter writer, int field, String text) {
-    int any = writer.open(field);
-    writer.string(1, text);
-    writer.close(any);
+    int any = writer.beginMessage(field);
+    writer.writeString(1, text);
+    writer.endMessage(any);
   }
 
   @ParameterizedTest
@@ -250,12 +253,12 @@ class OtlpWalkerTest {
   void walk_wireTypesOfNoField_areMalformedEverywhere(int wireType, String what) {
     byte[] field = {(byte) (9 << 3 | wireType), 9 << 3 | 4};
 
-    assertThatThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, field))
+    assertThatThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, field))
         .as(what)
-        .isInstanceOf(MalformedOtlp.class)
+        .isInstanceOf(MalformedOtlpException.class)
         .hasMessage("unsupported wire type " + wireType + " at byte 1");
-    assertThatExceptionOfType(MalformedOtlp.class)
-        .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(field)));
+    assertThatExceptionOfType(MalformedOtlpException.class)
+        .isThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(field)));
   }
 
   @ParameterizedTest
@@ -272,11 +275,11 @@ class OtlpWalkerTest {
     "0900000000000000, truncated field at byte 1",
     "0a0412020a01, length beyond the end of its message at byte 5"
   })
-  void walk_brokenWire_saysWhatAndWhere(String hex, String message) {
+  void walk_brokenWire_reportsReasonAndPosition(String hex, String message) {
     var bytes = HexFormat.of().parseHex(hex);
 
-    assertThatThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, bytes))
-        .isInstanceOf(MalformedOtlp.class)
+    assertThatThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, bytes))
+        .isInstanceOf(MalformedOtlpException.class)
         .hasMessage(message);
   }
 
@@ -285,8 +288,8 @@ class OtlpWalkerTest {
   void walk_innerLengthBeyondItsParent_isMalformed() {
     byte[] bytes = {1 << 3 | BYTES, 2, 2 << 3 | BYTES, 4, 9 << 3 | VARINT, 1, 9 << 3 | VARINT, 1};
 
-    assertThatExceptionOfType(MalformedOtlp.class)
-        .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, bytes));
+    assertThatExceptionOfType(MalformedOtlpException.class)
+        .isThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, bytes));
   }
 
   @Test
@@ -294,15 +297,15 @@ class OtlpWalkerTest {
     for (var field : List.of(1 << 3 | FIXED64, 11 << 3 | FIXED64, 8 << 3 | FIXED32)) {
       var record = new byte[] {field.byteValue(), 0, 0, 0};
       var request =
-          ByteString.copyFrom(Requests.ofRecord(record)).concat(ByteString.copyFrom(tail()));
+          ByteString.copyFrom(OtlpRequests.ofRecord(record)).concat(ByteString.copyFrom(tail()));
 
-      assertThatExceptionOfType(MalformedOtlp.class)
-          .isThrownBy(() -> CopyingSink.walk(Limits.DEFAULT, request.toByteArray()));
+      assertThatExceptionOfType(MalformedOtlpException.class)
+          .isThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, request.toByteArray()));
     }
   }
 
   private static byte[] tail() {
-    return Requests.of(LogRecord.newBuilder().setFlags(1).build()).toByteArray();
+    return OtlpRequests.of(LogRecord.newBuilder().setFlags(1).build()).toByteArray();
   }
 
   @Test
@@ -310,11 +313,11 @@ class OtlpWalkerTest {
     var walker = new OtlpWalker(Limits.DEFAULT);
 
     assertThatExceptionOfType(IndexOutOfBoundsException.class)
-        .isThrownBy(() -> walker.walk(new byte[3], 2, 2, new CopyingSink(0, 3)));
+        .isThrownBy(() -> walker.walk(new byte[3], 2, 2, new CopyingVisitor(0, 3)));
   }
 
   @Test
-  void walk_anotherResourceOrScope_changesTheSerial() throws Exception {
+  void walk_anotherResourceOrScope_changesTheGeneration() throws Exception {
     var scopes =
         ResourceLogs.newBuilder()
             .addScopeLogs(ScopeLogs.newBuilder().addLogRecords(LogRecord.getDefaultInstance()))
@@ -332,15 +335,15 @@ class OtlpWalkerTest {
     var scopesSeen = new ArrayList<Integer>();
     var walker = new OtlpWalker(Limits.DEFAULT);
     var sink =
-        new OtlpSink() {
+        new OtlpRecordVisitor() {
           @Override
-          public void accepted(OtlpRecord log) {
-            resources.add(log.resource().serial());
-            scopesSeen.add(log.scope().serial());
+          public void visitRecord(OtlpRecord log) {
+            resources.add(log.resource().generation());
+            scopesSeen.add(log.scope().generation());
           }
 
           @Override
-          public void refused(int ordinal, String field, String reason) {
+          public void visitRejected(int ordinal, String field, String reason) {
             throw new AssertionError(reason);
           }
         };
@@ -355,23 +358,23 @@ class OtlpWalkerTest {
   }
 
   @Test
-  void walk_ended_keepsNoRequestAlive() throws Exception {
+  void walk_finished_retainsNoRequest() throws Exception {
     var log = new OtlpRecord[1];
-    var bytes = Requests.ofRecord(new byte[0]);
+    var bytes = OtlpRequests.ofRecord(new byte[0]);
     var walker = new OtlpWalker(Limits.DEFAULT);
 
     walker.walk(
         bytes,
         0,
         bytes.length,
-        new OtlpSink() {
+        new OtlpRecordVisitor() {
           @Override
-          public void accepted(OtlpRecord seen) {
+          public void visitRecord(OtlpRecord seen) {
             log[0] = seen;
           }
 
           @Override
-          public void refused(int ordinal, String field, String reason) {}
+          public void visitRejected(int ordinal, String field, String reason) {}
         });
 
     assertThat(log[0].bytes()).isEmpty();

@@ -28,44 +28,44 @@ class OtlpWriterTest {
     for (int i = random.nextInt(4); i > 0; i--) {
       log.addAttributes(pair(RandomOtlp.text(random, 30), RandomOtlp.text(random, 300)));
     }
-    var expected = Requests.of(log.build(), log.build());
+    var expected = OtlpRequests.of(log.build(), log.build());
 
-    int resource = writer.open(1);
-    int scope = writer.open(2);
+    int resource = writer.beginMessage(1);
+    int scope = writer.beginMessage(2);
     record(log);
     record(log);
-    writer.close(scope);
-    writer.close(resource);
+    writer.endMessage(scope);
+    writer.endMessage(resource);
 
     assertThat(ExportLogsServiceRequest.parseFrom(out.toByteArray())).isEqualTo(expected);
-    assertThat(CopyingSink.walk(Limits.DEFAULT, out.toByteArray()).logs)
+    assertThat(CopyingVisitor.walk(Limits.DEFAULT, out.toByteArray()).logs)
         .isEqualTo(FlatLog.of(expected));
     out.clear();
   }
 
   private void record(LogRecord.Builder log) {
-    int record = writer.open(2);
-    writer.fixed64(1, log.getTimeUnixNano());
-    writer.varint(2, log.getSeverityNumberValue());
-    writer.string(3, log.getSeverityText());
-    int body = writer.open(5);
-    writer.string(1, log.getBody().getStringValue());
-    writer.close(body);
+    int record = writer.beginMessage(2);
+    writer.writeFixed64(1, log.getTimeUnixNano());
+    writer.writeVarint(2, log.getSeverityNumberValue());
+    writer.writeString(3, log.getSeverityText());
+    int body = writer.beginMessage(5);
+    writer.writeString(1, log.getBody().getStringValue());
+    writer.endMessage(body);
     for (var pair : log.getAttributesList()) {
-      writer.attribute(6, pair.getKey(), pair.getValue().getStringValue());
+      writer.writeAttribute(6, pair.getKey(), pair.getValue().getStringValue());
     }
-    writer.varint(7, Integer.toUnsignedLong(log.getDroppedAttributesCount()));
-    writer.fixed32(8, log.getFlags());
+    writer.writeVarint(7, Integer.toUnsignedLong(log.getDroppedAttributesCount()));
+    writer.writeFixed32(8, log.getFlags());
     bytes(9, log.getTraceId());
     bytes(10, log.getSpanId());
-    writer.fixed64(11, log.getObservedTimeUnixNano());
-    writer.string(12, log.getEventName());
-    writer.close(record);
+    writer.writeFixed64(11, log.getObservedTimeUnixNano());
+    writer.writeString(12, log.getEventName());
+    writer.endMessage(record);
   }
 
   private void bytes(int field, ByteString value) {
     var padded = ByteString.copyFromUtf8("??").concat(value).toByteArray();
-    writer.bytes(field, padded, 2, value.size());
+    writer.writeBytes(field, padded, 2, value.size());
   }
 
   /** Where a length takes one byte more, for the text and for the messages around it. */
@@ -75,7 +75,7 @@ class OtlpWriterTest {
         0, 1, 117, 121, 125, 126, 127, 128, 129, 16_376, 16_379, 16_382, 16_383, 16_384, 2_097_143,
         2_097_147, 2_097_151, 2_097_152
       })
-  void close_lengthsAroundThePowersOf128_parseEqual(int length) throws Exception {
+  void endMessage_lengthsAroundThePowersOf128_parseEqual(int length) throws Exception {
     var text = "v".repeat(length);
     var expected =
         LogRecord.newBuilder()
@@ -84,19 +84,19 @@ class OtlpWriterTest {
             .setEventName("after")
             .build();
 
-    writer.string(3, "before");
-    writer.attribute(6, "key", text);
-    writer.string(12, "after");
+    writer.writeString(3, "before");
+    writer.writeAttribute(6, "key", text);
+    writer.writeString(12, "after");
 
     assertThat(LogRecord.parseFrom(out.toByteArray())).isEqualTo(expected);
     assertThat(out.toByteArray()).isEqualTo(expected.toByteArray());
   }
 
   @Test
-  void open_fieldNumbersAboveFifteen_takeTwoBytes() throws Exception {
-    int message = writer.open(2047);
-    writer.varint(1, -1);
-    writer.close(message);
+  void beginMessage_fieldNumbersAboveFifteen_takeTwoBytes() throws Exception {
+    int message = writer.beginMessage(2047);
+    writer.writeVarint(1, -1);
+    writer.endMessage(message);
 
     var unknown = LogRecord.parseFrom(out.toByteArray()).getUnknownFields();
 
@@ -104,10 +104,10 @@ class OtlpWriterTest {
   }
 
   @Test
-  void string_charactersOfEveryLength_areUtf8() throws Exception {
+  void writeString_charactersOfEveryLength_areUtf8() throws Exception {
     var text = "a\u007F\u0080\u07FF\u0800\uD7FF\uE000\uFFFF\uD800\uDC00\uDBFF\uDFFF😀";
 
-    writer.string(3, text);
+    writer.writeString(3, text);
 
     assertThat(LogRecord.parseFrom(out.toByteArray()).getSeverityText()).isEqualTo(text);
   }
@@ -115,13 +115,14 @@ class OtlpWriterTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"\uD83D", "a\uD83Db", "\uDE00", "\uDE00\uD83D", "\uD83D\uD83D", "end\uDBFF"})
-  void string_loneSurrogate_isAVerdictAndNoQuestionMark(String text) throws Exception {
-    writer.string(3, text);
+  void writeString_loneSurrogate_isARejectionAndNoQuestionMark(String text) throws Exception {
+    writer.writeString(3, text);
 
-    var sink = CopyingSink.walk(Limits.DEFAULT, Requests.ofRecord(out.toByteArray()));
+    var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()));
 
-    assertThat(sink.refused)
-        .containsExactly(new CopyingSink.Refused(0, "severity_text", "is not valid UTF-8"));
+    assertThat(sink.rejected)
+        .containsExactly(
+            new CopyingVisitor.RejectedRecord(0, "severity_text", "is not valid UTF-8"));
   }
 
   private static KeyValue pair(String key, String value) {

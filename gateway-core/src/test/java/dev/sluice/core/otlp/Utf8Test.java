@@ -70,13 +70,13 @@ class Utf8Test {
         "f0908080",
         "f48fbfbf"
       })
-  void valid_firstAndLastOfEveryLength_isTrueWhereverItStands(String hex) {
+  void isValid_firstAndLastOfEveryLength_isTrueAtAnyPosition(String hex) {
     var sequence = HexFormat.of().parseHex(hex);
     for (int before = 0; before <= 17; before++) {
       var bytes = between(before, sequence, 17 - before);
 
-      assertThat(Utf8.valid(bytes, 0, bytes.length)).isTrue();
-      assertThat(Utf8.valid(bytes, before, before + sequence.length)).isTrue();
+      assertThat(Utf8.isValid(bytes, 0, bytes.length)).isTrue();
+      assertThat(Utf8.isValid(bytes, before, before + sequence.length)).isTrue();
     }
   }
 
@@ -101,39 +101,39 @@ class Utf8Test {
         "fe",
         "ff"
       })
-  void firstInvalid_neverWellFormed_isWhereItStands(String hex) {
+  void firstInvalid_neverWellFormed_isItsPosition(String hex) {
     var sequence = HexFormat.of().parseHex(hex);
     for (int before = 0; before <= 17; before++) {
       var bytes = between(before, sequence, 9);
 
       assertThat(Utf8.firstInvalid(bytes, 0, bytes.length)).isEqualTo(before);
-      assertThat(Utf8.valid(bytes, 0, bytes.length)).isFalse();
+      assertThat(Utf8.isValid(bytes, 0, bytes.length)).isFalse();
     }
   }
 
   @Test
-  void valid_cutAnywhere_isFalseInsideACharacterOnly() {
+  void isValid_truncatedAnywhere_isFalseInsideACharacterOnly() {
     var text = "aé€😀 plain ascii to the end, then 😀€é";
     var bytes = text.getBytes(UTF_8);
     for (int cut = 0; cut <= bytes.length; cut++) {
       boolean between = cut == bytes.length || (bytes[cut] & 0xC0) != 0x80;
 
-      assertThat(Utf8.valid(bytes, 0, cut)).as("cut at %d", cut).isEqualTo(between);
+      assertThat(Utf8.isValid(bytes, 0, cut)).as("cut at %d", cut).isEqualTo(between);
     }
   }
 
   @Test
-  void valid_nothing_isTrue() {
-    assertThat(Utf8.valid(new byte[] {-1}, 0, 0)).isTrue();
-    assertThat(Utf8.valid(new byte[] {-1}, 1, 1)).isTrue();
+  void isValid_empty_isTrue() {
+    assertThat(Utf8.isValid(new byte[] {-1}, 0, 0)).isTrue();
+    assertThat(Utf8.isValid(new byte[] {-1}, 1, 1)).isTrue();
   }
 
   @Test
-  void valid_badBytesOutsideTheRange_doNotMatter() {
+  void isValid_invalidBytesOutsideTheRange_areIgnored() {
     var bytes = between(8, new byte[] {-1}, 8);
 
-    assertThat(Utf8.valid(bytes, 0, 8)).isTrue();
-    assertThat(Utf8.valid(bytes, 9, 17)).isTrue();
+    assertThat(Utf8.isValid(bytes, 0, 8)).isTrue();
+    assertThat(Utf8.isValid(bytes, 9, 17)).isTrue();
   }
 
   private static byte[] between(int before, byte[] sequence, int after) {
@@ -154,8 +154,8 @@ class Utf8Test {
           .as(HexFormat.of().formatHex(bytes, from, to))
           .isEqualTo(in.position());
     }
-    if (Utf8.valid(bytes, from, to) == in.hasRemaining()) {
-      assertThat(Utf8.valid(bytes, from, to))
+    if (Utf8.isValid(bytes, from, to) == in.hasRemaining()) {
+      assertThat(Utf8.isValid(bytes, from, to))
           .as(HexFormat.of().formatHex(bytes, from, to))
           .isEqualTo(!in.hasRemaining());
     }

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.port.LogReader.Bucket;
-import dev.sluice.core.port.LogReader.Page;
+import dev.sluice.core.port.LogReader.HistogramBucket;
+import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Query;
-import dev.sluice.core.port.LogReader.Span;
+import dev.sluice.core.port.LogReader.TimeExtent;
 import dev.sluice.core.query.LogFilter;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -25,19 +25,19 @@ class BoundedReaderTest {
   private final LogReader logs =
       new LogReader() {
         @Override
-        public Page read(Query query) throws InterruptedException {
+        public LogPage read(Query query) throws InterruptedException {
           asked.countDown();
           answer.await();
-          return new Page(List.of(), null);
+          return new LogPage(List.of(), null);
         }
 
         @Override
-        public Span span(LogFilter filter) {
+        public TimeExtent timeExtent(LogFilter filter) {
           throw new IllegalStateException("away");
         }
 
         @Override
-        public List<Bucket> histogram(LogFilter filter, long origin, long width) {
+        public List<HistogramBucket> histogram(LogFilter filter, long origin, long width) {
           return List.of();
         }
       };
@@ -63,7 +63,7 @@ class BoundedReaderTest {
   @Test
   void span_thatFails_givesItsPlaceBack() throws Exception {
     for (int i = 0; i < 3; i++) {
-      assertThatThrownBy(() -> reader.span(ALL)).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(() -> reader.timeExtent(ALL)).isInstanceOf(IllegalStateException.class);
     }
 
     assertThat(reader.histogram(ALL, 0, 1)).isEmpty();

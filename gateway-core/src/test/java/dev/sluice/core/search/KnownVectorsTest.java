@@ -2,7 +2,7 @@ package dev.sluice.core.search;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -62,9 +62,9 @@ class KnownVectorsTest {
 
     for (int i = 0; i < 2; i++) {
       assertThat(known.of("acme", List.of(A)))
-          .satisfiesExactly(each -> assertThat(each.whole()).containsExactly(1, 0));
+          .satisfiesExactly(each -> assertThat(each.sentenceVector()).containsExactly(1, 0));
       assertThat(known.of("other", List.of(A)))
-          .satisfiesExactly(each -> assertThat(each.whole()).containsExactly(0, 1));
+          .satisfiesExactly(each -> assertThat(each.sentenceVector()).containsExactly(0, 1));
       assertThat(known.of("third", List.of(A))).isEmpty();
     }
   }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.core.port.Embedder;
-import dev.sluice.core.port.TemplateVectors.Vectors;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
 import dev.sluice.core.search.Recipe.Asked;
 import java.security.MessageDigest;
 import java.util.HexFormat;
@@ -80,7 +80,7 @@ class RecipeTest {
     var template = recipe.of(passages).getFirst();
 
     assertThat(asked.tokens()).isEmpty();
-    assertThat(template.tokens()).isEmpty();
+    assertThat(template.tokenVectors()).isEmpty();
     assertThat(recipe.scores(asked, List.of(template)))
         .containsExactly(new double[] {1}, within(1e-6));
   }
@@ -135,7 +135,7 @@ class RecipeTest {
 
     @Override
     public List<Embedding> embed(List<String> texts) {
-      throw new Unavailable("there is none");
+      throw new EmbedderUnavailableException("there is none");
     }
   }
 }

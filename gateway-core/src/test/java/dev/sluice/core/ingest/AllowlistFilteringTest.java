@@ -1,0 +1,161 @@
+package dev.sluice.core.ingest;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Rejection;
+import dev.sluice.core.ingest.IngestService.BatchLimits;
+import dev.sluice.core.ingest.IngestService.RecordPolicy;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceResponse;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.ArrayValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** What the allow list leaves out, and what is said and counted of it. */
+class AllowlistFilteringTest {
+  private final ScriptedSpool spool = new ScriptedSpool();
+  private final ManualScheduler time = new ManualScheduler();
+  private final CountingMetrics meter = new CountingMetrics();
+  private BodyAllowlist list = BodyAllowlist.of(List.of("Order Placed", "Order shipped"));
+  private final IngestService ingest =
+      IngestFixtures.ingestService(
+          spool,
+          Limits.DEFAULT,
+          new RecordPolicy(() -> list, ConsoleMirror.OFF),
+          new BatchLimits(100_000, 1 << 20, Duration.ofMillis(5)),
+          time,
+          time,
+          meter);
+
+  private CompletableFuture<IngestResult> accept(byte[] bytes) {
+    return ingest
+        .accept(IngestOptions.DEFAULT.toRequest("otlp-http", bytes), OtlpPayload.of(bytes))
+        .result();
+  }
+
+  private static IngestResult answer(int accepted, int filtered) {
+    return new IngestResult.Accepted(accepted, List.of(), 0, filtered, AckLevel.DURABLE, 0, false);
+  }
+
+  @Test
+  void accept_notOnTheAllowlist_isFilteredAndCounted() {
+    var answer = accept(IngestFixtures.request("order placed", "cache miss", "ORDER SHIPPED", ""));
+    spool.accept(0);
+
+    assertThat(answer).isCompletedWithValue(answer(2, 2));
+    assertThat(IngestFixtures.accepted(spool.batches().getFirst()))
+        .containsExactly("order placed", "ORDER SHIPPED");
+    assertThat(spool.batches().getFirst().records()).isEqualTo(2);
+    assertThat(meter.filtered).hasValue(2);
+    assertThat(meter.rejected).hasValue(0);
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_nothingOnTheAllowlist_completesWithoutAppend() {
+    assertThat(accept(IngestFixtures.request("a", "b"))).isCompletedWithValue(answer(0, 2));
+    assertThat(spool.batches()).isEmpty();
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_overALimit_isRejectedAndNotFiltered() {
+    var answer = accept(IngestFixtures.request("bad one", "order placed", "other"));
+    spool.accept(0);
+
+    assertThat(answer)
+        .isCompletedWithValue(
+            new IngestResult.Accepted(
+                1,
+                List.of(new Rejection(0, "severity_number", "is 99, known are 0 to 24")),
+                1,
+                1,
+                AckLevel.DURABLE,
+                0,
+                false));
+    assertThat(meter.balances()).isTrue();
+  }
+
+  @Test
+  void accept_bodyThatIsNoString_isFiltered() {
+    var text = AnyValue.newBuilder().setStringValue("order placed").build();
+    var scope =
+        ScopeLogs.newBuilder()
+            .addLogRecords(LogRecord.newBuilder().setEventName("order placed"))
+            .addLogRecords(LogRecord.newBuilder().setBody(AnyValue.newBuilder().setIntValue(1)))
+            .addLogRecords(
+                LogRecord.newBuilder()
+                    .setBody(AnyValue.newBuilder().setBytesValue(text.getStringValueBytes())))
+            .addLogRecords(
+                LogRecord.newBuilder()
+                    .setBody(
+                        AnyValue.newBuilder()
+                            .setArrayValue(ArrayValue.newBuilder().addValues(text))))
+            .addLogRecords(LogRecord.newBuilder().setBody(text));
+    var request =
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(scope))
+            .build();
+
+    var answer = accept(request.toByteArray());
+    spool.accept(0);
+
+    assertThat(answer).isCompletedWithValue(answer(1, 4));
+    assertThat(spool.batches().getFirst().excludedOrdinals().cardinality()).isEqualTo(4);
+  }
+
+  @Test
+  void accept_filtered_isNotInTheExpandedBytes() {
+    list = BodyAllowlist.ALLOW_ALL;
+    var _ = accept(IngestFixtures.request("order placed"));
+    list = BodyAllowlist.of(List.of("order placed"));
+    var _ = accept(IngestFixtures.request("a much longer message than that", "order placed", "x"));
+    spool.accept(0);
+
+    assertThat(spool.batches().get(1).expandedBytes())
+        .isEqualTo(spool.batches().get(0).expandedBytes());
+  }
+
+  @Test
+  void accept_allowlistReplaced_appliesFromTheNextRequest() {
+    assertThat(accept(IngestFixtures.request("a"))).isCompletedWithValue(answer(0, 1));
+
+    list = BodyAllowlist.of(List.of("A"));
+
+    var answer = accept(IngestFixtures.request("a", "order placed"));
+    spool.accept(0);
+    assertThat(answer).isCompletedWithValue(answer(1, 1));
+  }
+
+  @Test
+  void accept_sampleOfTenMessages_acceptsTheListedTenth() {
+    list = BodyAllowlist.of(List.of("message 3"));
+    var bodies =
+        IntStream.range(0, 1_000).mapToObj(i -> "Message " + i % 10).toArray(String[]::new);
+
+    var answer = accept(IngestFixtures.request(bodies));
+    spool.accept(0);
+
+    assertThat(answer).isCompletedWithValue(answer(100, 900));
+    assertThat(spool.batches().getFirst().records()).isEqualTo(100);
+  }
+
+  @Test
+  void response_filtered_isAWarningWithNothingRejected() throws Exception {
+    var result = (IngestResult.Accepted) answer(1, 2);
+
+    var success = ExportLogsServiceResponse.parseFrom(OtlpResponses.exportResponse(result));
+
+    assertThat(success.getPartialSuccess().getRejectedLogRecords()).isZero();
+    assertThat(success.getPartialSuccess().getErrorMessage())
+        .isEqualTo("2 log records filtered: they are not on the allow list");
+  }
+}

@@ -1,0 +1,90 @@
+package dev.sluice.core.ingest;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.IngestMetrics;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+
+/** Requests whose records are told apart by their bodies, and the records of a batch again. */
+final class IngestFixtures {
+  private IngestFixtures() {}
+
+  /** A way in that delays nobody at random and waits ten seconds for the store. */
+  static IngestService ingestService(
+      Spool spool,
+      Limits limits,
+      IngestService.BatchLimits batchLimits,
+      InstantSource clock,
+      Scheduler scheduler,
+      IngestMetrics meter) {
+    return ingestService(
+        spool, limits, IngestService.RecordPolicy.ACCEPT_ALL, batchLimits, clock, scheduler, meter);
+  }
+
+  static IngestService ingestService(
+      Spool spool,
+      Limits limits,
+      IngestService.RecordPolicy recordPolicy,
+      IngestService.BatchLimits batchLimits,
+      InstantSource clock,
+      Scheduler scheduler,
+      IngestMetrics meter) {
+    return new IngestService(
+        spool,
+        new FakeIdempotencyStore(spool),
+        new AdmissionController(spool, new MemoryBudget(1 << 20), 0, clock, scheduler, () -> 0),
+        limits,
+        recordPolicy,
+        batchLimits,
+        Duration.ofSeconds(10),
+        clock,
+        scheduler,
+        meter);
+  }
+
+  /** One record for each body; a body that begins with "bad" cannot be accepted. */
+  static byte[] request(String... bodies) {
+    var scope = ScopeLogs.newBuilder();
+    for (var body : bodies) {
+      scope.addLogRecords(
+          LogRecord.newBuilder()
+              .setBody(AnyValue.newBuilder().setStringValue(body))
+              .setSeverityNumberValue(body.startsWith("bad") ? 99 : 9));
+    }
+    return ExportLogsServiceRequest.newBuilder()
+        .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(scope))
+        .build()
+        .toByteArray();
+  }
+
+  /** Bodies of the records that are part of the batch, as whoever delivers it finds them. */
+  static List<String> accepted(LogBatch batch) {
+    try {
+      var bodies = new ArrayList<String>();
+      int ordinal = 0;
+      for (var resource : ExportLogsServiceRequest.parseFrom(batch.otlp()).getResourceLogsList()) {
+        for (var scope : resource.getScopeLogsList()) {
+          for (var log : scope.getLogRecordsList()) {
+            if (!batch.excludedOrdinals().get(ordinal++)) {
+              bodies.add(log.getBody().getStringValue());
+            }
+          }
+        }
+      }
+      return bodies;
+    } catch (InvalidProtocolBufferException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,32 @@
+package dev.sluice.core.otlp;
+
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import java.util.List;
+
+/** Small requests. */
+final class OtlpRequests {
+  private OtlpRequests() {}
+
+  static ExportLogsServiceRequest of(LogRecord... records) {
+    return ExportLogsServiceRequest.newBuilder()
+        .addResourceLogs(
+            ResourceLogs.newBuilder()
+                .addScopeLogs(ScopeLogs.newBuilder().addAllLogRecords(List.of(records))))
+        .build();
+  }
+
+  /** A request with one record, given as it stands on the wire. */
+  static byte[] ofRecord(byte[] record) {
+    var out = new ByteOutput(record.length + 32);
+    var writer = new OtlpWriter(out);
+    int resource = writer.beginMessage(1);
+    int scope = writer.beginMessage(2);
+    writer.writeBytes(2, record, 0, record.length);
+    writer.endMessage(scope);
+    writer.endMessage(resource);
+    return out.toByteArray();
+  }
+}
