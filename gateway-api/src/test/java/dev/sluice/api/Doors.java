@@ -14,11 +14,11 @@ import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
-import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.KnownLinks;
-import dev.sluice.core.read.TemplatePortraits;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.TemplateLinkCache;
 import dev.sluice.core.read.TemplateReport;
-import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.read.TemplateSummaries;
+import dev.sluice.core.search.SemanticSearch;
 import dev.sluice.testkit.ConceptEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
 import dev.sluice.testkit.InMemoryTemplateVectors;
@@ -72,15 +72,16 @@ public record Doors(IngestService ingest, MemoryBudget budget, AdmissionControll
   public static WayBack back(LogReader logs) {
     var dictionary = new InMemoryDictionary();
     var templates = new InMemoryTemplates(dictionary);
-    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
-    var report = new TemplateReport(templates, dictionary, links, new BoundedReader(logs, 1));
+    var links = new TemplateLinkCache(templates, Duration.ZERO, () -> 0);
+    var report =
+        new TemplateReport(templates, dictionary, links, new ConcurrencyLimitedReader(logs, 1));
     var search =
-        new SearchLogs(
+        new SemanticSearch(
             new InMemoryTemplateVectors(dictionary, 2),
-            new TemplatePortraits(templates, dictionary, links),
-            new BoundedReader(logs, Integer.MAX_VALUE),
+            new TemplateSummaries(templates, dictionary, links),
+            new ConcurrencyLimitedReader(logs, Integer.MAX_VALUE),
             new ConceptEmbedder("concepts", 2, Map.of()),
-            new SearchLogs.Effort(ForkJoinPool.commonPool(), 1 << 20),
+            new SemanticSearch.SearchResources(ForkJoinPool.commonPool(), 1 << 20),
             () -> 0);
     return new WayBack(logs, report, search, InstantSource.system());
   }

@@ -12,7 +12,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
 import dev.sluice.proto.v1.IngestRequest;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
@@ -48,7 +48,7 @@ class NativeQueryTest {
                 new NativeLogsService(
                     null,
                     Limits.DEFAULT,
-                    new BoundedReader(reader, 1),
+                    new ConcurrencyLimitedReader(reader, 1),
                     Doors.back(reader).search(),
                     new MemoryBudget(1 << 20)))
             .build()

@@ -2,7 +2,7 @@ package dev.sluice.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
@@ -52,7 +52,7 @@ class SharedTextsIT {
     assertThat(
             only(
                 "SELECT toString(count()) AS it FROM log_texts WHERE TextId = '%s'"
-                    .formatted(TextId.of(trace))))
+                    .formatted(ContentId.of(trace))))
         .isEqualTo("1");
     // the first in the row itself; one batch is of one worker
     assertThat(
@@ -61,7 +61,7 @@ class SharedTextsIT {
                 SELECT toString(countIf(endsWith(LogAttributes['exception.stacktrace'], '… [sluice:text:%s]')))
                   AS it
                 FROM otel_logs WHERE ServiceName = '%s'"""
-                    .formatted(TextId.of(trace), service)))
+                    .formatted(ContentId.of(trace), service)))
         .isEqualTo(String.valueOf(LOGS - 1));
   }
 

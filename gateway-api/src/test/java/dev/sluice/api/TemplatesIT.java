@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogServiceGrpc;
 import dev.sluice.proto.v1.QueryRequest;
@@ -50,7 +50,7 @@ class TemplatesIT {
 
   /** Of a text that no other test has. */
   private UUID id(String text) {
-    return TextId.of(text(text));
+    return ContentId.of(text(text));
   }
 
   private String text(String text) {

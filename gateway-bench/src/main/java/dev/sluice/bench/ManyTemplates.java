@@ -2,7 +2,7 @@ package dev.sluice.bench;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -180,7 +180,7 @@ record ManyTemplates(int templates, long logs) {
     var rows = new StringBuilder();
     var texts = texts();
     for (int i = 0; i < texts.size(); i++) {
-      UUID id = TextId.of(texts.get(i));
+      UUID id = ContentId.of(texts.get(i));
       var service = SERVICES.get(i % SERVICES.size());
       int severity = i % 3 == 0 ? 17 : 9;
       rows.append("%d\t%s\t%s\t%d\t%s%n".formatted(i, id, service, severity, texts.get(i)));

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.templates.Mask;
+import dev.sluice.core.templates.MessageMasker;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.logs.v1.LogRecord;
@@ -108,7 +108,7 @@ class TrafficTest {
   /** As the gateway sees it: two messages of one template have the same. */
   private static String masked(LogRecord log) {
     var body = log.getBody().getStringValueBytes().toByteArray();
-    var mask = new Mask();
+    var mask = new MessageMasker();
     mask.apply(body, 0, body.length);
     return mask.text();
   }

@@ -206,7 +206,7 @@ final class Conditions {
                   .flatMap(
                       value ->
                           Stream.concat(
-                              Stream.of(TextReference.inline(value)),
+                              Stream.of(TextReference.escape(value)),
                               Stream.ofNullable(TextReference.of(value))))
                   .toList());
       case PREFIX -> startsWith(filter.tenant(), condition.values().getFirst());
@@ -221,10 +221,10 @@ final class Conditions {
   private String startsWith(String tenant, String prefix) {
     var wanted = parameter("String", prefix);
     var starts = "startsWith(%s, " + wanted + ")";
-    if (!TextReference.inline(prefix).equals(prefix)) {
+    if (!TextReference.escape(prefix).equals(prefix)) {
       starts += " AND %s != " + wanted; // or the bracket more would be part of what is compared
     }
-    var begin = TextReference.beginOf(prefix);
+    var begin = TextReference.commonPrefix(prefix);
     if (begin.equals(prefix)) {
       return " AND " + starts;
     }
@@ -243,7 +243,7 @@ final class Conditions {
 
   private String text(TextQuery query) {
     return switch (query) {
-      case TextQuery.Words(var text) -> words(text);
+      case TextQuery.AllTerms(var text) -> words(text);
       case TextQuery.Phrase(var text) -> phrase(text);
       case TextQuery.And(var all) -> joined(all, " AND ");
       case TextQuery.Or(var any) -> joined(any, " OR ");

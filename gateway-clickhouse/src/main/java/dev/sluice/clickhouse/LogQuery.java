@@ -100,7 +100,7 @@ final class LogQuery {
       case TextQuery.Phrase(var phrase) -> Words.of(phrase).stream().anyMatch(Words::isAscii);
       case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isNarrow);
       case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isNarrow);
-      case TextQuery.Words _, TextQuery.Not _ -> false;
+      case TextQuery.AllTerms _, TextQuery.Not _ -> false;
     };
   }
 

@@ -17,7 +17,7 @@ final class MapColumn implements Column {
   private final LowCardinalityColumn keys = new LowCardinalityColumn();
   private final ByteOutput values = new ByteOutput(1 << 12);
   private final ByteOutput scratch = new ByteOutput(1 << 8);
-  private final byte[] reference = new byte[TextReference.MAX_BYTES];
+  private final byte[] reference = new byte[TextReference.MAX_REFERENCE_BYTES];
 
   /** Attributes that many rows have in common, encoded once. */
   static final class Shared {
@@ -50,7 +50,7 @@ final class MapColumn implements Column {
           TextReference.write(bytes, offset, length, names.idHigh(), names.idLow(), reference);
       values.writeVarint(size);
       values.write(reference, 0, size);
-    } else if (TextReference.isLike(bytes, offset, length)) {
+    } else if (TextReference.needsEscape(bytes, offset, length)) {
       values.writeVarint(length + 1);
       values.write(bytes, offset, length);
       values.writeByte(']');

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.type;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -99,8 +99,8 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     Database.execute("SYSTEM STOP MERGES " + table);
     write(entry(kind, "a b", AT + 1, "a <*>"));
     write(entry(kind, "a b", AT + 3, null), entry(kind, "c", AT, null));
-    var id = TextId.of("a b");
-    var whole = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, TextId.of("a <*>"));
+    var id = ContentId.of("a b");
+    var whole = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, ContentId.of("a <*>"));
 
     assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("4");
     assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
@@ -134,7 +134,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         assertThat(outcome.get()).isEqualTo(new Written());
       }
 
-      var ids = texts.stream().map(TextId::of).toList();
+      var ids = texts.stream().map(ContentId::of).toList();
       assertThat(other.find("t", EntryKind.TEMPLATE, ids))
           .containsExactlyInAnyOrderElementsOf(
               texts.stream()
@@ -143,11 +143,11 @@ class ClickHouseDictionaryTest extends DictionaryContract {
                           new DictionaryEntry(
                               "t",
                               EntryKind.TEMPLATE,
-                              TextId.of(t),
+                              ContentId.of(t),
                               t,
                               AT,
                               AT + 9,
-                              TextId.of("<*>")))
+                              ContentId.of("<*>")))
                   .toList());
     }
   }
@@ -164,7 +164,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
-            .formatted(TextId.of("late")));
+            .formatted(ContentId.of("late")));
 
     assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
         .extracting(DictionaryEntry::text)
@@ -182,7 +182,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
-            .formatted(TextId.of("late")));
+            .formatted(ContentId.of("late")));
 
     assertThat(page.last()).isFalse();
     var rest = dictionary.changesSince("t", EntryKind.TEMPLATE, page.next(), 2);
@@ -199,7 +199,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'old', now64(9) - INTERVAL 1 HOUR)"""
-            .formatted(TextId.of("old")));
+            .formatted(ContentId.of("old")));
 
     var page = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10);
 
@@ -217,12 +217,12 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, MergedInto, WrittenAt)
         VALUES ('t', '%s', 'a', '%s', now64(9) - INTERVAL 1 HOUR)"""
-            .formatted(TextId.of("a"), TextId.of("<*>")));
+            .formatted(ContentId.of("a"), ContentId.of("<*>")));
     var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
 
     assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
         .extracting(DictionaryEntry::mergedInto)
-        .containsExactly(TextId.of("<*>"));
+        .containsExactly(ContentId.of("<*>"));
   }
 
   @Test
@@ -252,7 +252,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
           .extracting(Retryable::reason)
           .asString()
           .contains("out of reach");
-      assertThatThrownBy(() -> other.find("t", EntryKind.TEXT, List.of(TextId.of("a"))))
+      assertThatThrownBy(() -> other.find("t", EntryKind.TEXT, List.of(ContentId.of("a"))))
           .hasMessageContaining("out of reach");
       assertThatThrownBy(() -> other.changesSince("t", EntryKind.TEXT, null, 1))
           .hasMessageContaining("out of reach");
@@ -291,6 +291,6 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   private static DictionaryEntry entry(
       EntryKind kind, String text, long seen, @Nullable String into) {
     return new DictionaryEntry(
-        "t", kind, TextId.of(text), text, seen, seen, into == null ? null : TextId.of(into));
+        "t", kind, ContentId.of(text), text, seen, seen, into == null ? null : ContentId.of(into));
   }
 }

@@ -2,8 +2,8 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.delivery.SharedTexts;
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogEnricher;
@@ -44,10 +44,11 @@ class ClickHouseSharedTextsTest extends SharedTextsContract {
     var sql = OperationsDoc.statements("### Long texts and resources").getFirst();
     var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
     var naming =
-        new SharedTexts(
+        new DictionaryEncoder(
             LogEnricher.NONE,
-            new TextCache(new TextCache.Settings(64, 64), dictionary).lookup(),
-            SharedTexts.Settings.DEFAULT);
+            new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), dictionary)
+                .newWorkerCache(),
+            DictionaryEncoder.EncoderSettings.DEFAULT);
     var batch = failures(trace, trace, "short", trace);
 
     assertThat(

@@ -3,7 +3,7 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.port.TemplateStats.MinuteRange;
@@ -39,7 +39,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
   /** The schema and the question both say how much of a message is shown. */
   @Test
   void latest_longMessage_isAsMuchOfItAsIsShownOfTheOthers() throws Exception {
-    var id = TextId.of("a");
+    var id = ContentId.of("a");
     insert(id, 7, "ä".repeat(5_000));
 
     var latest = templates.latestSamples(asked(id));
@@ -54,7 +54,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
   /** As one was that an earlier release made: what it has is looked for elsewhere. */
   @Test
   void latest_logOfBeforeTheTableWasThere_isNotAtHand() throws Exception {
-    var id = TextId.of("a");
+    var id = ContentId.of("a");
     insert(id, 7, "");
     Database.execute("DROP VIEW log_template_newest_view SYNC");
     Database.execute("DROP TABLE log_template_newest SYNC");
@@ -75,7 +75,7 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
    */
   @Test
   void latest_twoServicesOfOneHash_showsNoTenantWhatTheOtherSaid() throws Exception {
-    var id = TextId.of("a");
+    var id = ContentId.of("a");
     Database.execute(
         """
         INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, TemplateId, Body) VALUES
@@ -91,11 +91,11 @@ class ClickHouseTemplateReaderTest extends TemplateReaderContract {
 
   @Test
   void latest_deletedByTheDocumentedSql_isGoneAndTheOthersAreNot() throws Exception {
-    var said = TextId.of("a");
-    var saidLate = TextId.of("b");
-    var meant = TextId.of("c");
-    var other = TextId.of("d");
-    var deletedBefore = TextId.of("e");
+    var said = ContentId.of("a");
+    var saidLate = ContentId.of("b");
+    var meant = ContentId.of("c");
+    var other = ContentId.of("d");
+    var deletedBefore = ContentId.of("e");
     insert(said, 7, "mail to jane@example.com was refused");
     insert(saidLate, 7, "x".repeat(4_000) + " jane@example.com");
     insert(meant, 7, "mail was refused", "jane@example.com");

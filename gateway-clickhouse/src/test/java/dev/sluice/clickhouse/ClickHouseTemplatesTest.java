@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogStore.DeliverySlice;
@@ -10,7 +10,7 @@ import dev.sluice.core.port.LogStore.StoreResult.Retryable;
 import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.templates.MinerSettings;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.templates.TemplateRegistry;
 import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
@@ -47,13 +47,16 @@ final class ClickHouseTemplatesTest {
   /** One gateway: connections, templates and worker of its own. */
   private static final class Gateway implements AutoCloseable {
     final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
-    final Templates templates;
+    final TemplateRegistry templates;
     final LogEnricher naming;
 
     Gateway() {
       var dictionary = new ClickHouseDictionary(store);
-      templates = new Templates(MinerSettings.standard(), dictionary);
-      naming = templates.lookup(new TextCache(TextCache.Settings.DEFAULT, dictionary).lookup());
+      templates = new TemplateRegistry(MinerSettings.defaults(), dictionary);
+      naming =
+          templates.newResolver(
+              new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
+                  .newWorkerCache());
     }
 
     void deliver(String... bodies) throws InterruptedException {
@@ -200,14 +203,14 @@ final class ClickHouseTemplatesTest {
       from = to;
       switch (random.nextInt(4)) {
         case 0 -> two[who] = gateway();
-        case 1 -> two[who].templates.keepUp();
+        case 1 -> two[who].templates.sync();
         default -> {} // goes on
       }
     }
     for (int round = 0; round < 3; round++) {
       for (var gateway : two) {
         gateway.deliver("it is up");
-        gateway.templates.keepUp();
+        gateway.templates.sync();
       }
     }
 

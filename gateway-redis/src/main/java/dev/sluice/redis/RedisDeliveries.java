@@ -4,7 +4,7 @@ import static dev.sluice.redis.Script.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.stream.Collectors.toSet;
 
-import dev.sluice.core.delivery.Gathering;
+import dev.sluice.core.delivery.DeliveryAccumulator;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.SpoolConsumer;
@@ -74,7 +74,7 @@ public final class RedisDeliveries implements SpoolConsumer {
   private record Pending(EntryId id, long mark) {}
 
   /** What to hand out, once it is recorded. */
-  private record Found(Gathering<EntryId> gathering, long mark, boolean again) {}
+  private record Found(DeliveryAccumulator<EntryId> gathering, long mark, boolean again) {}
 
   /** A delivery that is out, and what it was made of: an id for each batch. */
   private record HandedOut(Delivery delivery, List<EntryId> ids, long mark) {}
@@ -213,7 +213,7 @@ public final class RedisDeliveries implements SpoolConsumer {
   private Optional<Delivery> handOut(Duration patience, Duration gather)
       throws InterruptedException {
     for (var found = find(patience, gather); found != null; found = find(patience, gather)) {
-      var ids = found.gathering().places();
+      var ids = found.gathering().positions();
       if (record(found.mark(), ids)) {
         var batches = found.gathering().batches();
         var delivery = new Delivery(token(shard.number(), ids, batches), batches, found.again());
@@ -264,7 +264,8 @@ public final class RedisDeliveries implements SpoolConsumer {
     pending.removeIf(entry -> unreadable.contains(entry.id()));
     while (!pending.isEmpty()) {
       long mark = pending.getFirst().mark();
-      var gathering = new Gathering<EntryId>(mark == NO_MARK ? settings.bounds() : NO_BOUNDS);
+      var gathering =
+          new DeliveryAccumulator<EntryId>(mark == NO_MARK ? settings.bounds() : NO_BOUNDS);
       fetch(
           pending.stream().filter(entry -> entry.mark() == mark).map(Pending::id).toList(),
           gathering);
@@ -286,7 +287,7 @@ public final class RedisDeliveries implements SpoolConsumer {
       beforeLosses = connection.losses();
       before = lastGiven();
     }
-    var gathering = new Gathering<EntryId>(settings.bounds());
+    var gathering = new DeliveryAccumulator<EntryId>(settings.bounds());
     freshAgain = false;
     fill(gathering);
     if (!gathering.isEmpty() && lookIsDue()) {
@@ -315,24 +316,24 @@ public final class RedisDeliveries implements SpoolConsumer {
     return gathering.isEmpty() ? null : fresh(gathering);
   }
 
-  private Found fresh(Gathering<EntryId> gathering) {
+  private Found fresh(DeliveryAccumulator<EntryId> gathering) {
     return new Found(
         gathering,
         newMark(),
         freshAgain
             || before == null
             || beforeLosses != connection.losses() // while it was gathered
-            || gathering.places().getFirst().compareTo(before) <= 0);
+            || gathering.positions().getFirst().compareTo(before) <= 0);
   }
 
-  private void take(Page page, Gathering<EntryId> gathering) {
+  private void take(Page page, DeliveryAccumulator<EntryId> gathering) {
     lastRead = System.nanoTime();
     carried.addAll(page.entries());
     fill(gathering);
   }
 
   /** The entry that does not fit is decoded again next time, which is cheaper than keeping it. */
-  private void fill(Gathering<EntryId> gathering) {
+  private void fill(DeliveryAccumulator<EntryId> gathering) {
     while (!carried.isEmpty()) {
       var raw = carried.element();
       var batch = readable(raw);
@@ -496,7 +497,8 @@ public final class RedisDeliveries implements SpoolConsumer {
   }
 
   /** Reads entries into the gathering, in their order, until it takes no more. */
-  private void fetch(List<EntryId> ids, Gathering<EntryId> gathering) throws InterruptedException {
+  private void fetch(List<EntryId> ids, DeliveryAccumulator<EntryId> gathering)
+      throws InterruptedException {
     int next = 0;
     while (next < ids.size()) {
       var arguments = new ArrayList<byte[]>();

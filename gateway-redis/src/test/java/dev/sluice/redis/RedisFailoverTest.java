@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
@@ -50,7 +50,7 @@ class RedisFailoverTest {
   private final InMemorySpool second = new InMemorySpool();
   private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-  private final Failover failover;
+  private final FailoverSpool failover;
   private final Set<UUID> accepted = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean sending = new AtomicBoolean(true);
   private final Semaphore allowed = new Semaphore(0);
@@ -60,11 +60,11 @@ class RedisFailoverTest {
     keys = new Keys(redis.url());
     first = keys.spool(keys.settings(BOUNDS));
     failover =
-        new Failover(
-            new Failover.Side("Redis", first, first, first, first.deadLetters()),
-            new Failover.Side("the log", second, second, second, second),
+        new FailoverSpool(
+            new FailoverSpool.SpoolTarget("Redis", first, first, first, first.deadLetters()),
+            new FailoverSpool.SpoolTarget("the log", second, second, second, second),
             second,
-            new Failover.Settings(
+            new FailoverSpool.FailoverSettings(
                 Duration.ofMillis(500),
                 Duration.ofMillis(100),
                 false,
@@ -101,10 +101,12 @@ class RedisFailoverTest {
       allowed.release(200); // some are under way when it is killed
       awaitMore(200);
       redis.kill();
-      await().until(() -> !failover.status().firstTakesLogs());
+      await().until(() -> !failover.failoverStatus().firstTakesLogs());
       awaitMore(200);
       redis.restart();
-      await().atMost(Duration.ofSeconds(30)).until(() -> failover.status().firstTakesLogs());
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .until(() -> failover.failoverStatus().firstTakesLogs());
     }
 
     assertThatAllIsInRedisOnce(clients);
@@ -117,10 +119,10 @@ class RedisFailoverTest {
     awaitMore(50);
     keys.redis().clientPause(10_000);
     allowed.release(50);
-    await().until(() -> !failover.status().firstTakesLogs());
+    await().until(() -> !failover.failoverStatus().firstTakesLogs());
     awaitMore(200);
-    assertThat(failover.status().firstTakesLogs()).isFalse();
-    await().atMost(Duration.ofSeconds(30)).until(() -> failover.status().firstTakesLogs());
+    assertThat(failover.failoverStatus().firstTakesLogs()).isFalse();
+    await().atMost(Duration.ofSeconds(30)).until(() -> failover.failoverStatus().firstTakesLogs());
 
     assertThatAllIsInRedisOnce(clients);
   }

@@ -2,7 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -29,9 +29,9 @@ public abstract class DictionaryContract {
   @Test
   void find_written_isAsItWasWritten() throws Exception {
     var text = "select 'grüße', '\\', '\t', '\uD83D\uDE00'\n\tfrom \"dual\" -- '";
-    var link = TextId.of("select <*>");
+    var link = ContentId.of("select <*>");
     var entry =
-        new DictionaryEntry("acme", EntryKind.TEMPLATE, TextId.of(text), text, AT, AT + 5, link);
+        new DictionaryEntry("acme", EntryKind.TEMPLATE, ContentId.of(text), text, AT, AT + 5, link);
 
     write(entry);
 
@@ -100,7 +100,7 @@ public abstract class DictionaryContract {
     assertThat(find("acme", EntryKind.TEXT, "a"))
         .containsExactly(
             new DictionaryEntry(
-                "acme", EntryKind.TEXT, TextId.of("a"), "a", AT, AT + 2 * DAY, null));
+                "acme", EntryKind.TEXT, ContentId.of("a"), "a", AT, AT + 2 * DAY, null));
     assertThat(all(EntryKind.TEXT, 10)).hasSize(1);
   }
 
@@ -115,11 +115,11 @@ public abstract class DictionaryContract {
             new DictionaryEntry(
                 "acme",
                 EntryKind.TEMPLATE,
-                TextId.of("a b"),
+                ContentId.of("a b"),
                 "a b",
                 AT,
                 AT + DAY,
-                TextId.of("a <*>")));
+                ContentId.of("a <*>")));
   }
 
   @Test
@@ -135,7 +135,7 @@ public abstract class DictionaryContract {
         write(linked(back, AT, one));
 
         assertThat(linkOf(forth)).isEqualTo(linkOf(back));
-        assertThat(linkOf(forth)).isIn(TextId.of(one), TextId.of(other));
+        assertThat(linkOf(forth)).isIn(ContentId.of(one), ContentId.of(other));
       }
     }
   }
@@ -147,7 +147,13 @@ public abstract class DictionaryContract {
           entry(EntryKind.TEMPLATE, "template " + i, AT),
           entry(EntryKind.TEXT, "text " + i, AT),
           new DictionaryEntry(
-              "other", EntryKind.TEMPLATE, TextId.of("theirs " + i), "theirs " + i, AT, AT, null));
+              "other",
+              EntryKind.TEMPLATE,
+              ContentId.of("theirs " + i),
+              "theirs " + i,
+              AT,
+              AT,
+              null));
     }
 
     assertThat(all(EntryKind.TEMPLATE, 10))
@@ -195,7 +201,7 @@ public abstract class DictionaryContract {
 
   private List<DictionaryEntry> find(String tenant, EntryKind kind, String... texts)
       throws InterruptedException {
-    return dictionary().find(tenant, kind, Arrays.stream(texts).map(TextId::of).toList());
+    return dictionary().find(tenant, kind, Arrays.stream(texts).map(ContentId::of).toList());
   }
 
   private @Nullable UUID linkOf(String text) throws InterruptedException {
@@ -235,11 +241,11 @@ public abstract class DictionaryContract {
   }
 
   private static DictionaryEntry entry(EntryKind kind, String text, long seen) {
-    return new DictionaryEntry("acme", kind, TextId.of(text), text, seen, seen, null);
+    return new DictionaryEntry("acme", kind, ContentId.of(text), text, seen, seen, null);
   }
 
   private static DictionaryEntry linked(String text, long seen, String into) {
     return new DictionaryEntry(
-        "acme", EntryKind.TEMPLATE, TextId.of(text), text, seen, seen, TextId.of(into));
+        "acme", EntryKind.TEMPLATE, ContentId.of(text), text, seen, seen, ContentId.of(into));
   }
 }

@@ -292,7 +292,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
               (_, text) ->
                   naming.resolveText(bytes, value.offset(), value.length())
                       ? TextReference.of(text)
-                      : TextReference.inline(text));
+                      : TextReference.escape(text));
         }
       }
       return stored;

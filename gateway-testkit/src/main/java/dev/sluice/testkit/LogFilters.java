@@ -53,7 +53,7 @@ final class LogFilters {
 
   private static boolean says(String body, TextQuery query) {
     return switch (query) {
-      case TextQuery.Words(var text) -> {
+      case TextQuery.AllTerms(var text) -> {
         var words = words(text);
         yield words.isEmpty() ? lower(body).contains(lower(text)) : words(body).containsAll(words);
       }

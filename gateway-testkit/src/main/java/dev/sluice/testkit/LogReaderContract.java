@@ -2,7 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
@@ -28,8 +28,8 @@ import org.junit.jupiter.api.Test;
 
 /** What every {@link LogReader} keeps to. Each test begins with an empty store. */
 public abstract class LogReaderContract extends LogContract {
-  private static final UUID ONE = TextId.of("one");
-  private static final UUID OTHER = TextId.of("other");
+  private static final UUID ONE = ContentId.of("one");
+  private static final UUID OTHER = ContentId.of("other");
 
   /** Has a log that is stored be of a template. */
   protected abstract void template(LogId log, UUID template);
@@ -341,7 +341,7 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(offsets(query().template(ONE))).containsExactly(0, 2);
     assertThat(offsets(query().template(ONE).template(OTHER))).containsExactly(0, 1, 2);
     assertThat(offsets(query().template(ONE).from(NOON - 1))).containsExactly(0);
-    assertThat(offsets(query().template(TextId.of("none")))).isEmpty();
+    assertThat(offsets(query().template(ContentId.of("none")))).isEmpty();
     assertThat(reader().timeExtent(query().template(ONE).build().filter()))
         .isEqualTo(new TimeExtent(2, NOON - 2, NOON));
     assertThat(reader().histogram(query().template(OTHER).build().filter(), 0, NOON))
@@ -353,10 +353,10 @@ public abstract class LogReaderContract extends LogContract {
   void read_byAsManyTemplatesAsMayBe_findsTheirLogs() throws Exception {
     var batch = of(log(0), log(1));
     store(batch);
-    template(batch.firstId().plus(1), TextId.of("999"));
+    template(batch.firstId().plus(1), ContentId.of("999"));
     var asking = query();
     for (int i = 0; i < LogFilter.MAX_TEMPLATES; i++) {
-      asking.template(TextId.of(String.valueOf(i)));
+      asking.template(ContentId.of(String.valueOf(i)));
     }
 
     assertThat(offsets(asking)).containsExactly(1);

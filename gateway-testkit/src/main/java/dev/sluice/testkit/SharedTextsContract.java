@@ -3,9 +3,9 @@ package dev.sluice.testkit;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.delivery.SharedTexts;
-import dev.sluice.core.dictionary.TextCache;
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.dictionary.TextReference;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary;
@@ -20,7 +20,7 @@ import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.query.AttributeCondition.Operator;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.WholeTexts;
+import dev.sluice.core.read.LongTextResolvingReader;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.resource.v1.Resource;
 import java.util.ArrayList;
@@ -50,21 +50,24 @@ public abstract class SharedTextsContract extends LogContract {
   /** Where the store's texts are. */
   protected abstract Dictionary dictionary();
 
-  private TextCache cache() {
-    return new TextCache(new TextCache.Settings(1024, 1024), dictionary());
+  private SharedDictionaryCache cache() {
+    return new SharedDictionaryCache(
+        new SharedDictionaryCache.CacheSettings(1024, 1024), dictionary());
   }
 
-  private static LogEnricher naming(TextCache cache) {
+  private static LogEnricher naming(SharedDictionaryCache cache) {
     return naming(cache, LONG);
   }
 
-  private static LogEnricher naming(TextCache cache, int longText) {
-    return new SharedTexts(
-        LogEnricher.NONE, cache.lookup(), new SharedTexts.Settings(longText, true));
+  private static LogEnricher naming(SharedDictionaryCache cache, int longText) {
+    return new DictionaryEncoder(
+        LogEnricher.NONE,
+        cache.newWorkerCache(),
+        new DictionaryEncoder.EncoderSettings(longText, true));
   }
 
   private LogReader whole() {
-    return new WholeTexts(reader(), dictionary());
+    return new LongTextResolvingReader(reader(), dictionary());
   }
 
   private void store(LogEnricher naming, LogBatch... batches) throws InterruptedException {
@@ -95,7 +98,7 @@ public abstract class SharedTextsContract extends LogContract {
 
   private List<DictionaryEntry> entries(String... texts) throws InterruptedException {
     return dictionary()
-        .find("default", EntryKind.TEXT, List.of(texts).stream().map(TextId::of).toList());
+        .find("default", EntryKind.TEXT, List.of(texts).stream().map(ContentId::of).toList());
   }
 
   private List<StoredLog> read(LogReader from, Asking asking) throws InterruptedException {
@@ -115,8 +118,8 @@ public abstract class SharedTextsContract extends LogContract {
                 .toList());
     assertThat(stored().getLast())
         .startsWith(TRACE_OF_STACK.substring(0, 250))
-        .endsWith("… [sluice:text:" + TextId.of(TRACE_OF_STACK) + "]")
-        .hasSizeLessThan(TextReference.MAX_BYTES);
+        .endsWith("… [sluice:text:" + ContentId.of(TRACE_OF_STACK) + "]")
+        .hasSizeLessThan(TextReference.MAX_REFERENCE_BYTES);
     assertThat(entries(TRACE_OF_STACK))
         .extracting(DictionaryEntry::text)
         .containsExactly(TRACE_OF_STACK);
@@ -144,7 +147,8 @@ public abstract class SharedTextsContract extends LogContract {
   @Test
   void store_theSameLogsTriedAgain_areNoRepetition() throws Exception {
     var failing = new Failing(dictionary());
-    var logEnricher = naming(new TextCache(new TextCache.Settings(64, 64), failing));
+    var logEnricher =
+        naming(new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), failing));
     var once = with(2, "once " + TRACE_OF_STACK);
     var batch = of(with(0, TRACE_OF_STACK), with(1, TRACE_OF_STACK), once);
 
@@ -185,7 +189,7 @@ public abstract class SharedTextsContract extends LogContract {
     assertThat(read(whole(), query().tenant("acme")))
         .hasSize(2)
         .allSatisfy(log -> assertThat(text(log)).isEqualTo(TRACE_OF_STACK));
-    assertThat(dictionary().find("acme", EntryKind.TEXT, List.of(TextId.of(TRACE_OF_STACK))))
+    assertThat(dictionary().find("acme", EntryKind.TEXT, List.of(ContentId.of(TRACE_OF_STACK))))
         .hasSize(1);
     assertThat(read(query().tenant("acme")))
         .extracting(SharedTextsContract::text)
@@ -228,7 +232,7 @@ public abstract class SharedTextsContract extends LogContract {
   /** Each once, again, and a third time by another process. */
   @Test
   void store_anyValue_comesBackAsSent() throws Exception {
-    var id = TextId.of(TRACE_OF_STACK);
+    var id = ContentId.of(TRACE_OF_STACK);
     var like = "… [sluice:text:" + id + "]";
     var values =
         new ArrayList<>(
@@ -336,7 +340,7 @@ public abstract class SharedTextsContract extends LogContract {
         LogBatches.of(request(different.build(), List.of(log(3)))),
         of(log(4)));
 
-    var id = TextId.of(set);
+    var id = ContentId.of(set);
     assertThat(read(query()).subList(0, 3)).extracting(StoredLog::resourceId).containsOnly(id);
     assertThat(read(query()).get(3).resourceId()).isNotNull().isNotEqualTo(id);
     assertThat(read(query()).get(4).resourceId()).isNull();
@@ -344,13 +348,16 @@ public abstract class SharedTextsContract extends LogContract {
         .extracting(DictionaryEntry::text)
         .containsExactly(set);
     assertThat(offsets(reader(), query().resourceId(id))).containsExactly(0, 1, 2);
-    assertThat(offsets(reader(), query().resourceId(TextId.of("none")))).isEmpty();
+    assertThat(offsets(reader(), query().resourceId(ContentId.of("none")))).isEmpty();
   }
 
   @Test
   void store_resourcesSwitchedOff_haveNoId() throws Exception {
     var off =
-        new SharedTexts(LogEnricher.NONE, cache().lookup(), new SharedTexts.Settings(LONG, false));
+        new DictionaryEncoder(
+            LogEnricher.NONE,
+            cache().newWorkerCache(),
+            new DictionaryEncoder.EncoderSettings(LONG, false));
 
     store(off, LogBatches.of(2));
 
@@ -362,7 +369,7 @@ public abstract class SharedTextsContract extends LogContract {
   @Test
   void read_textThatIsNotThere_showsTheReference() throws Exception {
     store(naming(cache()), times(3, TRACE_OF_STACK));
-    var without = new WholeTexts(reader(), new InMemoryDictionary());
+    var without = new LongTextResolvingReader(reader(), new InMemoryDictionary());
 
     assertThat(read(without, query()))
         .extracting(SharedTextsContract::text)
@@ -448,7 +455,7 @@ public abstract class SharedTextsContract extends LogContract {
   /** A value that is stored with one bracket more does not begin with that. */
   @Test
   void read_byPrefixLikeAReference_comparesWhatWasSent() throws Exception {
-    var like = "… [sluice:text:" + TextId.of("x") + "]";
+    var like = "… [sluice:text:" + ContentId.of("x") + "]";
     var behind = "y".repeat(300) + like;
     store(
         naming(cache()),

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -36,9 +36,9 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 public abstract class TemplateReaderContract {
   private static final long AT = 1_800_000_000_123_456_789L;
-  private static final UUID A = TextId.of("a");
-  private static final UUID B = TextId.of("b");
-  private static final UUID C = TextId.of("c");
+  private static final UUID A = ContentId.of("a");
+  private static final UUID B = ContentId.of("b");
+  private static final UUID C = ContentId.of("c");
 
   /** What is counted of a log. */
   protected record Log(String tenant, String service, UUID template, int severity, long nanos) {}
@@ -58,7 +58,7 @@ public abstract class TemplateReaderContract {
     write("acme", "<*> <*>", null);
     write("acme", "c", "nowhere");
     write("other", "d", "a <*>");
-    write(EntryKind.TEXT, "f", TextId.of("a <*>"));
+    write(EntryKind.TEXT, "f", ContentId.of("a <*>"));
 
     assertThat(templates().links("acme", 10))
         .containsExactlyInAnyOrder(link("a b", "a <*>"), link("a <*>", "<*> <*>"));
@@ -84,11 +84,13 @@ public abstract class TemplateReaderContract {
   }
 
   private static TemplateLink link(String text, String into) {
-    return new TemplateLink(TextId.of(text), TextId.of(into));
+    return new TemplateLink(ContentId.of(text), ContentId.of(into));
   }
 
   private static List<UUID> many() {
-    return IntStream.range(0, TemplateStats.MAX_IDS).mapToObj(i -> TextId.of("text " + i)).toList();
+    return IntStream.range(0, TemplateStats.MAX_IDS)
+        .mapToObj(i -> ContentId.of("text " + i))
+        .toList();
   }
 
   // ---- counts
@@ -513,7 +515,7 @@ public abstract class TemplateReaderContract {
   }
 
   private static List<UUID> ids(String... texts) {
-    return Arrays.stream(texts).map(TextId::of).toList();
+    return Arrays.stream(texts).map(ContentId::of).toList();
   }
 
   private void write(String tenant, String text, @Nullable String into)
@@ -522,15 +524,15 @@ public abstract class TemplateReaderContract {
         new DictionaryEntry(
             tenant,
             EntryKind.TEMPLATE,
-            TextId.of(text),
+            ContentId.of(text),
             text,
             AT,
             AT,
-            into == null ? null : TextId.of(into)));
+            into == null ? null : ContentId.of(into)));
   }
 
   private void write(EntryKind kind, String text, @Nullable UUID into) throws InterruptedException {
-    write(new DictionaryEntry("acme", kind, TextId.of(text), text, AT, AT, into));
+    write(new DictionaryEntry("acme", kind, ContentId.of(text), text, AT, AT, into));
   }
 
   private void write(DictionaryEntry entry) throws InterruptedException {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -36,9 +36,9 @@ public abstract class TemplateVectorsContract {
   protected static final int DIMENSION = 3;
 
   private static final String RECIPE = "model/3/1";
-  private static final UUID A = TextId.of("a");
-  private static final UUID B = TextId.of("b");
-  private static final UUID C = TextId.of("c");
+  private static final UUID A = ContentId.of("a");
+  private static final UUID B = ContentId.of("b");
+  private static final UUID C = ContentId.of("c");
   private static final long AT = MinuteRange.startNanos(29_474_400); // 2026-01-15T08:00:00Z
   private static final long MINUTE = 60_000_000_000L;
 
@@ -142,7 +142,7 @@ public abstract class TemplateVectorsContract {
     write("b", AT + 1);
     write("c", AT);
     write("c", AT + 9); // seen again
-    var text = new DictionaryEntry("acme", EntryKind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    var text = new DictionaryEntry("acme", EntryKind.TEXT, ContentId.of("d"), "d", AT, AT, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
 
     assertThat(vectors().findUnembedded(RECIPE, "acme", List.of(), 10))
@@ -165,7 +165,7 @@ public abstract class TemplateVectorsContract {
 
   private void write(String text, long seen) throws InterruptedException {
     var entry =
-        new DictionaryEntry("acme", EntryKind.TEMPLATE, TextId.of(text), text, seen, seen, null);
+        new DictionaryEntry("acme", EntryKind.TEMPLATE, ContentId.of(text), text, seen, seen, null);
     assertThat(dictionary().write(List.of(entry))).isEqualTo(new Written());
   }
 
@@ -175,7 +175,7 @@ public abstract class TemplateVectorsContract {
     for (var text : List.of("a", "b", "c")) {
       write(text, AT);
     }
-    var text = new DictionaryEntry("acme", EntryKind.TEXT, TextId.of("d"), "d", AT, AT, null);
+    var text = new DictionaryEntry("acme", EntryKind.TEXT, ContentId.of("d"), "d", AT, AT, null);
     assertThat(dictionary().write(List.of(text))).isEqualTo(new Written());
 
     vectors().write(RECIPE, List.of(row("acme", A, "a", 1, 0, 0)));
@@ -231,7 +231,7 @@ public abstract class TemplateVectorsContract {
                 row("acme", B, "b", 1, 0, 0),
                 row("acme", C, "c", 0.8f, 0.6f, 0)));
     vectors().write("another", List.of(row("acme", A, "a", 1, 0, 0)));
-    vectors().write(RECIPE, List.of(row("other", TextId.of("d"), "d", 1, 0, 0)));
+    vectors().write(RECIPE, List.of(row("other", ContentId.of("d"), "d", 1, 0, 0)));
 
     var nearest = vectors().nearest(RECIPE, all(), new float[] {1, 0, 0}, List.of(), 10);
 
@@ -399,8 +399,8 @@ public abstract class TemplateVectorsContract {
       write(text, AT);
       write(text, AT + 1); // seen again
     }
-    var refused = TextId.of(texts.get(0));
-    var reset = TextId.of(texts.get(1));
+    var refused = ContentId.of(texts.get(0));
+    var reset = ContentId.of(texts.get(1));
     var other =
         new DictionaryEntry("other", EntryKind.TEMPLATE, refused, "connection", AT, AT, null);
     assertThat(dictionary().write(List.of(other))).isEqualTo(new Written());
@@ -409,7 +409,7 @@ public abstract class TemplateVectorsContract {
             vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("connection", "refused"), 10))
         .containsExactly(new Candidate(refused, 2, true), new Candidate(reset, 1, false));
     assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("größer"), 10))
-        .containsExactly(new Candidate(TextId.of(texts.get(2)), 1, true));
+        .containsExactly(new Candidate(ContentId.of(texts.get(2)), 1, true));
     assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("connection"), 1))
         .hasSize(1);
     assertThat(vectors().matchKeywordsUnembedded(RECIPE, all(), List.of("ref"), 10)).isEmpty();
@@ -438,13 +438,13 @@ public abstract class TemplateVectorsContract {
         new DictionaryEntry(
             "acme",
             EntryKind.TEMPLATE,
-            TextId.of("user fztu"),
+            ContentId.of("user fztu"),
             "user fztu",
             AT,
             AT,
-            TextId.of("user"));
+            ContentId.of("user"));
     var foreign =
-        new DictionaryEntry("other", EntryKind.TEMPLATE, TextId.of("x"), "peer", AT, AT, null);
+        new DictionaryEntry("other", EntryKind.TEMPLATE, ContentId.of("x"), "peer", AT, AT, null);
     assertThat(dictionary().write(List.of(link, foreign))).isEqualTo(new Written());
 
     assertThat(vectors().vocabulary("acme", 10))

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Scheduler;
@@ -54,28 +54,29 @@ final class FailoverTest {
   private final InMemorySpool firstInside = new InMemorySpool();
   private final FickleSpool first = new FickleSpool(firstInside);
   private final InMemorySpool second = new InMemorySpool();
-  private final Failover failover = failover(PATIENCE, PROBE);
-  private final SpoolConsumer deliveries = failover.deliveries();
+  private final FailoverSpool failover = failover(PATIENCE, PROBE);
+  private final SpoolConsumer deliveries = failover.fallbackConsumer();
 
-  private Failover failover(Duration patience, Duration probe) {
+  private FailoverSpool failover(Duration patience, Duration probe) {
     return failover(time, time, patience, probe, true);
   }
 
-  private Failover failover(boolean delivers) {
+  private FailoverSpool failover(boolean delivers) {
     return failover(time, time, PATIENCE, PROBE, delivers);
   }
 
-  private Failover failover(
+  private FailoverSpool failover(
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
       Duration patience,
       Duration probe,
       boolean delivers) {
-    return new Failover(
-        new Failover.Side("Redis", first, first, firstInside, firstInside),
-        new Failover.Side("the log", second, second, second, second),
+    return new FailoverSpool(
+        new FailoverSpool.SpoolTarget("Redis", first, first, firstInside, firstInside),
+        new FailoverSpool.SpoolTarget("the log", second, second, second, second),
         second,
-        new Failover.Settings(patience, probe, delivers, KEYS, RETENTION, LONGEST_INSERT),
+        new FailoverSpool.FailoverSettings(
+            patience, probe, delivers, KEYS, RETENTION, LONGEST_INSERT),
         scheduler,
         timeoutScheduler,
         time);
@@ -93,7 +94,7 @@ final class FailoverTest {
     assertThat(receipt.shard()).isZero();
     assertThat(firstInside.recordCounts().accepted()).isEqualTo(3);
     assertThat(second.recordCounts()).isEqualTo(RecordCounts.NONE);
-    assertThat(failover.status()).isEqualTo(new Failover.Status(true, "", 0));
+    assertThat(failover.failoverStatus()).isEqualTo(new FailoverSpool.FailoverStatus(true, "", 0));
   }
 
   @Test
@@ -106,7 +107,7 @@ final class FailoverTest {
 
     assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
     assertThat(second.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0, 0, 0));
-    assertThat(failover.status().reason()).isEqualTo("first is full");
+    assertThat(failover.failoverStatus().reason()).isEqualTo("first is full");
   }
 
   @Test
@@ -122,8 +123,9 @@ final class FailoverTest {
     var next = append(LogBatches.of(1));
     assertThat(next).isDone(); // nobody else waits for it
     assertThat(first.asked).hasValue(1);
-    assertThat(failover.status())
-        .isEqualTo(new Failover.Status(false, "Redis does not answer within 500 ms", 4));
+    assertThat(failover.failoverStatus())
+        .isEqualTo(
+            new FailoverSpool.FailoverStatus(false, "Redis does not answer within 500 ms", 4));
   }
 
   @Test
@@ -224,7 +226,7 @@ final class FailoverTest {
     failover.start();
     first.be(Mood.BUSY);
     time.advance(PROBE);
-    assertThat(failover.status().firstTakesLogs()).isFalse();
+    assertThat(failover.failoverStatus().firstTakesLogs()).isFalse();
 
     for (var mood : List.of(Mood.WELL, Mood.SILENT, Mood.WELL, Mood.BUSY, Mood.WELL)) {
       first.be(mood);
@@ -232,11 +234,11 @@ final class FailoverTest {
       if (mood == Mood.SILENT) {
         time.advance(PATIENCE);
       }
-      assertThat(failover.status().firstTakesLogs()).as("%s", mood).isFalse();
+      assertThat(failover.failoverStatus().firstTakesLogs()).as("%s", mood).isFalse();
     }
     time.advance(PROBE);
 
-    assertThat(failover.status().firstTakesLogs()).isTrue();
+    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
   }
 
   @Test
@@ -281,7 +283,7 @@ final class FailoverTest {
     first.mood = () -> left.getAndDecrement() > 0 ? Mood.WELL : Mood.BUSY;
     time.advance(PROBE);
     time.advance(PROBE);
-    await().until(() -> left.get() < 0 && !failover.status().firstTakesLogs());
+    await().until(() -> left.get() < 0 && !failover.failoverStatus().firstTakesLogs());
     assertThat(firstInside.recordCounts().accepted()).isBetween(1L, 5L);
 
     assertThat(deliveries.poll(SHORT)).isEmpty(); // the first may deliver some of it
@@ -348,14 +350,14 @@ final class FailoverTest {
     failover.close();
     try (var next = failover(true)) {
       next.start();
-      var again = next.deliveries().poll(SHORT).orElseThrow();
+      var again = next.fallbackConsumer().poll(SHORT).orElseThrow();
       assertThat(again.token()).isEqualTo(begun.token());
       assertThat(again.redelivered()).isTrue();
       assertThat(firstInside.recordCounts()).isEqualTo(RecordCounts.NONE);
-      next.deliveries().ack(again);
+      next.fallbackConsumer().ack(again);
 
       await().until(() -> second.recordCounts().inFlight() == 0);
-      assertThat(next.deliveries().poll(SHORT)).isEmpty();
+      assertThat(next.fallbackConsumer().poll(SHORT)).isEmpty();
     }
     assertThat(second.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
     assertThat(firstInside.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0, 0, 0));
@@ -419,7 +421,7 @@ final class FailoverTest {
     var silent = new AtomicBoolean();
     first.mood =
         () ->
-            Thread.currentThread().getName().equals("give-back") && silent.get()
+            Thread.currentThread().getName().equals("fallback-drainer") && silent.get()
                 ? Mood.SILENT
                 : Mood.WELL;
     silent.set(true);
@@ -593,7 +595,7 @@ final class FailoverTest {
       var workers =
           List.of(
               threads.submit(() -> work(firstInside, stored, working)),
-              threads.submit(() -> work(both.deliveries(), stored, working)));
+              threads.submit(() -> work(both.fallbackConsumer(), stored, working)));
       var clients =
           IntStream.range(0, 16).mapToObj(_ -> threads.submit(() -> send(both, accepted))).toList();
       for (var client : clients) {
@@ -624,7 +626,7 @@ final class FailoverTest {
         : Mood.WELL;
   }
 
-  private static @Nullable Void send(Failover failover, Set<UUID> accepted) {
+  private static @Nullable Void send(FailoverSpool failover, Set<UUID> accepted) {
     for (var batch : LogBatches.some(200, 1)) {
       receipt(failover.append(batch, AppendMode.SYNC).toCompletableFuture());
       accepted.add(batch.appendId());
@@ -656,7 +658,7 @@ final class FailoverTest {
     first.be(Mood.WELL);
     time.advance(PROBE);
     time.advance(PROBE);
-    assertThat(failover.status().firstTakesLogs()).isTrue();
+    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
   }
 
   private CompletableFuture<AppendResult> append(LogBatch batch) {

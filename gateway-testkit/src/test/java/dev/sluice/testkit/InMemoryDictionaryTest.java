@@ -2,7 +2,7 @@ package dev.sluice.testkit;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -24,7 +24,7 @@ class InMemoryDictionaryTest extends DictionaryContract {
 
     var writeResult =
         dictionary.write(
-            List.of(new DictionaryEntry("t", EntryKind.TEXT, TextId.of("a"), "a", 1, 1, null)));
+            List.of(new DictionaryEntry("t", EntryKind.TEXT, ContentId.of("a"), "a", 1, 1, null)));
 
     assertThat(writeResult).isEqualTo(new Retryable("away"));
     assertThat(dictionary.entries()).isEmpty();

@@ -3,7 +3,7 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -14,8 +14,8 @@ import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.KnownLinks;
-import dev.sluice.core.read.ResolvingReader;
+import dev.sluice.core.read.MergedTemplateReader;
+import dev.sluice.core.read.TemplateLinkCache;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -33,7 +33,7 @@ class ResolvingReaderTest {
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
   private final LogReader reader =
-      new ResolvingReader(store, new KnownLinks(templates, Duration.ZERO, () -> 0));
+      new MergedTemplateReader(store, new TemplateLinkCache(templates, Duration.ZERO, () -> 0));
 
   /** A row of the dictionary. */
   private void template(String text, @Nullable String into) {
@@ -42,11 +42,11 @@ class ResolvingReaderTest {
             new DictionaryEntry(
                 "default",
                 EntryKind.TEMPLATE,
-                TextId.of(text),
+                ContentId.of(text),
                 text,
                 1,
                 1,
-                into == null ? null : TextId.of(into))));
+                into == null ? null : ContentId.of(into))));
   }
 
   /** A log for each template, in this order; null for one without. */
@@ -55,7 +55,7 @@ class ResolvingReaderTest {
     var logs = inOrder(batch, texts.length);
     for (int i = 0; i < texts.length; i++) {
       if (texts[i] != null) {
-        store.template(logs.get(i).id(), TextId.of(texts[i]));
+        store.template(logs.get(i).id(), ContentId.of(texts[i]));
       }
     }
   }
@@ -76,7 +76,7 @@ class ResolvingReaderTest {
 
   private static LogFilter filter(String... wanted) {
     var filter = LogFilter.of("default");
-    Stream.of(wanted).map(TextId::of).forEach(filter::template);
+    Stream.of(wanted).map(ContentId::of).forEach(filter::template);
     return filter.build();
   }
 
@@ -90,12 +90,12 @@ class ResolvingReaderTest {
 
     assertThat(shown())
         .containsExactly(
-            TextId.of("<*> <*>"),
-            TextId.of("<*> <*>"),
-            TextId.of("<*> <*>"),
-            TextId.of("c"),
+            ContentId.of("<*> <*>"),
+            ContentId.of("<*> <*>"),
+            ContentId.of("<*> <*>"),
+            ContentId.of("c"),
             null,
-            TextId.of("nobody wrote it"));
+            ContentId.of("nobody wrote it"));
   }
 
   @Test
@@ -108,12 +108,12 @@ class ResolvingReaderTest {
     store("a b", "a c", "a <*>", "<*> <*>", "d", null);
 
     for (var anyOfThem : List.of("a b", "a <*>", "<*> <*>")) {
-      assertThat(shown(anyOfThem)).hasSize(4).containsOnly(TextId.of("<*> <*>"));
+      assertThat(shown(anyOfThem)).hasSize(4).containsOnly(ContentId.of("<*> <*>"));
       assertThat(reader.timeExtent(filter(anyOfThem)).count()).isEqualTo(4);
       assertThat(reader.histogram(filter(anyOfThem), 0, Long.MAX_VALUE).getFirst().count())
           .isEqualTo(4);
     }
-    assertThat(shown("d")).containsExactly(TextId.of("d"));
+    assertThat(shown("d")).containsExactly(ContentId.of("d"));
     assertThat(shown("d", "a b")).hasSize(5);
     assertThat(shown("nobody wrote it")).isEmpty();
   }
@@ -123,7 +123,7 @@ class ResolvingReaderTest {
     template("a b", "lost");
     store("a b");
 
-    assertThat(shown()).containsExactly(TextId.of("a b"));
+    assertThat(shown()).containsExactly(ContentId.of("a b"));
     assertThat(shown("a b")).hasSize(1);
   }
 
@@ -137,7 +137,7 @@ class ResolvingReaderTest {
     store("before", "a", "b", "c", "other");
 
     assertThat(shown()).hasSize(5).containsOnly(shown().getFirst());
-    assertThat(shown().getFirst()).isIn(TextId.of("a"), TextId.of("b"), TextId.of("c"));
+    assertThat(shown().getFirst()).isIn(ContentId.of("a"), ContentId.of("b"), ContentId.of("c"));
     for (var anyOfThem : List.of("before", "a", "b", "c", "other")) {
       assertThat(shown(anyOfThem)).hasSize(5);
     }
@@ -151,7 +151,7 @@ class ResolvingReaderTest {
     template("t10", null);
     store("t0", "t9", "t10");
 
-    assertThat(shown()).hasSize(3).containsOnly(TextId.of("t10"));
+    assertThat(shown()).hasSize(3).containsOnly(ContentId.of("t10"));
     assertThat(shown("t5")).hasSize(3);
   }
 
@@ -162,7 +162,7 @@ class ResolvingReaderTest {
     }
     store("t0");
 
-    assertThat(shown()).containsExactly(TextId.of("t999"));
+    assertThat(shown()).containsExactly(ContentId.of("t999"));
   }
 
   @Test
@@ -172,20 +172,20 @@ class ResolvingReaderTest {
             new DictionaryEntry(
                 "acme",
                 EntryKind.TEMPLATE,
-                TextId.of("a"),
+                ContentId.of("a"),
                 "a",
                 1,
                 1,
-                TextId.of("nobody wrote it"))));
+                ContentId.of("nobody wrote it"))));
     store("a");
 
-    assertThat(shown()).containsExactly(TextId.of("a"));
+    assertThat(shown()).containsExactly(ContentId.of("a"));
     assertThat(shown("a")).hasSize(1);
   }
 
   @Test
   void read_byTemplateOfTooMany_isTooCostly() {
-    for (int i = 0; i < LogFilter.MAX_GROUP; i++) {
+    for (int i = 0; i < LogFilter.MAX_EXPANDED_TEMPLATES; i++) {
       template("t" + i, "<*>");
     }
     template("<*>", null);
@@ -240,9 +240,10 @@ class ResolvingReaderTest {
     store("a");
     var questions = new AtomicInteger();
     var links =
-        new KnownLinks(new CountedTemplates(templates, questions), Duration.ofSeconds(1), () -> 0);
-    var now = new ResolvingReader(store, links);
-    var recently = ResolvingReader.recently(store, links);
+        new TemplateLinkCache(
+            new CountedTemplates(templates, questions), Duration.ofSeconds(1), () -> 0);
+    var now = new MergedTemplateReader(store, links);
+    var recently = MergedTemplateReader.withCachedLinks(store, links);
 
     for (int i = 1; i <= 2; i++) {
       now.read(new Query(filter(), 100, null));
@@ -255,9 +256,9 @@ class ResolvingReaderTest {
     }
   }
 
-  private ResolvingReader counted(AtomicInteger questions) {
+  private MergedTemplateReader counted(AtomicInteger questions) {
     var counting = new CountedTemplates(templates, questions);
-    return new ResolvingReader(store, new KnownLinks(counting, Duration.ZERO, () -> 0));
+    return new MergedTemplateReader(store, new TemplateLinkCache(counting, Duration.ZERO, () -> 0));
   }
 
   private record CountedTemplates(TemplateStats templates, AtomicInteger questions)

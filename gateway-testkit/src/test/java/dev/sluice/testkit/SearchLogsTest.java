@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.EmbeddingMetrics;
@@ -14,16 +14,16 @@ import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.KnownLinks;
-import dev.sluice.core.read.TemplatePortraits;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.search.SearchLogs.Answer;
-import dev.sluice.core.search.SearchLogs.Effort;
-import dev.sluice.core.search.SearchLogs.Mode;
-import dev.sluice.core.search.SearchLogs.Request;
-import dev.sluice.core.search.SearchLogs.Why;
-import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.TemplateLinkCache;
+import dev.sluice.core.read.TemplateSummaries;
+import dev.sluice.core.search.EmbeddingBackfill;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.search.SemanticSearch.MatchReason;
+import dev.sluice.core.search.SemanticSearch.Mode;
+import dev.sluice.core.search.SemanticSearch.SearchQuery;
+import dev.sluice.core.search.SemanticSearch.SearchResources;
+import dev.sluice.core.search.SemanticSearch.SearchResult;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
@@ -57,7 +57,8 @@ class SearchLogsTest {
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
   private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 6);
   private final InMemoryLogStore logs = new InMemoryLogStore();
-  private final BoundedReader reader = new BoundedReader(logs, Integer.MAX_VALUE);
+  private final ConcurrencyLimitedReader reader =
+      new ConcurrencyLimitedReader(logs, Integer.MAX_VALUE);
   private final ConceptEmbedder embedder =
       new ConceptEmbedder(
           "concepts",
@@ -80,7 +81,7 @@ class SearchLogsTest {
               "exhausted",
               4));
   private final ExecutorService scoring = Executors.newSingleThreadExecutor();
-  private final SearchLogs search = search(vectors, templates, dictionary);
+  private final SemanticSearch search = search(vectors, templates, dictionary);
   private final AtomicLong last = new AtomicLong();
 
   @BeforeEach
@@ -104,24 +105,24 @@ class SearchLogsTest {
   }
 
   private void template(String text, @Nullable String into) {
-    var link = into == null ? null : TextId.of(into);
+    var link = into == null ? null : ContentId.of(into);
     dictionary.write(
         List.of(
             new DictionaryEntry(
-                TENANT, EntryKind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+                TENANT, EntryKind.TEMPLATE, ContentId.of(text), text, now(), now(), link)));
   }
 
   private void log(String template, String service, int severity, String body) {
     long time = now() + last.incrementAndGet() * MINUTE;
-    templates.count(TENANT, service, TextId.of(template), severity, time);
+    templates.count(TENANT, service, ContentId.of(template), severity, time);
     vectors.store(
         new StoredSample(
-            TENANT, TextId.of(template), time, severity, new TemplateSample(service, "", body)));
+            TENANT, ContentId.of(template), time, severity, new TemplateSample(service, "", body)));
   }
 
   private void embed() throws InterruptedException {
-    new TemplateEmbeddings(templates, vectors, embedder, new NoMeter(), clock, TENANT)
-        .next(_ -> true);
+    new EmbeddingBackfill(templates, vectors, embedder, new NoMeter(), clock, TENANT)
+        .embedNextPage(_ -> true);
   }
 
   private static final class NoMeter implements EmbeddingMetrics {
@@ -135,40 +136,40 @@ class SearchLogsTest {
     public void recordBacklog(long templates) {}
   }
 
-  private SearchLogs search(
+  private SemanticSearch search(
       InMemoryTemplateVectors vectors, InMemoryTemplates templates, InMemoryDictionary dictionary) {
-    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
-    return new SearchLogs(
+    var links = new TemplateLinkCache(templates, Duration.ZERO, () -> 0);
+    return new SemanticSearch(
         vectors,
-        new TemplatePortraits(templates, dictionary, links),
+        new TemplateSummaries(templates, dictionary, links),
         reader,
         embedder,
-        new Effort(scoring, 1 << 20),
+        new SearchResources(scoring, 1 << 20),
         () -> 0);
   }
 
-  private Answer ask(String text, Mode mode, LogFilter filter) throws InterruptedException {
-    return search.search(new Request(text, mode, filter, 0, 10, 1));
+  private SearchResult ask(String text, Mode mode, LogFilter filter) throws InterruptedException {
+    return search.search(new SearchQuery(text, mode, filter, 0, 10, 1));
   }
 
-  private Answer ask(String text, Mode mode) throws InterruptedException {
+  private SearchResult ask(String text, Mode mode) throws InterruptedException {
     return ask(text, mode, LogFilter.of(TENANT).build());
   }
 
-  private static List<String> texts(Answer answer) {
-    return answer.hits().stream()
-        .map(hit -> String.valueOf(hit.portrait().template().text()))
+  private static List<String> texts(SearchResult searchResult) {
+    return searchResult.hits().stream()
+        .map(hit -> String.valueOf(hit.summary().template().text()))
         .toList();
   }
 
   @Test
   void search_otherWordsThatMeanTheSame_findWhatIsMeant() throws Exception {
-    var answer = ask("storage exhausted", Mode.HYBRID);
+    var searchResult = ask("storage exhausted", Mode.HYBRID);
 
-    assertThat(texts(answer)).first().isEqualTo(DISK);
-    assertThat(answer.hits().getFirst().why()).containsExactly(Why.MEANING);
-    assertThat(answer.withoutMeaning()).isNull();
-    assertThat(answer.backlog()).isZero();
+    assertThat(texts(searchResult)).first().isEqualTo(DISK);
+    assertThat(searchResult.hits().getFirst().reasons()).containsExactly(MatchReason.MEANING);
+    assertThat(searchResult.semanticUnavailableReason()).isNull();
+    assertThat(searchResult.backlog()).isZero();
   }
 
   @Test
@@ -177,17 +178,19 @@ class SearchLogsTest {
     log("storage check", "db", 9, "storage check");
     embed();
 
-    var answer = ask("the login is refused", Mode.HYBRID);
+    var searchResult = ask("the login is refused", Mode.HYBRID);
 
-    assertThat(texts(answer)).first().isEqualTo(LOGIN);
-    assertThat(answer.hits().getFirst().why()).containsExactlyInAnyOrder(Why.WORDS, Why.MEANING);
+    assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
+    assertThat(searchResult.hits().getFirst().reasons())
+        .containsExactlyInAnyOrder(MatchReason.WORDS, MatchReason.MEANING);
   }
 
   @Test
   void search_semantic_looksAtNoWords() throws Exception {
-    var answer = ask("refused", Mode.SEMANTIC);
+    var searchResult = ask("refused", Mode.SEMANTIC);
 
-    assertThat(answer.hits()).allSatisfy(hit -> assertThat(hit.why()).containsExactly(Why.MEANING));
+    assertThat(searchResult.hits())
+        .allSatisfy(hit -> assertThat(hit.reasons()).containsExactly(MatchReason.MEANING));
   }
 
   @Test
@@ -196,9 +199,9 @@ class SearchLogsTest {
     log("memory check", "web", 9, "memory check");
     embed();
 
-    var answer = ask("memory worker", Mode.KEYWORD);
+    var searchResult = ask("memory worker", Mode.KEYWORD);
 
-    assertThat(texts(answer)).containsExactly(MEMORY, "memory check");
+    assertThat(texts(searchResult)).containsExactly(MEMORY, "memory check");
     assertThat(ask("ram", Mode.KEYWORD).hits()).isEmpty();
   }
 
@@ -249,7 +252,7 @@ class SearchLogsTest {
                 .build()
                 .toByteArray());
     assertThat(logs.store(body, List.of(batch))).isEqualTo(new Stored());
-    logs.template(logs.logs().getLast().id(), TextId.of(template));
+    logs.template(logs.logs().getLast().id(), ContentId.of(template));
   }
 
   /** The logs with which templates are told are of other users. */
@@ -261,15 +264,15 @@ class SearchLogsTest {
 
     for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
       for (var asked : List.of("alice login", "what became of \"alice\", login")) {
-        var answer = ask(asked, mode);
+        var searchResult = ask(asked, mode);
 
-        assertThat(answer.logs())
+        assertThat(searchResult.logs())
             .extracting(StoredLog::body)
             .as(asked)
             .contains("login of alice refused")
             .doesNotContain("login of bob refused");
-        assertThat(texts(answer)).first().isEqualTo(LOGIN);
-        assertThat(answer.hits().getFirst().why()).contains(Why.VALUE);
+        assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
+        assertThat(searchResult.hits().getFirst().reasons()).contains(MatchReason.VALUE);
       }
       assertThat(ask("alice", mode).logs()).hasSize(2);
     }
@@ -283,12 +286,12 @@ class SearchLogsTest {
     stored(LOGIN, "login of bob refused");
 
     for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
-      var answer = ask("fztu", mode);
+      var searchResult = ask("fztu", mode);
 
-      assertThat(answer.logs())
+      assertThat(searchResult.logs())
           .extracting(StoredLog::body)
           .containsExactly("login of fztu refused");
-      assertThat(texts(answer)).first().isEqualTo(LOGIN);
+      assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
       assertThat(ask("login refused", mode).logs()).as("it is the template's").isEmpty();
     }
   }
@@ -299,9 +302,11 @@ class SearchLogsTest {
     stored(MEMORY, "out of memory in a long sentence");
 
     embedder.forget("alice");
-    var answer = ask("what else do we know about alice", Mode.HYBRID);
-    assertThat(answer.logs()).extracting(StoredLog::body).containsExactly("login of alice refused");
-    assertThat(texts(answer)).first().isEqualTo(LOGIN);
+    var searchResult = ask("what else do we know about alice", Mode.HYBRID);
+    assertThat(searchResult.logs())
+        .extracting(StoredLog::body)
+        .containsExactly("login of alice refused");
+    assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
     assertThat(ask("what else do we know about alice", Mode.SEMANTIC).logs()).isEmpty();
 
     embedder.forget("memory");
@@ -317,10 +322,10 @@ class SearchLogsTest {
     embedder.forget("alice");
     vectors.makeWordsTooCostly();
 
-    var answer = ask("what else do we know about alice and the memory", Mode.HYBRID);
+    var searchResult = ask("what else do we know about alice and the memory", Mode.HYBRID);
 
-    assertThat(answer.logs()).isEmpty();
-    assertThat(texts(answer)).contains(MEMORY);
+    assertThat(searchResult.logs()).isEmpty();
+    assertThat(texts(searchResult)).contains(MEMORY);
   }
 
   @Test
@@ -381,11 +386,11 @@ class SearchLogsTest {
     stored("valve of <*> leaks", "valve of alice leaks");
 
     for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
-      var answer = ask("leaks a valve", mode);
+      var searchResult = ask("leaks a valve", mode);
 
-      assertThat(answer.backlog()).isEqualTo(1);
-      assertThat(texts(answer)).first().isEqualTo("valve of <*> leaks");
-      assertThat(answer.hits().getFirst().why()).containsExactly(Why.WORDS);
+      assertThat(searchResult.backlog()).isEqualTo(1);
+      assertThat(texts(searchResult)).first().isEqualTo("valve of <*> leaks");
+      assertThat(searchResult.hits().getFirst().reasons()).containsExactly(MatchReason.WORDS);
     }
     assertThat(texts(ask("valve closed", Mode.KEYWORD))).containsExactly("valve of <*> leaks");
     assertThat(texts(ask("valve closed", Mode.HYBRID))).doesNotContain("valve of <*> leaks");
@@ -407,12 +412,12 @@ class SearchLogsTest {
   void search_modelIsAway_goesByWordsAndSaysSo() throws Exception {
     embedder.trouble("the model is away");
 
-    var answer = ask("worker has no memory", Mode.HYBRID);
+    var searchResult = ask("worker has no memory", Mode.HYBRID);
 
-    assertThat(answer.withoutMeaning()).isEqualTo("the model is away");
-    assertThat(texts(answer)).containsExactly(MEMORY);
+    assertThat(searchResult.semanticUnavailableReason()).isEqualTo("the model is away");
+    assertThat(texts(searchResult)).containsExactly(MEMORY);
     assertThat(texts(ask("memory", Mode.SEMANTIC))).containsExactly(MEMORY);
-    assertThat(ask("memory", Mode.KEYWORD).withoutMeaning()).isNull();
+    assertThat(ask("memory", Mode.KEYWORD).semanticUnavailableReason()).isNull();
   }
 
   @Test
@@ -421,33 +426,35 @@ class SearchLogsTest {
     log("login of root refused", "web", 9, "login of root refused");
     embed();
 
-    var answer = ask("login of root refused", Mode.HYBRID);
+    var searchResult = ask("login of root refused", Mode.HYBRID);
 
-    assertThat(texts(answer)).first().isEqualTo(LOGIN);
-    assertThat(texts(answer)).doesNotHaveDuplicates();
-    assertThat(answer.hits().getFirst().portrait().template().count()).isEqualTo(2);
-    assertThat(answer.hits().getFirst().portrait().newest())
+    assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
+    assertThat(texts(searchResult)).doesNotHaveDuplicates();
+    assertThat(searchResult.hits().getFirst().summary().template().count()).isEqualTo(2);
+    assertThat(searchResult.hits().getFirst().summary().newestLogs())
         .extracting(SampleLog::template)
-        .containsExactly(TextId.of("login of root refused"));
+        .containsExactly(ContentId.of("login of root refused"));
   }
 
   @Test
   void search_cursor_isOfItsQuestion() throws Exception {
     var filter = LogFilter.of(TENANT).severities(List.of(9, 17)).build();
-    var request = new Request("memory", Mode.HYBRID, filter, 0, 2, 1);
+    var searchQuery = new SearchQuery("memory", Mode.HYBRID, filter, 0, 2, 1);
 
-    assertThat(request.after(request.next()).from()).isEqualTo(2);
-    assertThat(request.after(request.after(request.next()).next()).from()).isEqualTo(4);
+    assertThat(searchQuery.after(searchQuery.nextCursor()).offset()).isEqualTo(2);
+    assertThat(searchQuery.after(searchQuery.after(searchQuery.nextCursor()).nextCursor()).offset())
+        .isEqualTo(4);
     for (var other :
         List.of(
-            new Request("storage", Mode.HYBRID, filter, 0, 2, 1),
-            new Request("memory", Mode.SEMANTIC, filter, 0, 2, 1),
-            new Request("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 2, 1))) {
-      assertThatThrownBy(() -> other.after(request.next()))
+            new SearchQuery("storage", Mode.HYBRID, filter, 0, 2, 1),
+            new SearchQuery("memory", Mode.SEMANTIC, filter, 0, 2, 1),
+            new SearchQuery("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 2, 1))) {
+      assertThatThrownBy(() -> other.after(searchQuery.nextCursor()))
           .isInstanceOf(IllegalArgumentException.class);
     }
     for (var cursor : List.of("", "2", "x", "101.00000000", "2.00000000")) {
-      assertThatThrownBy(() -> request.after(cursor)).isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> searchQuery.after(cursor))
+          .isInstanceOf(IllegalArgumentException.class);
     }
   }
 
@@ -462,21 +469,23 @@ class SearchLogsTest {
     }
     embed();
 
-    var answer = ask("password storage", Mode.SEMANTIC);
+    var searchResult = ask("password storage", Mode.SEMANTIC);
 
-    assertThat(texts(answer)).contains("password <*>", LOGIN, DISK).doesNotHaveDuplicates();
+    assertThat(texts(searchResult)).contains("password <*>", LOGIN, DISK).doesNotHaveDuplicates();
   }
 
   @Test
   void search_ofALevel_showsLogsOfItAlone() throws Exception {
     log(DISK, "db", 9, "disk sdb1 full");
 
-    var answer =
+    var searchResult =
         ask("storage exhausted", Mode.HYBRID, LogFilter.of(TENANT).severities(List.of(17)).build());
 
-    var portrait = answer.hits().getFirst().portrait();
-    assertThat(portrait.template().count()).isEqualTo(1);
-    assertThat(portrait.newest()).extracting(SampleLog::severityNumber).containsExactly(17);
+    var templateSummary = searchResult.hits().getFirst().summary();
+    assertThat(templateSummary.template().count()).isEqualTo(1);
+    assertThat(templateSummary.newestLogs())
+        .extracting(SampleLog::severityNumber)
+        .containsExactly(17);
   }
 
   @Test
@@ -484,22 +493,24 @@ class SearchLogsTest {
     log(DISK, "db", 9, "disk sdb1 full");
     var filter = LogFilter.of(TENANT).from(now()).to(now() + 2 * MINUTE).build();
 
-    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().summary();
 
-    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(templateSummary.newestLogs())
+        .extracting(SampleLog::timeNanos)
+        .containsExactly(now() + MINUTE);
     assertThat(templates.latestOfMost()).as("a later log is at hand, so nobody asks").isZero();
   }
 
   @Test
   void search_lastMinuteInTwoServices_showsTheLaterLog() throws Exception {
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7);
-    templates.count(TENANT, "web", TextId.of(DISK), 17, minute + 8);
-    templates.count(TENANT, "cart", TextId.of(DISK), 17, minute - 1);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + 7);
+    templates.count(TENANT, "web", ContentId.of(DISK), 17, minute + 8);
+    templates.count(TENANT, "cart", ContentId.of(DISK), 17, minute - 1);
 
-    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID).hits().getFirst().summary();
 
-    assertThat(portrait.newest())
+    assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(minute + 8, "web"));
   }
@@ -507,11 +518,11 @@ class SearchLogsTest {
   @Test
   void search_newestIsNotAtHand_looksForIt() throws Exception {
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7, false);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + 7, false);
 
     var hits = ask("storage exhausted", Mode.HYBRID).hits();
 
-    assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
+    assertThat(hits.stream().flatMap(hit -> hit.summary().newestLogs().stream()))
         .extracting(SampleLog::timeNanos)
         .contains(minute + 7, now() + 2 * MINUTE, now() + 3 * MINUTE);
   }
@@ -531,11 +542,11 @@ class SearchLogsTest {
       log("disk " + i, "db", 17, "disk full");
     }
 
-    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID).hits().getFirst().summary();
 
-    assertThat(portrait.newest())
+    assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::template)
-        .containsExactly(TextId.of("disk 399"));
+        .containsExactly(ContentId.of("disk 399"));
     assertThat(templates.latestOfMost()).isLessThanOrEqualTo(400);
   }
 
@@ -543,12 +554,12 @@ class SearchLogsTest {
   void search_newestOfOneThatBecameIt_isShown() throws Exception {
     template("disk sdz full", DISK);
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, minute + 8);
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 7);
+    templates.count(TENANT, "web", ContentId.of("disk sdz full"), 17, minute + 8);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + 7);
 
-    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID).hits().getFirst().summary();
 
-    assertThat(portrait.newest())
+    assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(minute + 8, "web"));
   }
@@ -558,14 +569,16 @@ class SearchLogsTest {
   void search_newestOfOneThatBecameItAndCameLaterToo_isShown() throws Exception {
     template("disk sdz full", DISK);
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + 1);
-    templates.count(TENANT, "db", TextId.of("disk sdz full"), 17, minute + 7);
-    templates.count(TENANT, "db", TextId.of("disk sdz full"), 17, minute + 20 * MINUTE);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + 1);
+    templates.count(TENANT, "db", ContentId.of("disk sdz full"), 17, minute + 7);
+    templates.count(TENANT, "db", ContentId.of("disk sdz full"), 17, minute + 20 * MINUTE);
     var filter = LogFilter.of(TENANT).to(minute + MINUTE).build();
 
-    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().summary();
 
-    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(minute + 7);
+    assertThat(templateSummary.newestLogs())
+        .extracting(SampleLog::timeNanos)
+        .containsExactly(minute + 7);
   }
 
   /** More places than can be looked through for each of so many. */
@@ -577,22 +590,22 @@ class SearchLogsTest {
       template(text, null);
       for (int service = 0; service < 5; service++) {
         var name = text + " in service " + service; // of which no other is looked for
-        templates.count(TENANT, name, TextId.of(text), 17, minute - 1, false);
-        templates.count(TENANT, name, TextId.of(text), 17, minute + (service + i) % 5, false);
+        templates.count(TENANT, name, ContentId.of(text), 17, minute - 1, false);
+        templates.count(TENANT, name, ContentId.of(text), 17, minute + (service + i) % 5, false);
       }
       vectors.store(
           new StoredSample(
-              TENANT, TextId.of(text), minute, 17, new TemplateSample("web", "", text)));
+              TENANT, ContentId.of(text), minute, 17, new TemplateSample("web", "", text)));
     }
     for (int i = 0; i < 10; i++) { // a bunch at a time
       embed();
     }
     var filter = LogFilter.of(TENANT).from(minute - MINUTE).to(minute + MINUTE / 2).build();
 
-    var hits = search.search(new Request("disk", Mode.SEMANTIC, filter, 0, 100, 1)).hits();
+    var hits = search.search(new SearchQuery("disk", Mode.SEMANTIC, filter, 0, 100, 1)).hits();
 
     assertThat(hits).hasSize(100);
-    assertThat(hits.stream().flatMap(hit -> hit.portrait().newest().stream()))
+    assertThat(hits.stream().flatMap(hit -> hit.summary().newestLogs().stream()))
         .extracting(SampleLog::timeNanos)
         .containsOnly(minute + 4)
         .hasSize(100);
@@ -605,10 +618,11 @@ class SearchLogsTest {
 
     for (long from : List.of(time, time + 1)) {
       var filter = LogFilter.of(TENANT).service("db").from(from).build();
-      var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+      var templateSummary =
+          ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().summary();
 
-      assertThat(portrait.template().count()).isEqualTo(1);
-      assertThat(portrait.newest()).hasSize(from == time ? 1 : 0);
+      assertThat(templateSummary.template().count()).isEqualTo(1);
+      assertThat(templateSummary.newestLogs()).hasSize(from == time ? 1 : 0);
     }
   }
 
@@ -616,12 +630,14 @@ class SearchLogsTest {
   @Test
   void search_toAnInstantWithinTheLastMinute_showsTheLogBefore() throws Exception {
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + MINUTE - 1);
     var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
 
-    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().summary();
 
-    assertThat(portrait.newest()).extracting(SampleLog::timeNanos).containsExactly(now() + MINUTE);
+    assertThat(templateSummary.newestLogs())
+        .extracting(SampleLog::timeNanos)
+        .containsExactly(now() + MINUTE);
     assertThat(templates.newestAsked()).as("questions for one that is not in it too").isOne();
   }
 
@@ -630,17 +646,17 @@ class SearchLogsTest {
   void search_toAnInstantWithinTheLastMinute_showsTheNewestAndNotOneOfAnothersMinute()
       throws Exception {
     long minute = now() + 10 * MINUTE;
-    templates.count(TENANT, "db", TextId.of(LOGIN), 17, minute - 4 * MINUTE, false);
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 4 * MINUTE);
-    templates.count(TENANT, "db", TextId.of(DISK), 17, minute - 2 * MINUTE);
+    templates.count(TENANT, "db", ContentId.of(LOGIN), 17, minute - 4 * MINUTE, false);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute - 4 * MINUTE);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, minute - 2 * MINUTE);
     for (int i = 0; i < 20; i++) { // so many that it is not looked for in two minutes at once
-      templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1 - i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + MINUTE - 1 - i);
     }
     var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
 
-    var portrait = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID, filter).hits().getFirst().summary();
 
-    assertThat(portrait.newest())
+    assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos)
         .containsExactly(minute - 2 * MINUTE);
   }
@@ -650,15 +666,16 @@ class SearchLogsTest {
   void search_toAnInstantWithinABusyMinute_showsTheNewestBefore() throws Exception {
     long minute = now() + 103 * MINUTE;
     for (int i = 0; i < 60; i++) {
-      templates.count(TENANT, "db", TextId.of(DISK), 17, minute - (1 + i / 20) * MINUTE + i);
-      templates.count(TENANT, "db", TextId.of(DISK), 17, minute + MINUTE - 1 - i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, minute - (1 + i / 20) * MINUTE + i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + MINUTE - 1 - i);
     }
     var filter = LogFilter.of(TENANT).from(now()).to(minute + MINUTE / 2).build();
 
     for (int most : List.of(1, 2)) {
-      var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, most));
+      var searchResult =
+          search.search(new SearchQuery("storage", Mode.SEMANTIC, filter, 0, 1, most));
 
-      assertThat(answer.hits().getFirst().portrait().newest())
+      assertThat(searchResult.hits().getFirst().summary().newestLogs())
           .extracting(SampleLog::timeNanos)
           .containsExactlyElementsOf(
               List.of(minute - MINUTE + 19, minute - MINUTE + 18).subList(0, most));
@@ -676,16 +693,16 @@ class SearchLogsTest {
       throws Exception {
     long to = now() + 103 * MINUTE + after;
     for (int i = -2_000; i < 2_000; i++) {
-      templates.count(TENANT, "db", TextId.of(LOGIN), 17, to + i * (MINUTE / 1_000), false);
+      templates.count(TENANT, "db", ContentId.of(LOGIN), 17, to + i * (MINUTE / 1_000), false);
       if (i % 10 == 0) {
-        templates.count(TENANT, "db", TextId.of(DISK), 17, to - 1 + i * (MINUTE / 1_000), false);
+        templates.count(TENANT, "db", ContentId.of(DISK), 17, to - 1 + i * (MINUTE / 1_000), false);
       }
     }
     var filter = LogFilter.of(TENANT).from(now()).to(to).build();
 
-    var answer = search.search(new Request("storage", Mode.SEMANTIC, filter, 0, 1, 1));
+    var searchResult = search.search(new SearchQuery("storage", Mode.SEMANTIC, filter, 0, 1, 1));
 
-    assertThat(answer.hits().getFirst().portrait().newest())
+    assertThat(searchResult.hits().getFirst().summary().newestLogs())
         .extracting(SampleLog::timeNanos)
         .containsExactly(to - 1);
     assertThat(templates.newestAsked()).isOne();
@@ -700,18 +717,18 @@ class SearchLogsTest {
   void search_toAnInstantAfterAPause_showsTheNewestAndNotOneFoundWhereAnotherIs() throws Exception {
     long to = now() + 103 * MINUTE + MINUTE / 2;
     for (int i = 1; i < 100; i++) {
-      templates.count(TENANT, "db", TextId.of(DISK), 17, to + i);
-      templates.count(TENANT, "web", TextId.of(DISK), 17, to + i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, to + i);
+      templates.count(TENANT, "web", ContentId.of(DISK), 17, to + i);
     }
-    templates.count(TENANT, "db", TextId.of(DISK), 17, to - MINUTE / 3);
-    templates.count(TENANT, "web", TextId.of(DISK), 17, to - MINUTE / 4);
-    templates.count(TENANT, "db", TextId.of(LOGIN), 17, to - MINUTE / 2, false);
-    templates.count(TENANT, "db", TextId.of(LOGIN), 17, to, false);
+    templates.count(TENANT, "db", ContentId.of(DISK), 17, to - MINUTE / 3);
+    templates.count(TENANT, "web", ContentId.of(DISK), 17, to - MINUTE / 4);
+    templates.count(TENANT, "db", ContentId.of(LOGIN), 17, to - MINUTE / 2, false);
+    templates.count(TENANT, "db", ContentId.of(LOGIN), 17, to, false);
     var filter = LogFilter.of(TENANT).from(now()).to(to).build();
 
-    var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
+    var searchResult = ask("storage exhausted", Mode.SEMANTIC, filter);
 
-    assertThat(answer.hits().getFirst().portrait().newest())
+    assertThat(searchResult.hits().getFirst().summary().newestLogs())
         .extracting(SampleLog::timeNanos)
         .containsExactly(to - MINUTE / 4);
   }
@@ -721,16 +738,16 @@ class SearchLogsTest {
   void search_anInstantOfABusyMinute_isLookedThroughOnce() throws Exception {
     long from = now() + 103 * MINUTE + MINUTE / 2;
     for (int i = 1; i < 100; i++) {
-      templates.count(TENANT, "db", TextId.of(DISK), 17, from - i);
-      templates.count(TENANT, "db", TextId.of(DISK), 17, from + MINUTE / 60 + i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, from - i);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, from + MINUTE / 60 + i);
     }
     vectors.store(
-        new StoredSample(TENANT, TextId.of(DISK), from, 17, new TemplateSample("db", "", DISK)));
+        new StoredSample(TENANT, ContentId.of(DISK), from, 17, new TemplateSample("db", "", DISK)));
     var filter = LogFilter.of(TENANT).from(from).to(from + MINUTE / 60).build();
 
-    var answer = ask("storage exhausted", Mode.SEMANTIC, filter);
+    var searchResult = ask("storage exhausted", Mode.SEMANTIC, filter);
 
-    assertThat(answer.hits().getFirst().portrait().newest()).isEmpty();
+    assertThat(searchResult.hits().getFirst().summary().newestLogs()).isEmpty();
     assertThat(templates.newestAsked()).isOne();
   }
 
@@ -740,16 +757,19 @@ class SearchLogsTest {
     template("disk sdz full", DISK);
     long to = now() + 103 * MINUTE + MINUTE / 2;
     for (int i = 1; i < 100; i++) {
-      templates.count(TENANT, "db", TextId.of(DISK), 17, to - i * (MINUTE / 100));
-      templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, to - i * (MINUTE / 100) + 9);
-      templates.count(TENANT, "web", TextId.of("disk sdz full"), 9, to - i * (MINUTE / 100) + 99);
+      templates.count(TENANT, "db", ContentId.of(DISK), 17, to - i * (MINUTE / 100));
+      templates.count(
+          TENANT, "web", ContentId.of("disk sdz full"), 17, to - i * (MINUTE / 100) + 9);
+      templates.count(
+          TENANT, "web", ContentId.of("disk sdz full"), 9, to - i * (MINUTE / 100) + 99);
     }
-    templates.count(TENANT, "web", TextId.of("disk sdz full"), 17, to + 1);
+    templates.count(TENANT, "web", ContentId.of("disk sdz full"), 17, to + 1);
     var filter = LogFilter.of(TENANT).severities(List.of(17)).to(to).build();
 
-    var portrait = ask("storage exhausted", Mode.SEMANTIC, filter).hits().getFirst().portrait();
+    var templateSummary =
+        ask("storage exhausted", Mode.SEMANTIC, filter).hits().getFirst().summary();
 
-    assertThat(portrait.newest())
+    assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(to - MINUTE / 100 + 9, "web"));
     assertThat(templates.newestAsked()).isOne();
@@ -771,9 +791,9 @@ class SearchLogsTest {
     }
     var filter = LogFilter.of(TENANT).build();
 
-    var answer = search.search(new Request("storage", Mode.HYBRID, filter, 0, 1, 10));
+    var searchResult = search.search(new SearchQuery("storage", Mode.HYBRID, filter, 0, 1, 10));
 
-    assertThat(answer.hits().getFirst().portrait().newest())
+    assertThat(searchResult.hits().getFirst().summary().newestLogs())
         .extracting(log -> (log.timeNanos() - now()) / MINUTE)
         .containsExactly(143L, 142L, 141L, 130L, 129L, 128L, 127L, 126L, 125L, 124L);
   }
@@ -785,36 +805,38 @@ class SearchLogsTest {
     }
     var filter = LogFilter.of(TENANT).build();
 
-    var answer = search.search(new Request("storage", Mode.HYBRID, filter, 0, 1, 10));
+    var searchResult = search.search(new SearchQuery("storage", Mode.HYBRID, filter, 0, 1, 10));
 
-    assertThat(answer.hits().getFirst().portrait().newest()).hasSize(10);
+    assertThat(searchResult.hits().getFirst().summary().newestLogs()).hasSize(10);
   }
 
   @Test
   void search_hit_tellsHowOftenAndWhen() throws Exception {
     log(DISK, "db", 9, "disk sdb1 full");
 
-    var portrait = ask("storage exhausted", Mode.HYBRID).hits().getFirst().portrait();
+    var templateSummary = ask("storage exhausted", Mode.HYBRID).hits().getFirst().summary();
 
-    assertThat(portrait.template().count()).isEqualTo(2);
-    assertThat(portrait.template().services()).containsExactly(Map.entry("db", 2L));
-    assertThat(portrait.template().severities()).hasSize(2);
-    assertThat(portrait.spans()).hasSize(30);
-    assertThat(portrait.spans().stream().mapToLong(Long::longValue).sum()).isEqualTo(2);
-    assertThat(portrait.newest()).hasSize(1);
+    assertThat(templateSummary.template().count()).isEqualTo(2);
+    assertThat(templateSummary.template().services()).containsExactly(Map.entry("db", 2L));
+    assertThat(templateSummary.template().severities()).hasSize(2);
+    assertThat(templateSummary.bucketCounts()).hasSize(30);
+    assertThat(templateSummary.bucketCounts().stream().mapToLong(Long::longValue).sum())
+        .isEqualTo(2);
+    assertThat(templateSummary.newestLogs()).hasSize(1);
   }
 
   @Test
   void search_pageAfterPage_showsEachTemplateOnce() throws Exception {
     var filter = LogFilter.of(TENANT).build();
-    var first = search.search(new Request("memory", Mode.HYBRID, filter, 0, 2, 1));
-    var second = search.search(new Request("memory", Mode.HYBRID, filter, 2, 2, 1));
+    var first = search.search(new SearchQuery("memory", Mode.HYBRID, filter, 0, 2, 1));
+    var second = search.search(new SearchQuery("memory", Mode.HYBRID, filter, 2, 2, 1));
 
-    assertThat(first.more()).isTrue();
-    assertThat(second.more()).isFalse();
+    assertThat(first.hasMore()).isTrue();
+    assertThat(second.hasMore()).isFalse();
     assertThat(texts(first)).hasSize(2).doesNotContainAnyElementsOf(texts(second));
     assertThat(texts(second)).hasSize(1);
-    assertThat(search.search(new Request("memory", Mode.HYBRID, filter, 9, 2, 1)).hits()).isEmpty();
+    assertThat(search.search(new SearchQuery("memory", Mode.HYBRID, filter, 9, 2, 1)).hits())
+        .isEmpty();
   }
 
   @Test
@@ -831,10 +853,11 @@ class SearchLogsTest {
     var nothing =
         search(new InMemoryTemplateVectors(empty, 6), new InMemoryTemplates(empty), empty);
 
-    var answer =
-        nothing.search(new Request("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 10, 1));
+    var searchResult =
+        nothing.search(
+            new SearchQuery("memory", Mode.HYBRID, LogFilter.of(TENANT).build(), 0, 10, 1));
 
-    assertThat(answer.hits()).isEmpty();
-    assertThat(answer.more()).isFalse();
+    assertThat(searchResult.hits()).isEmpty();
+    assertThat(searchResult.hasMore()).isFalse();
   }
 }

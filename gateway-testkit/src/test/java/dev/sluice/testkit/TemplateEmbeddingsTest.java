@@ -3,14 +3,14 @@ package dev.sluice.testkit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.EmbeddingMetrics;
 import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
-import dev.sluice.core.search.TemplateEmbeddings;
-import dev.sluice.core.search.TemplateEmbeddings.Going;
+import dev.sluice.core.search.EmbeddingBackfill;
+import dev.sluice.core.search.EmbeddingBackfill.Throttle;
 import dev.sluice.testkit.InMemoryTemplateVectors.StoredSample;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Timeout;
 class TemplateEmbeddingsTest {
   private static final String TENANT = "default";
   private static final String RECIPE = "concepts/4/1";
-  private static final Going ON = _ -> true;
+  private static final Throttle ON = _ -> true;
 
   private final HandClock clock = new HandClock("2026-01-15T08:00:00Z");
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
@@ -60,8 +60,8 @@ class TemplateEmbeddingsTest {
     return new ConceptEmbedder(name, 4, Map.of("disk", 1, "memory", 2));
   }
 
-  private TemplateEmbeddings embeddings(Embedder by) {
-    return new TemplateEmbeddings(templates, vectors, by, meter, clock, TENANT);
+  private EmbeddingBackfill embeddings(Embedder by) {
+    return new EmbeddingBackfill(templates, vectors, by, meter, clock, TENANT);
   }
 
   private long now() {
@@ -69,22 +69,22 @@ class TemplateEmbeddingsTest {
   }
 
   private void template(String text, @Nullable String into) {
-    var link = into == null ? null : TextId.of(into);
+    var link = into == null ? null : ContentId.of(into);
     dictionary.write(
         List.of(
             new DictionaryEntry(
-                TENANT, EntryKind.TEMPLATE, TextId.of(text), text, now(), now(), link)));
+                TENANT, EntryKind.TEMPLATE, ContentId.of(text), text, now(), now(), link)));
   }
 
   private void stored(String template, String service, String body) {
-    templates.count(TENANT, service, TextId.of(template), 9, now());
+    templates.count(TENANT, service, ContentId.of(template), 9, now());
     vectors.store(
         new StoredSample(
-            TENANT, TextId.of(template), now(), 9, new TemplateSample(service, "", body)));
+            TENANT, ContentId.of(template), now(), 9, new TemplateSample(service, "", body)));
   }
 
   private boolean has(String template) {
-    return !vectors.find(RECIPE, TENANT, List.of(TextId.of(template))).isEmpty();
+    return !vectors.find(RECIPE, TENANT, List.of(ContentId.of(template))).isEmpty();
   }
 
   @Test
@@ -92,14 +92,14 @@ class TemplateEmbeddingsTest {
     template("disk <*> full", null);
     stored("disk <*> full", "web", "disk 7 full");
     var embeddings = embeddings(embedder);
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     clock.advance(Duration.ofSeconds(9));
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     assertThat(vectors.settled()).isZero();
 
     clock.advance(Duration.ofSeconds(1));
-    embeddings.next(ON);
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
+    embeddings.embedNextPage(ON);
     assertThat(vectors.settled()).isEqualTo(1);
   }
 
@@ -111,15 +111,15 @@ class TemplateEmbeddingsTest {
     stored("out of memory", "web", "out of memory");
     var embeddings = embeddings(embedder);
 
-    assertThat(embeddings.next(ON)).isTrue();
+    assertThat(embeddings.embedNextPage(ON)).isTrue();
 
     assertThat(has("disk <*> full")).isTrue();
     assertThat(has("out of memory")).isTrue(); // logs have it, whatever became of it
     assertThat(meter.embedded).isEqualTo(2);
     assertThat(meter.backlog).isZero();
     int before = embedder.embedded();
-    assertThat(embeddings.next(ON)).isTrue();
-    assertThat(embeddings(embedder).next(ON)).isTrue(); // as after a restart
+    assertThat(embeddings.embedNextPage(ON)).isTrue();
+    assertThat(embeddings(embedder).embedNextPage(ON)).isTrue(); // as after a restart
     assertThat(embedder.embedded()).isEqualTo(before);
   }
 
@@ -132,7 +132,7 @@ class TemplateEmbeddingsTest {
     var embeddings = embeddings(embedder);
 
     int rounds = 1;
-    while (!embeddings.next(ON)) {
+    while (!embeddings.embedNextPage(ON)) {
       rounds++;
     }
 
@@ -152,7 +152,7 @@ class TemplateEmbeddingsTest {
     var told = new TreeSet<Long>();
 
     embeddings(embedder)
-        .next(
+        .embedNextPage(
             _ -> {
               told.add(meter.backlog);
               return true;
@@ -168,12 +168,12 @@ class TemplateEmbeddingsTest {
     template("disk <*> full", null);
     var embeddings = embeddings(embedder);
 
-    assertThat(embeddings.next(ON)).isTrue();
+    assertThat(embeddings.embedNextPage(ON)).isTrue();
     assertThat(has("disk <*> full")).isFalse();
     assertThat(meter.backlog).isEqualTo(1);
 
     clock.advance(Duration.ofSeconds(61));
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     assertThat(has("disk <*> full")).isTrue();
   }
 
@@ -181,10 +181,10 @@ class TemplateEmbeddingsTest {
   void next_theLogComes_isEmbeddedWithIt() throws Exception {
     template("disk <*> full", null);
     var embeddings = embeddings(embedder);
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     stored("disk <*> full", "web", "disk 7 full");
 
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
 
     assertThat(has("disk <*> full")).isTrue();
   }
@@ -196,14 +196,14 @@ class TemplateEmbeddingsTest {
     var embeddings = embeddings(embedder);
     embedder.trouble("away");
 
-    assertThatThrownBy(() -> embeddings.next(ON))
+    assertThatThrownBy(() -> embeddings.embedNextPage(ON))
         .isInstanceOf(Embedder.EmbedderUnavailableException.class);
     assertThat(has("disk <*> full")).isFalse();
     assertThat(meter.failed).isEqualTo(1);
     assertThat(meter.backlog).isEqualTo(1);
 
     embedder.trouble(null);
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     assertThat(has("disk <*> full")).isTrue();
     assertThat(meter.backlog).isZero();
   }
@@ -219,7 +219,7 @@ class TemplateEmbeddingsTest {
 
     assertThatThrownBy(
             () ->
-                embeddings.next(
+                embeddings.embedNextPage(
                     _ -> {
                       if (asked.incrementAndGet() == 3) {
                         embedder.trouble("away");
@@ -240,8 +240,8 @@ class TemplateEmbeddingsTest {
     embedder.refuse("poison");
     var embeddings = embeddings(embedder);
 
-    assertThat(embeddings.next(ON)).isTrue();
-    embeddings.next(ON);
+    assertThat(embeddings.embedNextPage(ON)).isTrue();
+    embeddings.embedNextPage(ON);
 
     assertThat(has("disk a")).isTrue();
     assertThat(has("disk b")).isTrue();
@@ -259,7 +259,7 @@ class TemplateEmbeddingsTest {
     embedder.goElsewhere();
     var took = new ArrayList<Duration>();
 
-    embeddings(embedder).next(took::add);
+    embeddings(embedder).embedNextPage(took::add);
 
     assertThat(vectors.backlog(RECIPE, TENANT)).isZero();
     assertThat(embedder.asked()).isEqualTo(2);
@@ -275,7 +275,7 @@ class TemplateEmbeddingsTest {
     }
     var took = new ArrayList<Duration>();
 
-    embeddings(embedder).next(took::add);
+    embeddings(embedder).embedNextPage(took::add);
 
     assertThat(embedder.asked()).isEqualTo(64);
     assertThat(took).hasSize(64).allSatisfy(each -> assertThat(each).isPositive());
@@ -291,14 +291,14 @@ class TemplateEmbeddingsTest {
     embedder.goElsewhere();
     var embeddings = embeddings(embedder);
 
-    assertThat(embeddings.next(ON)).isTrue();
+    assertThat(embeddings.embedNextPage(ON)).isTrue();
 
     assertThat(has("disk a")).isTrue();
     assertThat(has("disk b")).isTrue();
     assertThat(meter.failed).isEqualTo(1);
     assertThat(meter.embedded).isEqualTo(2);
     assertThat(embedder.asked()).as("together, and then each").isEqualTo(4);
-    embeddings.next(ON);
+    embeddings.embedNextPage(ON);
     assertThat(embedder.asked()).isEqualTo(4);
   }
 
@@ -313,7 +313,7 @@ class TemplateEmbeddingsTest {
     embedder.goElsewhere();
     embedder.goAwayAfter(2); // of all three, and of one
 
-    assertThatThrownBy(() -> embeddings(embedder).next(ON))
+    assertThatThrownBy(() -> embeddings(embedder).embedNextPage(ON))
         .isInstanceOf(Embedder.EmbedderUnavailableException.class);
 
     assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(2);
@@ -328,7 +328,7 @@ class TemplateEmbeddingsTest {
     var embeddings = embeddings(embedder);
     var asked = new AtomicInteger();
 
-    assertThatThrownBy(() -> embeddings.next(_ -> asked.incrementAndGet() == 1))
+    assertThatThrownBy(() -> embeddings.embedNextPage(_ -> asked.incrementAndGet() == 1))
         .isInstanceOf(InterruptedException.class);
 
     assertThat(vectors.backlog(RECIPE, TENANT)).isEqualTo(1);
@@ -338,11 +338,12 @@ class TemplateEmbeddingsTest {
   void next_anotherModel_embedsAllOfThemAgainAndMixesNothing() throws Exception {
     template("disk <*> full", null);
     stored("disk <*> full", "web", "disk 7 full");
-    embeddings(embedder).next(ON);
+    embeddings(embedder).embedNextPage(ON);
 
-    embeddings(embedder("newer")).next(ON);
+    embeddings(embedder("newer")).embedNextPage(ON);
 
-    assertThat(vectors.find("newer/4/1", TENANT, List.of(TextId.of("disk <*> full")))).hasSize(1);
+    assertThat(vectors.find("newer/4/1", TENANT, List.of(ContentId.of("disk <*> full"))))
+        .hasSize(1);
     assertThat(has("disk <*> full")).isTrue();
   }
 }

@@ -4,14 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.TemplateStats.MinuteRange;
 import dev.sluice.core.port.TemplateStats.TemplateQuery;
-import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.KnownLinks;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.TemplateLinkCache;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.read.TemplateReport.Template;
 import dev.sluice.core.read.TemplateReport.View;
@@ -35,10 +35,10 @@ class TemplateReportTest {
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
   private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
   private final TemplateReport report =
-      report(new BoundedReader(new InMemoryLogStore(), Integer.MAX_VALUE));
+      report(new ConcurrencyLimitedReader(new InMemoryLogStore(), Integer.MAX_VALUE));
 
-  private TemplateReport report(BoundedReader queue) {
-    var links = new KnownLinks(templates, Duration.ZERO, () -> 0);
+  private TemplateReport report(ConcurrencyLimitedReader queue) {
+    var links = new TemplateLinkCache(templates, Duration.ZERO, () -> 0);
     return new TemplateReport(templates, dictionary, links, queue);
   }
 
@@ -52,11 +52,11 @@ class TemplateReportTest {
             new DictionaryEntry(
                 "default",
                 EntryKind.TEMPLATE,
-                TextId.of(text),
+                ContentId.of(text),
                 text,
                 1,
                 1,
-                into == null ? null : TextId.of(into))));
+                into == null ? null : ContentId.of(into))));
   }
 
   private void logs(String text, long minute, int logs) {
@@ -66,7 +66,7 @@ class TemplateReportTest {
   private void logs(String text, long minute, int logs, String service, int severity) {
     for (int i = 0; i < logs; i++) {
       templates.count(
-          "default", service, TextId.of(text), severity, MinuteRange.startNanos(minute));
+          "default", service, ContentId.of(text), severity, MinuteRange.startNanos(minute));
     }
   }
 
@@ -108,7 +108,7 @@ class TemplateReportTest {
     assertThat(list(View.TOP))
         .containsExactly(
             new Template(
-                TextId.of("user <*>"),
+                ContentId.of("user <*>"),
                 "user <*>",
                 4,
                 2,
@@ -133,7 +133,8 @@ class TemplateReportTest {
 
     assertThat(templates).extracting(Template::text).containsExactly("<*> <*>");
     assertThat(templates)
-        .extracting(Template::count, Template::before, Template::firstMinute, Template::lastMinute)
+        .extracting(
+            Template::count, Template::countBefore, Template::firstMinute, Template::lastMinute)
         .containsExactly(tuple(7L, 2L, 50L, 105L));
   }
 
@@ -252,7 +253,8 @@ class TemplateReportTest {
     var listing = report.list(question(null), View.TOP, 3);
 
     assertThat(listing.total()).isEqualTo(20);
-    var first = IntStream.range(0, 20).mapToObj(i -> TextId.of("t" + i)).sorted().limit(3).toList();
+    var first =
+        IntStream.range(0, 20).mapToObj(i -> ContentId.of("t" + i)).sorted().limit(3).toList();
     assertThat(listing.templates()).extracting(Template::id).containsExactlyElementsOf(first);
   }
 
@@ -261,8 +263,8 @@ class TemplateReportTest {
     logs("lost", 100, 1);
 
     assertThat(list(View.TOP)).extracting(Template::text).containsExactly((String) null);
-    assertThat(report.find(question(null), TextId.of("lost"))).isEmpty();
-    assertThat(report.minutes("default", TextId.of("lost"))).isEmpty();
+    assertThat(report.find(question(null), ContentId.of("lost"))).isEmpty();
+    assertThat(report.activeRange("default", ContentId.of("lost"))).isEmpty();
   }
 
   /** More than fit into one question. */
@@ -288,12 +290,12 @@ class TemplateReportTest {
     logs("other", 105, 9);
 
     for (var text : List.of("user ann", "user bob", "user <*>")) {
-      var found = report.find(question(null), TextId.of(text)).orElseThrow();
+      var templateDetail = report.find(question(null), ContentId.of(text)).orElseThrow();
 
-      assertThat(found.became())
+      assertThat(templateDetail.template())
           .isEqualTo(
               new Template(
-                  TextId.of("user <*>"),
+                  ContentId.of("user <*>"),
                   "user <*>",
                   3,
                   2,
@@ -301,29 +303,31 @@ class TemplateReportTest {
                   105L,
                   Map.of("web", 3L),
                   Map.of(Severity.INFO, 3L)));
-      assertThat(found.merged()).isEqualTo(ids("user ann", "user bob"));
+      assertThat(templateDetail.mergedIds()).isEqualTo(ids("user ann", "user bob"));
     }
-    assertThat(report.find(question("nowhere"), TextId.of("other")).orElseThrow().became())
-        .isEqualTo(new Template(TextId.of("other"), "other", 0, 0, null, null, Map.of(), Map.of()));
-    assertThat(report.find(question(null), TextId.of("never"))).isEmpty();
-    assertThat(report.minutes("default", TextId.of("user ann"))).contains(new MinuteRange(40, 106));
-    assertThat(report.minutes("acme", TextId.of("user ann"))).isEmpty();
+    assertThat(report.find(question("nowhere"), ContentId.of("other")).orElseThrow().template())
+        .isEqualTo(
+            new Template(ContentId.of("other"), "other", 0, 0, null, null, Map.of(), Map.of()));
+    assertThat(report.find(question(null), ContentId.of("never"))).isEmpty();
+    assertThat(report.activeRange("default", ContentId.of("user ann")))
+        .contains(new MinuteRange(40, 106));
+    assertThat(report.activeRange("acme", ContentId.of("user ann"))).isEmpty();
   }
 
   private static Set<UUID> ids(String... texts) {
-    return Set.copyOf(Arrays.stream(texts).map(TextId::of).toList());
+    return Set.copyOf(Arrays.stream(texts).map(ContentId::of).toList());
   }
 
   @Test
   void list_noPlaceInTheQueue_isBusy() {
-    var busy = report(new BoundedReader(new InMemoryLogStore(), 0));
+    var busy = report(new ConcurrencyLimitedReader(new InMemoryLogStore(), 0));
 
     assertThatThrownBy(() -> busy.list(question(null), View.TOP, 1))
-        .isInstanceOf(BoundedReader.Busy.class);
-    assertThatThrownBy(() -> busy.find(question(null), TextId.of("a")))
-        .isInstanceOf(BoundedReader.Busy.class);
-    assertThatThrownBy(() -> busy.minutes("default", TextId.of("a")))
-        .isInstanceOf(BoundedReader.Busy.class);
+        .isInstanceOf(ConcurrencyLimitedReader.TooManyQueriesException.class);
+    assertThatThrownBy(() -> busy.find(question(null), ContentId.of("a")))
+        .isInstanceOf(ConcurrencyLimitedReader.TooManyQueriesException.class);
+    assertThatThrownBy(() -> busy.activeRange("default", ContentId.of("a")))
+        .isInstanceOf(ConcurrencyLimitedReader.TooManyQueriesException.class);
   }
 
   @Test

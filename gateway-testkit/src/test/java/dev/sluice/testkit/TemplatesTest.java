@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
 
-import dev.sluice.core.dictionary.TextCache;
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.port.Dictionary;
@@ -13,9 +13,9 @@ import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.Dictionary.WriteResult;
 import dev.sluice.core.port.LogEnricher;
-import dev.sluice.core.templates.ExtraMask;
+import dev.sluice.core.templates.CustomMask;
 import dev.sluice.core.templates.MinerSettings;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.templates.TemplateRegistry;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
@@ -43,17 +43,20 @@ final class TemplatesTest {
 
   /** One process: its templates, its cache and one worker. */
   private static final class Gateway {
-    final Templates templates;
+    final TemplateRegistry templates;
     final LogEnricher naming;
     long receivedNanos = NOON;
 
     Gateway(Dictionary dictionary, MinerSettings settings) {
-      templates = new Templates(settings, dictionary);
-      naming = templates.lookup(new TextCache(TextCache.Settings.DEFAULT, dictionary).lookup());
+      templates = new TemplateRegistry(settings, dictionary);
+      naming =
+          templates.newResolver(
+              new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
+                  .newWorkerCache());
     }
 
     Gateway(Dictionary dictionary) {
-      this(dictionary, MinerSettings.standard());
+      this(dictionary, MinerSettings.defaults());
     }
 
     UUID name(String tenant, String service, String message) throws InterruptedException {
@@ -205,15 +208,15 @@ final class TemplatesTest {
     names.addAll(other.deliver(List.of("login of user bob", "login of user eve")).values());
     assertThat(names.stream().map(this::resolve).distinct()).hasSize(3);
 
-    one.templates.keepUp();
+    one.templates.sync();
 
     assertThat(names.stream().map(this::resolve).map(this::text).distinct())
         .containsExactly("login of user <*>");
     int writes = dictionary.writes();
-    other.templates.keepUp();
-    one.templates.keepUp();
+    other.templates.sync();
+    one.templates.sync();
     assertThat(dictionary.writes()).isEqualTo(writes);
-    assertThat(other.templates.tally().templates()).isEqualTo(2);
+    assertThat(other.templates.stats().templates()).isEqualTo(2);
   }
 
   @Test
@@ -223,11 +226,11 @@ final class TemplatesTest {
     one.deliver(List.of("login of user ann"));
     var ids = other.deliver(List.of("login of user bob", "login of user eve")).values();
     dictionary.answer(new WriteResult.Retryable("away"));
-    one.templates.keepUp();
+    one.templates.sync();
     assertThat(ids).extracting(this::resolve).hasSize(2).doesNotHaveDuplicates();
 
     dictionary.answer(null);
-    one.templates.keepUp();
+    one.templates.sync();
 
     assertThat(ids)
         .extracting(this::resolve)
@@ -243,7 +246,7 @@ final class TemplatesTest {
     one.deliver(List.of("login of user ann"));
     other.deliver(List.of("login of user bob", "login of user eve"));
 
-    one.templates.keepUp();
+    one.templates.sync();
 
     assertThat(dictionary.entries())
         .hasSize(5)
@@ -277,7 +280,7 @@ final class TemplatesTest {
       from = to;
       switch (random.nextInt(4)) {
         case 0 -> gateways.set(who, new Gateway(shared));
-        case 1 -> gateways.get(who).templates.keepUp();
+        case 1 -> gateways.get(who).templates.sync();
         default -> {} // goes on
       }
     }
@@ -285,7 +288,7 @@ final class TemplatesTest {
       for (var gateway : gateways) {
         gateway.name("acme", "shop", "it is up"); // or a fresh one would not read the tenant's
         gateway.naming.flush();
-        gateway.templates.keepUp();
+        gateway.templates.sync();
       }
     }
 
@@ -301,7 +304,7 @@ final class TemplatesTest {
 
     long caught = names.values().stream().filter(id -> text(id).equals("<*>")).count();
     assertThat(caught).isEqualTo(5_000 - 49);
-    assertThat(gateway.templates.tally().caught()).isEqualTo(caught);
+    assertThat(gateway.templates.stats().overflowedLogs()).isEqualTo(caught);
     assertThat(gateway.name("it is up")).isEqualTo(known);
     assertThat(text(gateway.deliver("x"))).isEqualTo("<*>");
     gateway.name("acme", "another", "it went down slowly");
@@ -318,7 +321,7 @@ final class TemplatesTest {
 
     assertThat(text(gateway.deliver("4711"))).isEqualTo("<*>");
 
-    assertThat(gateway.templates.tally().caught()).isZero();
+    assertThat(gateway.templates.stats().overflowedLogs()).isZero();
   }
 
   @Test
@@ -332,7 +335,7 @@ final class TemplatesTest {
     dictionary.answer(null);
     gateway.deliver("login of user ann");
 
-    assertThat(gateway.templates.tally().caught()).isEqualTo(1);
+    assertThat(gateway.templates.stats().overflowedLogs()).isEqualTo(1);
   }
 
   /** On the next day every form is asked for again. */
@@ -359,7 +362,7 @@ final class TemplatesTest {
     assertThat(text(caught)).isEqualTo("<*>");
     new Gateway(dictionary).deliver(List.of("login of user ann"));
 
-    gateway.templates.keepUp();
+    gateway.templates.sync();
 
     assertThat(text(gateway.name("login of user ann"))).isEqualTo("login of user ann");
   }
@@ -370,7 +373,8 @@ final class TemplatesTest {
     gateway.name("acme", "shop", "basket of violet");
     gateway.name("acme", "bank", "basket of violet");
 
-    gateway.templates.masks(List.of(new ExtraMask("color", "shop", Pattern.compile("violet"))));
+    gateway.templates.setCustomMasks(
+        List.of(new CustomMask("color", "shop", Pattern.compile("violet"))));
     var masked = gateway.name("acme", "shop", "basket of violet");
     var plain = gateway.name("acme", "bank", "basket of violet");
     gateway.naming.flush();
@@ -387,7 +391,7 @@ final class TemplatesTest {
   }
 
   private static UUID catchAll() {
-    return TextId.of("<*>");
+    return ContentId.of("<*>");
   }
 
   private String text(UUID id) {

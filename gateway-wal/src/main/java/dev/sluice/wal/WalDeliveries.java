@@ -1,6 +1,6 @@
 package dev.sluice.wal;
 
-import dev.sluice.core.delivery.Gathering;
+import dev.sluice.core.delivery.DeliveryAccumulator;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.FallbackSpoolConsumer;
@@ -110,9 +110,9 @@ final class WalDeliveries implements FallbackSpoolConsumer {
       if (fresh.isEmpty()) {
         return Optional.empty();
       }
-      var last = fresh.places().getLast().position();
+      var last = fresh.positions().getLast().position();
       keeper.handOut(last, certain);
-      return Optional.of(handOut(last, fresh.places(), false));
+      return Optional.of(handOut(last, fresh.positions(), false));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -126,7 +126,7 @@ final class WalDeliveries implements FallbackSpoolConsumer {
     }
     var last = out.last();
     boolean alone = !Book.isBehind(last, book.settled());
-    var places = alone ? held(last).places() : range(last, false).places();
+    var places = alone ? held(last).positions() : range(last, false).positions();
     keeper.doubt(new Event.Doubted(last, places.stream().map(WalDeliveries::doubtful).toList()));
     var again = new ArrayList<>(places.stream().map(Place::position).toList());
     again.addAll(held); // what was held before is behind it, but for what was passed over in it
@@ -150,7 +150,7 @@ final class WalDeliveries implements FallbackSpoolConsumer {
     for (var out = book.handedOut(); out != null; out = book.handedOut()) {
       var last = out.last();
       boolean alone = !Book.isBehind(last, book.settled());
-      var places = alone ? held(last).places() : range(last, certain).places();
+      var places = alone ? held(last).positions() : range(last, certain).positions();
       if (!places.isEmpty()) {
         if (out.certain() && !certain) {
           keeper.handOut(last, false);
@@ -165,7 +165,7 @@ final class WalDeliveries implements FallbackSpoolConsumer {
     }
     while (!certain && !held.isEmpty() && isReached(held.element())) {
       var last = held.remove();
-      var places = held(last).places();
+      var places = held(last).positions();
       if (!places.isEmpty()) {
         keeper.handOut(last, false);
         return handOut(last, places, true);
@@ -194,8 +194,8 @@ final class WalDeliveries implements FallbackSpoolConsumer {
   }
 
   /** What is left of a delivery that was handed out before. */
-  private Gathering<Place> range(Position last, boolean certain) throws IOException {
-    var gathering = new Gathering<Place>(NO_BOUNDS);
+  private DeliveryAccumulator<Place> range(Position last, boolean certain) throws IOException {
+    var gathering = new DeliveryAccumulator<Place>(NO_BOUNDS);
     var from = book.settled();
     while (true) {
       var page = segments.after(from, PAGE);
@@ -213,8 +213,8 @@ final class WalDeliveries implements FallbackSpoolConsumer {
   }
 
   /** A frame that was passed over; nothing when it is to stay where it is, or is over meanwhile. */
-  private Gathering<Place> held(Position position) throws IOException {
-    var gathering = new Gathering<Place>(NO_BOUNDS);
+  private DeliveryAccumulator<Place> held(Position position) throws IOException {
+    var gathering = new DeliveryAccumulator<Place>(NO_BOUNDS);
     var frame = book.comesAgain(position) ? segments.find(position) : null;
     if (frame != null) {
       try {
@@ -229,12 +229,12 @@ final class WalDeliveries implements FallbackSpoolConsumer {
     return gathering;
   }
 
-  private Gathering<Place> gather(
+  private DeliveryAccumulator<Place> gather(
       Duration patience, Duration gather, DeliveryLimits atMost, boolean certain)
       throws IOException, InterruptedException {
     long start = System.nanoTime();
     long maxAge = Math.max(atMost.linger().toNanos(), gather.toNanos());
-    var gathering = new Gathering<Place>(atMost);
+    var gathering = new DeliveryAccumulator<Place>(atMost);
     var from = book.settled();
     long since = start;
     while (true) {
@@ -266,7 +266,8 @@ final class WalDeliveries implements FallbackSpoolConsumer {
 
   /** Adds what is there; null when not everything fits. */
   private @Nullable Looked fill(
-      Gathering<Place> gathering, @Nullable Position after, boolean certain) throws IOException {
+      DeliveryAccumulator<Place> gathering, @Nullable Position after, boolean certain)
+      throws IOException {
     var from = after;
     while (!gathering.isFull()) {
       var page = segments.after(from, PAGE);
@@ -286,7 +287,7 @@ final class WalDeliveries implements FallbackSpoolConsumer {
   /**
    * False when it does not fit; the frame is read again next time, which is cheaper than keeping.
    */
-  private boolean add(Segments.Indexed frame, Gathering<Place> gathering, boolean certain)
+  private boolean add(Segments.Indexed frame, DeliveryAccumulator<Place> gathering, boolean certain)
       throws IOException {
     if (book.isPassedOver(frame.position())) {
       return true;

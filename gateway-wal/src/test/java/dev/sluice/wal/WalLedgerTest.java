@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.DeliverySlice;
 import dev.sluice.testkit.HandClock;
@@ -53,13 +53,13 @@ class WalLedgerTest {
     }
   }
 
-  private Failover standsBy(InMemorySpool redis) {
+  private FailoverSpool standsBy(InMemorySpool redis) {
     var spool = wal.spool();
-    return new Failover(
-        new Failover.Side("Redis", redis, redis, redis, redis),
-        new Failover.Side("the log", spool, spool, spool, spool.deadLetters()),
+    return new FailoverSpool(
+        new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis),
+        new FailoverSpool.SpoolTarget("the log", spool, spool, spool, spool.deadLetters()),
         spool.deliveries(),
-        new Failover.Settings(
+        new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(1),
             Duration.ofSeconds(1),
             true,

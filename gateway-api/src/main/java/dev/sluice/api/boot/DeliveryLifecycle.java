@@ -85,7 +85,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
               store,
               namings.get(),
               meter,
-              new DeliveryWorker.Manner(
+              new DeliveryWorker.WorkerSettings(
                   backoff,
                   Thread::sleep,
                   clock,
@@ -120,7 +120,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
   /** Workers that store nothing at the moment, for this cause. */
   long paused(PauseReason pauseReason) {
     return workers.stream()
-        .filter(worker -> worker.trouble().filter(t -> t.pauseReason() == pauseReason).isPresent())
+        .filter(
+            worker -> worker.pauseState().filter(t -> t.pauseReason() == pauseReason).isPresent())
         .count();
   }
 
@@ -136,7 +137,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
     ending.forEach(DeliveryWorker::drain);
     boolean all = true;
     for (var worker : ending) {
-      all &= worker.end(budget.remaining());
+      all &= worker.shutdown(budget.remaining());
       worker.close();
     }
     LOG.info(all ? "delivery ended" : "delivery ended with the shutdown budget");

@@ -1,7 +1,7 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.delivery.SharedTexts;
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.dictionary.TextReference;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -33,21 +33,25 @@ record DictionaryProperties(
       Setting.requireBetween(
           "sluice.dictionary.long-text",
           Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE),
-          TextReference.LEAST,
-          TextReference.MOST);
+          TextReference.MIN_TEXT_BYTES,
+          TextReference.MAX_TEXT_BYTES);
     }
   }
 
   private static void requireEntries(String key, int value) {
-    Setting.requireBetween(key, value, TextCache.Settings.FEWEST, TextCache.Settings.MOST);
+    Setting.requireBetween(
+        key,
+        value,
+        SharedDictionaryCache.CacheSettings.MIN_ENTRIES,
+        SharedDictionaryCache.CacheSettings.MAX_ENTRIES);
   }
 
-  TextCache.Settings cache() {
-    return new TextCache.Settings(workerEntries, entries);
+  SharedDictionaryCache.CacheSettings cache() {
+    return new SharedDictionaryCache.CacheSettings(workerEntries, entries);
   }
 
-  SharedTexts.Settings shared() {
-    return new SharedTexts.Settings(
+  DictionaryEncoder.EncoderSettings shared() {
+    return new DictionaryEncoder.EncoderSettings(
         Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE), resources);
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.core.search.EmbeddingBackfill;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -25,7 +25,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
   /** What is embedded when the end comes may be finished. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
-  private final TemplateEmbeddings embeddings;
+  private final EmbeddingBackfill embeddings;
   private final Duration interval;
   private final double share;
   private final ReentrantLock lock = new ReentrantLock();
@@ -37,7 +37,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
    * @param interval between looks for templates without vectors
    * @param share of one core, above 0 to 1
    */
-  EmbeddingsLifecycle(TemplateEmbeddings embeddings, Duration interval, double share) {
+  EmbeddingsLifecycle(EmbeddingBackfill embeddings, Duration interval, double share) {
     this.embeddings = embeddings;
     this.interval = interval;
     this.share = share;
@@ -57,7 +57,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
     boolean going = true;
     while (going) {
       try {
-        boolean upToDate = embeddings.next(this::rest);
+        boolean upToDate = embeddings.embedNextPage(this::rest);
         pause = FIRST_PAUSE;
         troubled = false;
         going = !upToDate || wait(interval);

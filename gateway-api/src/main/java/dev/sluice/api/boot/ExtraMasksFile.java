@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.templates.ExtraMask;
+import dev.sluice.core.templates.CustomMask;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  * <p>A service is what stands before the first slash that has white space before it, so it may have
  * spaces; the pattern goes from there to the last slash of the line, so it may have both.
  */
-final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
+final class ExtraMasksFile implements WatchedFile.Content<List<CustomMask>> {
   static final int MOST_LINES = 1_000; // each is tried on each message whose form is new
   static final int MOST_BYTES = 1 << 20;
   static final int MOST_CHARACTERS = 1_000; // of a line: compiling nested groups takes stack
@@ -27,9 +27,9 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
   private static final Pattern LINE = Pattern.compile("(?<service>.*?\\S)\\s+/(?<mask>.+)/\\s*");
   private static final String ALL = "*";
 
-  private final Consumer<List<ExtraMask>> user;
+  private final Consumer<List<CustomMask>> user;
 
-  private ExtraMasksFile(Consumer<List<ExtraMask>> user) {
+  private ExtraMasksFile(Consumer<List<CustomMask>> user) {
     this.user = user;
   }
 
@@ -39,7 +39,7 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
    * @param user is given them now, and again whenever they change
    * @throws IllegalArgumentException when they cannot be used, naming the setting
    */
-  static WatchedFile<List<ExtraMask>> read(Path path, Consumer<List<ExtraMask>> user) {
+  static WatchedFile<List<CustomMask>> read(Path path, Consumer<List<CustomMask>> user) {
     return WatchedFile.read(path, new ExtraMasksFile(user));
   }
 
@@ -64,8 +64,8 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
   }
 
   @Override
-  public List<ExtraMask> parse(List<String> lines) throws IOException {
-    var masks = new ArrayList<ExtraMask>();
+  public List<CustomMask> parse(List<String> lines) throws IOException {
+    var masks = new ArrayList<CustomMask>();
     for (int i = 0; i < lines.size(); i++) {
       var line = lines.get(i);
       if (!line.isBlank() && !line.startsWith("#")) {
@@ -75,7 +75,7 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
     return List.copyOf(masks);
   }
 
-  private static ExtraMask mask(String line, String name) throws IOException {
+  private static CustomMask mask(String line, String name) throws IOException {
     if (line.length() > MOST_CHARACTERS) {
       throw new IOException("has more than " + MOST_CHARACTERS + " characters in " + name);
     }
@@ -84,7 +84,7 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
       throw new IOException("has no \"service /pattern/\" in " + name);
     }
     var service = parts.group("service").strip();
-    return new ExtraMask(
+    return new CustomMask(
         name, service.equals(ALL) ? null : service, pattern(parts.group("mask"), name));
   }
 
@@ -104,7 +104,7 @@ final class ExtraMasksFile implements WatchedFile.Content<List<ExtraMask>> {
   }
 
   @Override
-  public void inForce(Path path, List<ExtraMask> masks) {
+  public void inForce(Path path, List<CustomMask> masks) {
     user.accept(masks);
     LOG.info("extra masks of {} are in force: {}", path, masks.size());
   }

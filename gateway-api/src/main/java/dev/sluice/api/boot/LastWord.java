@@ -42,7 +42,7 @@ final class LastWord implements DisposableBean {
   /** What nobody but this process can deliver. */
   private String standIn() {
     var failover = spools.failover();
-    long waiting = failover == null ? 0 : failover.status().waitingInSecond();
+    long waiting = failover == null ? 0 : failover.failoverStatus().waitingInSecond();
     return waiting == 0 ? "" : ", %d logs in the write-ahead log".formatted(waiting);
   }
 }

@@ -8,13 +8,13 @@ import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Embedder;
 import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.port.TemplateVectorStore;
-import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.KnownLinks;
-import dev.sluice.core.read.ResolvingReader;
-import dev.sluice.core.read.TemplatePortraits;
-import dev.sluice.core.read.WholeTexts;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.LongTextResolvingReader;
+import dev.sluice.core.read.MergedTemplateReader;
+import dev.sluice.core.read.TemplateLinkCache;
+import dev.sluice.core.read.TemplateSummaries;
+import dev.sluice.core.search.EmbeddingBackfill;
+import dev.sluice.core.search.SemanticSearch;
 import dev.sluice.embeddings.EndpointEmbedder;
 import dev.sluice.embeddings.EndpointSettings;
 import dev.sluice.embeddings.OnnxEmbedder;
@@ -87,23 +87,25 @@ class SearchWiring {
   }
 
   @Bean
-  SearchLogs searchLogs(
+  SemanticSearch searchLogs(
       TemplateVectorStore vectors,
       TemplateStats templates,
       Dictionary dictionary,
-      KnownLinks links,
+      TemplateLinkCache links,
       ClickHouseLogStore store,
-      BoundedReader reader,
+      ConcurrencyLimitedReader reader,
       Embedder embedder,
       @Qualifier("scoring") ExecutorService scoring,
       EmbeddingsProperties properties) {
-    return new SearchLogs(
+    return new SemanticSearch(
         vectors,
-        new TemplatePortraits(templates, dictionary, links),
+        new TemplateSummaries(templates, dictionary, links),
         // its templates are those of a moment ago, and so are those of its logs
-        reader.with(ResolvingReader.recently(new WholeTexts(store, dictionary), links)),
+        reader.forReader(
+            MergedTemplateReader.withCachedLinks(
+                new LongTextResolvingReader(store, dictionary), links)),
         embedder,
-        new SearchLogs.Effort(scoring, properties.kept().toBytes()),
+        new SemanticSearch.SearchResources(scoring, properties.kept().toBytes()),
         System::nanoTime);
   }
 
@@ -125,7 +127,7 @@ class SearchWiring {
       InstantSource clock,
       EmbeddingsProperties properties) {
     return new EmbeddingsLifecycle(
-        new TemplateEmbeddings(
+        new EmbeddingBackfill(
             templates, vectors, embedder, meters, clock, IngestService.DEFAULT_TENANT),
         properties.keepUp(),
         properties.share());

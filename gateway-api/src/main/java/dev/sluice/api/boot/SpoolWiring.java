@@ -2,7 +2,7 @@ package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
 import dev.sluice.api.boot.SluiceProperties.Waiting;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
@@ -184,7 +184,7 @@ class SpoolWiring {
 
   private static double standsIn(Spools spools) {
     var failover = spools.failover();
-    return failover == null ? Double.NaN : failover.status().firstTakesLogs() ? 0 : 1;
+    return failover == null ? Double.NaN : failover.failoverStatus().firstTakesLogs() ? 0 : 1;
   }
 
   private static long size(WalSpool.Status status) {
@@ -211,7 +211,7 @@ class SpoolWiring {
           Spools.redisThenWal(
               common.redis(backends.redisUrl(), redis),
               common.wal(wal),
-              new Failover.Settings(
+              new FailoverSpool.FailoverSettings(
                   failover.patience(),
                   failover.probe(),
                   sluice.roles().contains(Role.DELIVER),

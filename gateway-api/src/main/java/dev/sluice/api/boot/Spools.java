@@ -1,7 +1,7 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.delivery.InTurn;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.delivery.ExclusiveRedeliveryConsumer;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.IdempotencyStore;
@@ -41,7 +41,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
   private final @Nullable RedisSpool redis;
   private final int shards;
   private final @Nullable WalSpool wal;
-  private final @Nullable Failover failover;
+  private final @Nullable FailoverSpool failover;
   private final Ports ports;
   private final ShutdownBudget budget;
   private volatile boolean running;
@@ -53,7 +53,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
       @Nullable RedisSpool redis,
       int shards,
       @Nullable WalSpool wal,
-      @Nullable Failover failover,
+      @Nullable FailoverSpool failover,
       Ports ports,
       ShutdownBudget budget) {
     this.redis = redis;
@@ -84,7 +84,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
   static Spools redisThenWal(
       RedisSpool.Settings first,
       WalSpool.Settings second,
-      Failover.Settings settings,
+      FailoverSpool.FailoverSettings settings,
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
       InstantSource clock,
@@ -92,9 +92,9 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     var wal = open(second, clock); // first, since it is the one that may refuse
     var redis = new RedisSpool(first, clock);
     var failover =
-        new Failover(
-            new Failover.Side("Redis", redis, redis, redis, redis.deadLetters()),
-            new Failover.Side("the write-ahead log", wal, wal, wal, wal.deadLetters()),
+        new FailoverSpool(
+            new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis.deadLetters()),
+            new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal, wal.deadLetters()),
             wal.deliveries(),
             settings,
             scheduler,
@@ -132,7 +132,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     var log = wal;
     return standIn == null || log == null
         ? ports.backlog()
-        : () -> standIn.status().firstTakesLogs() ? ports.backlog().depth() : log.depth();
+        : () -> standIn.failoverStatus().firstTakesLogs() ? ports.backlog().depth() : log.depth();
   }
 
   DeadLetterQueue deadLetters() {
@@ -145,7 +145,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
   }
 
   /** Null where nothing stands in for anything. */
-  @Nullable Failover failover() {
+  @Nullable FailoverSpool failover() {
     return failover;
   }
 
@@ -158,14 +158,16 @@ final class Spools implements SmartLifecycle, AutoCloseable {
     var sources = new LinkedHashMap<String, SpoolConsumer>();
     if (redis != null) {
       for (int shard = 0; shard < shards; shard++) {
-        var turns = new InTurn.Turns();
+        var turns = new ExclusiveRedeliveryConsumer.ShardLocks();
         for (int worker = 0; worker < workers; worker++) {
-          sources.put(shard + "-" + worker, new InTurn(redis.deliveries(shard, worker), turns));
+          sources.put(
+              shard + "-" + worker,
+              new ExclusiveRedeliveryConsumer(redis.deliveries(shard, worker), turns));
         }
       }
     }
     if (failover != null) {
-      sources.put(WAL, failover.deliveries());
+      sources.put(WAL, failover.fallbackConsumer());
     } else if (wal != null) {
       sources.put(WAL, wal.deliveries());
     }

@@ -2,7 +2,7 @@ package dev.sluice.api.boot;
 
 import dev.sluice.api.ops.DictionaryEndpoint.Reading;
 import dev.sluice.core.port.Scheduler;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.templates.TemplateRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +19,7 @@ final class TemplatesLifecycle implements SmartLifecycle {
   /** A reading that is broken off ends at once, unless its thread gets no time. */
   private static final Duration BREAKING_OFF = Duration.ofSeconds(1);
 
-  private final Templates templates;
+  private final TemplateRegistry templateRegistry;
   private final Duration interval;
   private final Scheduler scheduler;
   private final InstantSource clock;
@@ -27,8 +27,11 @@ final class TemplatesLifecycle implements SmartLifecycle {
   private volatile @Nullable Turns turns;
 
   TemplatesLifecycle(
-      Templates templates, Duration interval, Scheduler scheduler, InstantSource clock) {
-    this.templates = templates;
+      TemplateRegistry templateRegistry,
+      Duration interval,
+      Scheduler scheduler,
+      InstantSource clock) {
+    this.templateRegistry = templateRegistry;
     this.interval = interval;
     this.scheduler = scheduler;
     this.clock = clock;
@@ -65,7 +68,7 @@ final class TemplatesLifecycle implements SmartLifecycle {
 
   private void read() throws InterruptedException {
     try {
-      templates.keepUp();
+      templateRegistry.sync();
       last = new Reading(clock.instant(), null);
     } catch (RuntimeException e) {
       if (last.trouble() == null) {

@@ -29,8 +29,8 @@ record TemplatesProperties(
 
   TemplatesProperties {
     Setting.requireBetween(
-        "sluice.templates.per-service", perService, 1, MinerSettings.MOST_PER_SERVICE);
-    Setting.requireAtLeast("sluice.templates.memory", memory, MinerSettings.FEWEST_BYTES);
+        "sluice.templates.per-service", perService, 1, MinerSettings.MAX_TEMPLATES_PER_SERVICE);
+    Setting.requireAtLeast("sluice.templates.memory", memory, MinerSettings.MIN_BYTES);
     Setting.requirePositive("sluice.templates.keep-up", keepUp);
   }
 

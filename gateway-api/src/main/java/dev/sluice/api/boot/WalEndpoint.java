@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.wal.WalSpool;
 import java.io.IOException;
 import java.nio.file.NoSuchFileException;
@@ -32,13 +32,13 @@ final class WalEndpoint {
       Pattern.compile("(?:seg-)?0*(\\d{1,9})(?:\\.wal(?:\\.zst|\\.gz|\\.idx)?)?");
 
   private final @Nullable WalSpool wal;
-  private final @Nullable Failover failover;
+  private final @Nullable FailoverSpool failover;
 
   /**
    * @param wal null where there is none
    * @param failover null where nothing stands in for anything
    */
-  WalEndpoint(@Nullable WalSpool wal, @Nullable Failover failover) {
+  WalEndpoint(@Nullable WalSpool wal, @Nullable FailoverSpool failover) {
     this.wal = wal;
     this.failover = failover;
   }
@@ -61,7 +61,7 @@ final class WalEndpoint {
       List<Damage> quarantined,
       int unreadable,
       @Nullable String obstacle,
-      Failover.@Nullable Status failover) {}
+      FailoverSpool.@Nullable FailoverStatus failover) {}
 
   /**
    * @param oldest age of the oldest entry, ISO-8601
@@ -93,7 +93,7 @@ final class WalEndpoint {
             status.quarantined().stream().map(WalEndpoint::damage).toList(),
             status.unreadable(),
             status.obstacle(),
-            failover == null ? null : failover.status()));
+            failover == null ? null : failover.failoverStatus()));
   }
 
   private static Damage damage(WalSpool.Quarantined frame) {

@@ -26,8 +26,8 @@ import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
 import dev.sluice.clickhouse.ClickHouseTemplateReader;
-import dev.sluice.core.delivery.SharedTexts;
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.BodyAllowlist;
@@ -42,13 +42,13 @@ import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.TemplateStats;
 import dev.sluice.core.port.TimeoutScheduler;
-import dev.sluice.core.read.BoundedReader;
-import dev.sluice.core.read.KnownLinks;
-import dev.sluice.core.read.ResolvingReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.LongTextResolvingReader;
+import dev.sluice.core.read.MergedTemplateReader;
+import dev.sluice.core.read.TemplateLinkCache;
 import dev.sluice.core.read.TemplateReport;
-import dev.sluice.core.read.WholeTexts;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.templates.TemplateRegistry;
 import io.grpc.BindableService;
 import io.grpc.DecompressorRegistry;
 import io.grpc.netty.NettyServerBuilder;
@@ -121,18 +121,18 @@ class Wiring {
   }
 
   @Bean
-  KnownLinks knownLinks(TemplateStats templates) {
-    return new KnownLinks(templates, LINKS_AGE, System::nanoTime);
+  TemplateLinkCache knownLinks(TemplateStats templates) {
+    return new TemplateLinkCache(templates, LINKS_AGE, System::nanoTime);
   }
 
   @Bean
-  BoundedReader reader(
+  ConcurrencyLimitedReader reader(
       ClickHouseLogStore store,
       Dictionary dictionary,
-      KnownLinks links,
+      TemplateLinkCache links,
       ClickHouseProperties properties) {
-    return new BoundedReader(
-        new ResolvingReader(new WholeTexts(store, dictionary), links),
+    return new ConcurrencyLimitedReader(
+        new MergedTemplateReader(new LongTextResolvingReader(store, dictionary), links),
         properties.maxQueries(),
         QUERY_PATIENCE);
   }
@@ -249,13 +249,19 @@ class Wiring {
 
   @Bean
   TemplateReport templateReport(
-      TemplateStats templates, Dictionary dictionary, KnownLinks links, BoundedReader reader) {
+      TemplateStats templates,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ConcurrencyLimitedReader reader) {
     return new TemplateReport(templates, dictionary, links, reader);
   }
 
   @Bean
   WayBack wayBack(
-      BoundedReader reader, TemplateReport report, SearchLogs search, InstantSource clock) {
+      ConcurrencyLimitedReader reader,
+      TemplateReport report,
+      SemanticSearch search,
+      InstantSource clock) {
     return new WayBack(reader, report, search, clock);
   }
 
@@ -293,8 +299,8 @@ class Wiring {
   NativeLogsService nativeLogsService(
       ObjectProvider<GrpcIntake> intake,
       Limits limits,
-      BoundedReader reader,
-      SearchLogs search,
+      ConcurrencyLimitedReader reader,
+      SemanticSearch search,
       MemoryBudget budget) {
     return new NativeLogsService(intake.getIfAvailable(), limits, reader, search, budget);
   }
@@ -332,7 +338,7 @@ class Wiring {
   AppLogsService appLogsService(
       ObjectProvider<GrpcIntake> intake,
       Limits limits,
-      BoundedReader reader,
+      ConcurrencyLimitedReader reader,
       MemoryBudget budget,
       ClickHouseLogStore store,
       Spools spools,
@@ -365,39 +371,42 @@ class Wiring {
 
   @Bean
   @Conditional(DeliverRole.class)
-  TextCache textCache(DictionaryProperties properties, Dictionary dictionary) {
-    return new TextCache(properties.cache(), dictionary);
+  SharedDictionaryCache textCache(DictionaryProperties properties, Dictionary dictionary) {
+    return new SharedDictionaryCache(properties.cache(), dictionary);
   }
 
   @Bean
   @Conditional(DeliverRole.class)
-  Templates templates(TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
-    var templates = new Templates(properties.miner(), dictionary);
+  TemplateRegistry templates(
+      TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
+    var templateRegistry = new TemplateRegistry(properties.miner(), dictionary);
     var file = properties.masks();
     if (file != null) {
-      ExtraMasksFile.read(file, templates::masks).watch(scheduler, Thread::startVirtualThread);
+      ExtraMasksFile.read(file, templateRegistry::setCustomMasks)
+          .watch(scheduler, Thread::startVirtualThread);
     }
-    return templates;
+    return templateRegistry;
   }
 
   @Bean
   @Conditional(DeliverRole.class)
   TemplatesLifecycle templatesLifecycle(
-      Templates templates,
+      TemplateRegistry templateRegistry,
       TemplatesProperties properties,
       Scheduler scheduler,
       InstantSource clock) {
-    return new TemplatesLifecycle(templates, properties.keepUp(), scheduler, clock);
+    return new TemplatesLifecycle(templateRegistry, properties.keepUp(), scheduler, clock);
   }
 
   @Bean
   @Conditional(DeliverRole.class)
   DictionaryEndpoint.Known dictionaryKnown(
-      TextCache texts,
-      Templates templates,
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
       TemplatesProperties properties,
       TemplatesLifecycle lifecycle) {
-    return new DictionaryEndpoint.Known(texts, templates, properties.enabled(), lifecycle::last);
+    return new DictionaryEndpoint.Known(
+        texts, templateRegistry, properties.enabled(), lifecycle::last);
   }
 
   @Bean
@@ -407,8 +416,9 @@ class Wiring {
 
   @Bean
   @Conditional(DeliverRole.class)
-  DictionaryGauges dictionaryGauges(TextCache texts, Templates templates) {
-    return new DictionaryGauges(texts, templates);
+  DictionaryGauges dictionaryGauges(
+      SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
+    return new DictionaryGauges(texts, templateRegistry);
   }
 
   @Bean
@@ -416,8 +426,8 @@ class Wiring {
   DeliveryLifecycle deliveryLifecycle(
       Spools spools,
       ClickHouseLogStore store,
-      TextCache texts,
-      Templates templates,
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
       TemplatesProperties properties,
       DictionaryProperties dictionary,
       MicrometerMeters meters,
@@ -427,9 +437,11 @@ class Wiring {
     var shared = dictionary.shared();
     Supplier<LogEnricher> namings =
         () -> {
-          var lookup = texts.lookup();
-          return new SharedTexts(
-              properties.enabled() ? templates.lookup(lookup) : LogEnricher.NONE, lookup, shared);
+          var lookup = texts.newWorkerCache();
+          return new DictionaryEncoder(
+              properties.enabled() ? templateRegistry.newResolver(lookup) : LogEnricher.NONE,
+              lookup,
+              shared);
         };
     return new DeliveryLifecycle(spools, store, namings, meters, clock, delivery, budget);
   }

@@ -3,7 +3,7 @@ package dev.sluice.api.grpc;
 import com.google.protobuf.Message;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -70,7 +70,7 @@ final class BlockingAnswer<T extends Message> {
       // the client is gone, or its deadline: there is nobody to tell
     } catch (LogReader.QueryTooExpensiveException e) {
       fail(Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
-    } catch (BoundedReader.Busy _) {
+    } catch (ConcurrencyLimitedReader.TooManyQueriesException _) {
       fail(GrpcIntake.unavailable(UNREADABLE, BUSY));
     } catch (Exception e) {
       if (!isOver()) {

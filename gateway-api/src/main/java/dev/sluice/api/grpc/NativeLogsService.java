@@ -5,7 +5,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
-import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.search.SemanticSearch;
 import dev.sluice.proto.v1.IngestResponse;
 import dev.sluice.proto.v1.IngestStreamResponse;
 import dev.sluice.proto.v1.LogServiceGrpc;
@@ -57,7 +57,7 @@ public final class NativeLogsService implements BindableService {
       @Nullable GrpcIntake intake,
       Limits limits,
       LogReader reader,
-      SearchLogs search,
+      SemanticSearch search,
       MemoryBudget budget) {
     this.intake = intake;
     this.limits = limits;

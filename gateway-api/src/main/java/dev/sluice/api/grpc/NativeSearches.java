@@ -3,12 +3,12 @@ package dev.sluice.api.grpc;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.TemplateStats.MinuteRange;
 import dev.sluice.core.port.TemplateStats.SampleLog;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.search.SearchLogs.Answer;
-import dev.sluice.core.search.SearchLogs.Hit;
-import dev.sluice.core.search.SearchLogs.Mode;
-import dev.sluice.core.search.SearchLogs.Request;
-import dev.sluice.core.search.SearchLogs.Why;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.search.SemanticSearch.Hit;
+import dev.sluice.core.search.SemanticSearch.MatchReason;
+import dev.sluice.core.search.SemanticSearch.Mode;
+import dev.sluice.core.search.SemanticSearch.SearchQuery;
+import dev.sluice.core.search.SemanticSearch.SearchResult;
 import dev.sluice.proto.v1.Filter;
 import dev.sluice.proto.v1.LogExcerpt;
 import dev.sluice.proto.v1.Matched;
@@ -20,21 +20,22 @@ import io.grpc.stub.StreamObserver;
 
 /** {@code Search}: what logs mean, by a question in anybody's words. */
 final class NativeSearches {
-  private final SearchLogs search;
+  private final SemanticSearch search;
   private final MemoryBudget budget;
 
   /**
    * @param budget what answers count against until they are taken
    */
-  NativeSearches(SearchLogs search, MemoryBudget budget) {
+  NativeSearches(SemanticSearch search, MemoryBudget budget) {
     this.search = search;
     this.budget = budget;
   }
 
   void answer(RawMessage message, StreamObserver<SearchResponse> answer) {
-    Request request;
+    SearchQuery searchQuery;
     try {
-      request = request(Question.parse(message, SearchRequest.parser(), "sluice.v1.SearchRequest"));
+      searchQuery =
+          request(Question.parse(message, SearchRequest.parser(), "sluice.v1.SearchRequest"));
     } catch (Unanswerable e) {
       answer.onError(e.status());
       return;
@@ -43,28 +44,28 @@ final class NativeSearches {
       return;
     }
     BlockingAnswer.of(
-        "sluice-search", budget, answer, () -> response(request, search.search(request)));
+        "sluice-search", budget, answer, () -> response(searchQuery, search.search(searchQuery)));
   }
 
-  private static Request request(SearchRequest asked) throws Unanswerable {
+  private static SearchQuery request(SearchRequest asked) throws Unanswerable {
     var query = asked.getQuery();
-    if (query.isBlank() || query.length() > Request.MOST_CHARACTERS) {
+    if (query.isBlank() || query.length() > SearchQuery.MAX_CHARACTERS) {
       throw new Unanswerable(
           "query",
           "has %d characters, must say something in at most %d"
-              .formatted(query.length(), Request.MOST_CHARACTERS));
+              .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
     }
     requireNothingElse(asked.getFilter());
-    var request =
-        new Request(
+    var searchQuery =
+        new SearchQuery(
             query,
             mode(asked),
             NativeQueries.filter(asked.getFilter()),
             0,
-            number("limit", asked.getLimit(), Request.USUAL, Request.MOST),
-            number("samples", asked.getSamples(), 1, Request.MOST_NEWEST));
+            number("limit", asked.getLimit(), SearchQuery.DEFAULT_LIMIT, SearchQuery.MAX_RESULTS),
+            number("samples", asked.getSamples(), 1, SearchQuery.MAX_LOGS_PER_TEMPLATE));
     try {
-      return asked.getCursor().isEmpty() ? request : request.after(asked.getCursor());
+      return asked.getCursor().isEmpty() ? searchQuery : searchQuery.after(asked.getCursor());
     } catch (IllegalArgumentException e) {
       throw new Unanswerable("cursor", String.valueOf(e.getMessage()));
     }
@@ -100,7 +101,7 @@ final class NativeSearches {
     return value == 0 ? otherwise : value;
   }
 
-  private static SearchResponse response(Request request, Answer answer) {
+  private static SearchResponse response(SearchQuery searchQuery, SearchResult answer) {
     var response = SearchResponse.newBuilder().setTemplatesWithoutVectors(answer.backlog());
     int bytes = 0;
     for (var hit : answer.hits()) {
@@ -119,36 +120,36 @@ final class NativeSearches {
       }
       response.addLogs(stored);
     }
-    if (answer.more()) {
-      response.setNextCursor(request.next());
+    if (answer.hasMore()) {
+      response.setNextCursor(searchQuery.nextCursor());
     }
-    if (answer.withoutMeaning() != null) {
-      response.setWithoutMeaning(answer.withoutMeaning());
+    if (answer.semanticUnavailableReason() != null) {
+      response.setWithoutMeaning(answer.semanticUnavailableReason());
     }
     return response.build();
   }
 
-  private static TemplateHit hit(Hit hit, Answer answer) {
-    var template = hit.portrait().template();
+  private static TemplateHit hit(Hit hit, SearchResult answer) {
+    var template = hit.summary().template();
     var told =
         TemplateHit.newBuilder()
             .setTemplateId(NativeQueries.bytes(template.id()))
             .setScore(hit.score())
             .setCount(template.count())
             .putAllServices(template.services())
-            .setSparklineFromUnixNano(MinuteRange.startNanos(answer.begins()))
-            .setSparklineStepSeconds(answer.width() * 60)
-            .addAllSparkline(hit.portrait().spans());
+            .setSparklineFromUnixNano(MinuteRange.startNanos(answer.startMinute()))
+            .setSparklineStepSeconds(answer.bucketMinutes() * 60)
+            .addAllSparkline(hit.summary().bucketCounts());
     if (template.text() != null) {
       told.setTemplate(template.text());
     }
     template.severities().forEach((level, count) -> told.putSeverities(level.name(), count));
-    hit.why().stream().sorted().map(NativeSearches::matched).forEach(told::addMatched);
-    hit.portrait().newest().stream().map(NativeSearches::excerpt).forEach(told::addSamples);
+    hit.reasons().stream().sorted().map(NativeSearches::matched).forEach(told::addMatched);
+    hit.summary().newestLogs().stream().map(NativeSearches::excerpt).forEach(told::addSamples);
     return told.build();
   }
 
-  private static Matched matched(Why why) {
+  private static Matched matched(MatchReason why) {
     return switch (why) {
       case WORDS -> Matched.MATCHED_WORDS;
       case MEANING -> Matched.MATCHED_MEANING;

@@ -9,9 +9,9 @@ import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.search.SearchLogs.Mode;
-import dev.sluice.core.search.SearchLogs.Request;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.search.SemanticSearch.Mode;
+import dev.sluice.core.search.SemanticSearch.SearchQuery;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,11 +33,11 @@ final class AppSearchHandler {
   /** Of one instant in one service, among which the one that is looked for is. */
   private static final int OF_AN_INSTANT = 1_000;
 
-  private final SearchLogs search;
+  private final SemanticSearch search;
   private final LogReader reader;
   private final Reads reads;
 
-  AppSearchHandler(SearchLogs search, LogReader reader, Reads reads) {
+  AppSearchHandler(SemanticSearch search, LogReader reader, Reads reads) {
     this.search = search;
     this.reader = reader;
     this.reads = reads;
@@ -69,14 +69,14 @@ final class AppSearchHandler {
         .onErrorResume(failure -> AppLogsHandler.refused(Reads.refusal(failure)));
   }
 
-  private static Request parse(byte[] body) {
+  private static SearchQuery parse(byte[] body) {
     var asked = SearchHandler.object(body);
     var query = asked.path("query").asString("");
-    if (query.isBlank() || query.length() > Request.MOST_CHARACTERS) {
+    if (query.isBlank() || query.length() > SearchQuery.MAX_CHARACTERS) {
       throw RequestRefused.malformed(
-          "query must have 1 to %d characters".formatted(Request.MOST_CHARACTERS));
+          "query must have 1 to %d characters".formatted(SearchQuery.MAX_CHARACTERS));
     }
-    return new Request(query, Mode.HYBRID, filter(asked), 0, limit(asked.path("limit")), 1);
+    return new SearchQuery(query, Mode.HYBRID, filter(asked), 0, limit(asked.path("limit")), 1);
   }
 
   private static int limit(JsonNode limit) {
@@ -85,7 +85,8 @@ final class AppSearchHandler {
     if (number != null) {
       parameters.add("limit", number);
     }
-    return QueryParameters.only(parameters, "limit").number("limit", DEFAULT_LIMIT, Request.MOST);
+    return QueryParameters.only(parameters, "limit")
+        .number("limit", DEFAULT_LIMIT, SearchQuery.MAX_RESULTS);
   }
 
   private static LogFilter filter(JsonNode asked) {
@@ -152,12 +153,12 @@ final class AppSearchHandler {
     }
   }
 
-  private Outcome find(Request asked) throws InterruptedException {
+  private Outcome find(SearchQuery asked) throws InterruptedException {
     var answer = search.search(asked);
     var found = new LinkedHashMap<Object, Found>();
     answer.logs().forEach(log -> found.put(log.id(), new Found(log, null)));
     for (var hit : answer.hits()) {
-      for (var recent : hit.portrait().newest()) {
+      for (var recent : hit.summary().newestLogs()) {
         if (found.size() < asked.limit() && !found.containsKey(recent.id())) {
           var log = whole(recent);
           if (log != null) {
@@ -167,7 +168,7 @@ final class AppSearchHandler {
       }
     }
     return new Outcome(
-        found.values().stream().limit(asked.limit()).toList(), answer.withoutMeaning());
+        found.values().stream().limit(asked.limit()).toList(), answer.semanticUnavailableReason());
   }
 
   private @Nullable StoredLog whole(SampleLog recent) throws InterruptedException {
@@ -183,7 +184,7 @@ final class AppSearchHandler {
         .orElse(null);
   }
 
-  private Mono<ServerResponse> answer(Request asked, Outcome outcome, long tookNanos) {
+  private Mono<ServerResponse> answer(SearchQuery asked, Outcome outcome, long tookNanos) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
@@ -198,7 +199,7 @@ final class AppSearchHandler {
             }));
   }
 
-  private static void data(Request asked, Outcome outcome, long tookNanos, JsonGenerator json) {
+  private static void data(SearchQuery asked, Outcome outcome, long tookNanos, JsonGenerator json) {
     json.writeStringProperty("query", asked.text());
     json.writeArrayPropertyStart("logs");
     for (var each : outcome.found) {

@@ -6,7 +6,7 @@ import dev.sluice.core.port.LogReader.LogPage;
 import dev.sluice.core.port.LogReader.Position;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
 import java.io.ByteArrayOutputStream;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -125,7 +125,7 @@ final class Export {
       for (int i = 1; ; i++) {
         try {
           return reader.read(query);
-        } catch (BoundedReader.Busy e) {
+        } catch (ConcurrencyLimitedReader.TooManyQueriesException e) {
           if (after == null || i == TRIES) {
             throw e;
           }

@@ -9,7 +9,7 @@ import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.TimeoutScheduler;
 import dev.sluice.core.read.TemplateReport;
-import dev.sluice.core.search.SearchLogs;
+import dev.sluice.core.search.SemanticSearch;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
@@ -61,7 +61,7 @@ public final class LogsRoutes {
    * @param clock tells which hour is the last one
    */
   public record WayBack(
-      LogReader reader, TemplateReport templates, SearchLogs search, InstantSource clock) {}
+      LogReader reader, TemplateReport templates, SemanticSearch search, InstantSource clock) {}
 
   /**
    * @param wayIn null when this process does not take logs

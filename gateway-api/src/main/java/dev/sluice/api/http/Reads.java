@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
-import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -75,7 +75,7 @@ final class Reads {
       case QueryTooExpensiveException costly ->
           RequestRefused.tooCostly(String.valueOf(costly.getMessage()));
       case InterruptedException _ -> RequestRefused.unreadable(BUSY); // nobody is there to read it
-      case BoundedReader.Busy _ -> RequestRefused.unreadable(BUSY);
+      case ConcurrencyLimitedReader.TooManyQueriesException _ -> RequestRefused.unreadable(BUSY);
       default -> {
         LOG.warn("query failed: {}", failure.toString());
         yield RequestRefused.unreadable(AFTER_FAILURE);

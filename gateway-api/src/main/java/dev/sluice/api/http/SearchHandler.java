@@ -8,11 +8,11 @@ import dev.sluice.core.port.TemplateStats.MinuteRange;
 import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.query.AttributeCondition;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.search.SearchLogs;
-import dev.sluice.core.search.SearchLogs.Answer;
-import dev.sluice.core.search.SearchLogs.Hit;
-import dev.sluice.core.search.SearchLogs.Mode;
-import dev.sluice.core.search.SearchLogs.Request;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.search.SemanticSearch.Hit;
+import dev.sluice.core.search.SemanticSearch.Mode;
+import dev.sluice.core.search.SemanticSearch.SearchQuery;
+import dev.sluice.core.search.SemanticSearch.SearchResult;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.time.Duration;
@@ -60,10 +60,10 @@ final class SearchHandler {
 
   private static final JsonMapper JSON = new JsonMapper();
 
-  private final SearchLogs search;
+  private final SemanticSearch search;
   private final Reads reads;
 
-  SearchHandler(SearchLogs search, Reads reads) {
+  SearchHandler(SemanticSearch search, Reads reads) {
     this.search = search;
     this.reads = reads;
   }
@@ -105,7 +105,7 @@ final class SearchHandler {
         .onErrorMap(TimeoutException.class, _ -> RequestRefused.tooSlow(BODY_WITHIN));
   }
 
-  private static Request parse(byte[] body) {
+  private static SearchQuery parse(byte[] body) {
     var asked = object(body);
     for (var name : asked.propertyNames()) {
       if (!FIELDS.contains(name)) {
@@ -118,21 +118,22 @@ final class SearchHandler {
     if (query == null || query.isBlank()) {
       throw RequestRefused.malformed("query is missing or empty");
     }
-    if (query.length() > Request.MOST_CHARACTERS) {
+    if (query.length() > SearchQuery.MAX_CHARACTERS) {
       throw RequestRefused.malformed(
-          "query has %d characters, at most %d".formatted(query.length(), Request.MOST_CHARACTERS));
+          "query has %d characters, at most %d"
+              .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
     }
-    var request =
-        new Request(
+    var searchQuery =
+        new SearchQuery(
             query,
             mode(parameters.first("mode")),
             filter(parameters.filter(), asked.path("attributes")),
             0,
-            parameters.number("limit", Request.USUAL, Request.MOST),
-            parameters.number("samples", 1, Request.MOST_NEWEST));
+            parameters.number("limit", SearchQuery.DEFAULT_LIMIT, SearchQuery.MAX_RESULTS),
+            parameters.number("samples", 1, SearchQuery.MAX_LOGS_PER_TEMPLATE));
     var cursor = parameters.first("cursor");
     try {
-      return cursor == null ? request : request.after(cursor);
+      return cursor == null ? searchQuery : searchQuery.after(cursor);
     } catch (IllegalArgumentException e) {
       throw RequestRefused.malformed("cursor " + e.getMessage());
     }
@@ -215,11 +216,11 @@ final class SearchHandler {
     return name.name().toLowerCase(Locale.ROOT);
   }
 
-  private static void write(Request asked, Answer answer, JsonGenerator json) {
+  private static void write(SearchQuery asked, SearchResult answer, JsonGenerator json) {
     json.writeStartObject();
     json.writeStringProperty("mode", lower(asked.mode()));
-    if (answer.withoutMeaning() != null) {
-      json.writeStringProperty("without_meaning", answer.withoutMeaning());
+    if (answer.semanticUnavailableReason() != null) {
+      json.writeStringProperty("without_meaning", answer.semanticUnavailableReason());
     }
     json.writeNumberProperty("templates_without_vectors", answer.backlog());
     json.writeArrayPropertyStart("templates");
@@ -230,28 +231,29 @@ final class SearchHandler {
     json.writeArrayPropertyStart("logs");
     answer.logs().forEach(log -> LogJson.write(log, json));
     json.writeEndArray();
-    if (answer.more()) {
-      json.writeStringProperty("next_cursor", asked.next());
+    if (answer.hasMore()) {
+      json.writeStringProperty("next_cursor", asked.nextCursor());
     }
     json.writeEndObject();
   }
 
-  private static void write(Hit hit, Answer answer, JsonGenerator json) {
+  private static void write(Hit hit, SearchResult answer, JsonGenerator json) {
     json.writeStartObject();
-    TemplatesHandler.write(hit.portrait().template(), json);
+    TemplatesHandler.write(hit.summary().template(), json);
     json.writeNumberProperty("score", hit.score());
     json.writeArrayPropertyStart("matched");
-    new TreeSet<>(hit.why()).forEach(why -> json.writeString(lower(why)));
+    new TreeSet<>(hit.reasons()).forEach(why -> json.writeString(lower(why)));
     json.writeEndArray();
     json.writeObjectPropertyStart("sparkline");
-    json.writeStringProperty("from", Timestamps.format(MinuteRange.startNanos(answer.begins())));
-    json.writeNumberProperty("step_seconds", answer.width() * 60);
+    json.writeStringProperty(
+        "from", Timestamps.format(MinuteRange.startNanos(answer.startMinute())));
+    json.writeNumberProperty("step_seconds", answer.bucketMinutes() * 60);
     json.writeArrayPropertyStart("counts");
-    hit.portrait().spans().forEach(json::writeNumber);
+    hit.summary().bucketCounts().forEach(json::writeNumber);
     json.writeEndArray();
     json.writeEndObject();
     json.writeArrayPropertyStart("samples");
-    hit.portrait().newest().forEach(log -> write(log, json));
+    hit.summary().newestLogs().forEach(log -> write(log, json));
     json.writeEndArray();
     json.writeEndObject();
   }

@@ -8,9 +8,9 @@ import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.TemplateStats.MinuteRange;
 import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.TemplateReport.Found;
 import dev.sluice.core.read.TemplateReport.Listing;
 import dev.sluice.core.read.TemplateReport.Template;
+import dev.sluice.core.read.TemplateReport.TemplateDetail;
 import dev.sluice.core.read.TemplateReport.View;
 import java.time.Duration;
 import java.util.Arrays;
@@ -99,7 +99,7 @@ final class TemplatesHandler {
                   parameters.number("limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT);
               var after = parameters.cursor();
               return reads
-                  .ask(() -> wayBack.templates().minutes(IngestService.DEFAULT_TENANT, id))
+                  .ask(() -> wayBack.templates().activeRange(IngestService.DEFAULT_TENANT, id))
                   .flatMap(
                       came ->
                           came.isEmpty()
@@ -205,16 +205,17 @@ final class TemplatesHandler {
             }));
   }
 
-  private Mono<ServerResponse> json(MinuteRange minuteRange, Found found) {
+  private Mono<ServerResponse> json(MinuteRange minuteRange, TemplateDetail templateDetail) {
     return reads.json(
         ServerResponse.ok(),
         Json.write(
             json -> {
               json.writeStartObject();
               write(minuteRange, json);
-              write(found.became(), json);
+              write(templateDetail.template(), json);
               json.writeArrayPropertyStart("merged");
-              new TreeSet<>(found.merged()).forEach(id -> json.writeString(id.toString()));
+              new TreeSet<>(templateDetail.mergedIds())
+                  .forEach(id -> json.writeString(id.toString()));
               json.writeEndArray();
               json.writeEndObject();
             }));
@@ -232,7 +233,7 @@ final class TemplatesHandler {
       json.writeStringProperty("template", template.text());
     }
     json.writeNumberProperty("count", template.count());
-    json.writeNumberProperty("count_before", template.before());
+    json.writeNumberProperty("count_before", template.countBefore());
     template.rateChange().ifPresent(change -> json.writeNumberProperty("rate_change", change));
     minute("first_seen", template.firstMinute(), json);
     minute("last_seen", template.lastMinute(), json);

@@ -24,12 +24,12 @@ public final class DeliveryHealth implements HealthIndicator {
   @Override
   public Health health() {
     var all = workers.get();
-    long alive = all.stream().filter(DeliveryWorker::alive).count();
+    long alive = all.stream().filter(DeliveryWorker::isAlive).count();
     var health = (alive == all.size() ? Health.up() : Health.down()).withDetail("workers", alive);
     var troubles =
         all.stream()
-            .flatMap(worker -> worker.trouble().stream())
-            .map(trouble -> MicrometerMeters.label(trouble.pauseReason()) + ": " + trouble.reason())
+            .flatMap(worker -> worker.pauseState().stream())
+            .map(trouble -> MicrometerMeters.label(trouble.pauseReason()) + ": " + trouble.detail())
             .distinct()
             .toList();
     if (!troubles.isEmpty()) {

@@ -1,7 +1,7 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.dictionary.TextCache;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.templates.TemplateRegistry;
 import java.time.Instant;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -31,7 +31,10 @@ public final class DictionaryEndpoint {
    * @param reading how it last went to read what others have written
    */
   public record Known(
-      TextCache texts, Templates templates, boolean enabled, Supplier<Reading> reading) {}
+      SharedDictionaryCache texts,
+      TemplateRegistry templates,
+      boolean enabled,
+      Supplier<Reading> reading) {}
 
   /**
    * @param at when it last went well; null when it never has
@@ -100,26 +103,30 @@ public final class DictionaryEndpoint {
   }
 
   private static Cache cache(Known known) {
-    var tally = known.texts().tally();
+    var dictionaryCacheStats = known.texts().stats();
     return new Cache(
-        tally.capacity(),
-        tally.entries(),
-        tally.bytes(),
-        new Lookups(tally.near(), tally.fresh(), tally.shared(), tally.unknown()),
-        tally.digests(),
-        tally.written(),
-        tally.failed());
+        dictionaryCacheStats.capacity(),
+        dictionaryCacheStats.entries(),
+        dictionaryCacheStats.bytes(),
+        new Lookups(
+            dictionaryCacheStats.workerHits(),
+            dictionaryCacheStats.pendingHits(),
+            dictionaryCacheStats.sharedHits(),
+            dictionaryCacheStats.misses()),
+        dictionaryCacheStats.digests(),
+        dictionaryCacheStats.writtenEntries(),
+        dictionaryCacheStats.failedWrites());
   }
 
   private static Mined mined(Known known) {
-    var tally = known.templates().tally();
+    var registryStats = known.templates().stats();
     return new Mined(
         known.enabled(),
-        tally.templates(),
-        tally.bytes(),
-        tally.caught(),
-        tally.masks(),
-        tally.masksGivenUp(),
+        registryStats.templates(),
+        registryStats.bytes(),
+        registryStats.overflowedLogs(),
+        registryStats.customMasks(),
+        registryStats.maskBudgetExceeded(),
         known.reading().get());
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.dictionary.TextCache;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.templates.TemplateRegistry;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,59 +10,64 @@ import java.util.function.ToDoubleFunction;
 
 /** What is known of the dictionary and of templates, for Prometheus; counted where it happens. */
 public final class DictionaryGauges implements MeterBinder {
-  private final TextCache texts;
-  private final Templates templates;
+  private final SharedDictionaryCache texts;
+  private final TemplateRegistry templateRegistry;
 
-  public DictionaryGauges(TextCache texts, Templates templates) {
+  public DictionaryGauges(SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
     this.texts = texts;
-    this.templates = templates;
+    this.templateRegistry = templateRegistry;
   }
 
   @Override
   public void bindTo(MeterRegistry registry) {
-    lookups("worker", TextCache.Tally::near, registry);
-    lookups("pending", TextCache.Tally::fresh, registry);
-    lookups("shared", TextCache.Tally::shared, registry);
-    lookups("none", TextCache.Tally::unknown, registry);
-    texts("digests", TextCache.Tally::digests)
+    lookups("worker", SharedDictionaryCache.DictionaryCacheStats::workerHits, registry);
+    lookups("pending", SharedDictionaryCache.DictionaryCacheStats::pendingHits, registry);
+    lookups("shared", SharedDictionaryCache.DictionaryCacheStats::sharedHits, registry);
+    lookups("none", SharedDictionaryCache.DictionaryCacheStats::misses, registry);
+    texts("digests", SharedDictionaryCache.DictionaryCacheStats::digests)
         .description("MD5 computed of texts")
         .register(registry);
-    texts("entries.written", TextCache.Tally::written)
+    texts("entries.written", SharedDictionaryCache.DictionaryCacheStats::writtenEntries)
         .description("Entries that the dictionary has confirmed")
         .register(registry);
-    texts("writes.failed", TextCache.Tally::failed)
+    texts("writes.failed", SharedDictionaryCache.DictionaryCacheStats::failedWrites)
         .description("Writes that the dictionary has not confirmed; they are tried again")
         .register(registry);
-    Gauge.builder("sluice.dictionary.cache.entries", texts, t -> t.tally().entries())
+    Gauge.builder("sluice.dictionary.cache.entries", texts, t -> t.stats().entries())
         .description("Texts that all workers of the process remember together")
         .register(registry);
-    Gauge.builder("sluice.templates.count", templates, t -> t.tally().templates())
+    Gauge.builder("sluice.templates.count", templateRegistry, t -> t.stats().templates())
         .description("Templates that stand for themselves, of all tenants")
         .register(registry);
-    Gauge.builder("sluice.templates.memory", templates, t -> t.tally().bytes())
+    Gauge.builder("sluice.templates.memory", templateRegistry, t -> t.stats().bytes())
         .description("What all templates take in memory, estimated")
         .baseUnit("bytes")
         .register(registry);
-    FunctionCounter.builder("sluice.templates.caught", templates, t -> t.tally().caught())
+    FunctionCounter.builder(
+            "sluice.templates.caught", templateRegistry, t -> t.stats().overflowedLogs())
         .description("Log records for whose template there was no room")
         .register(registry);
     FunctionCounter.builder(
-            "sluice.templates.masks.given.up", templates, t -> t.tally().masksGivenUp())
+            "sluice.templates.masks.given.up",
+            templateRegistry,
+            t -> t.stats().maskBudgetExceeded())
         .description("How often an extra mask was given up on a message")
         .register(registry);
   }
 
   private void lookups(
-      String barrier, ToDoubleFunction<TextCache.Tally> figure, MeterRegistry registry) {
+      String barrier,
+      ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> figure,
+      MeterRegistry registry) {
     texts("lookups", figure)
         .description("Look-ups of texts, by who answered them")
         .tag("barrier", barrier)
         .register(registry);
   }
 
-  private FunctionCounter.Builder<TextCache> texts(
-      String name, ToDoubleFunction<TextCache.Tally> figure) {
+  private FunctionCounter.Builder<SharedDictionaryCache> texts(
+      String name, ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> figure) {
     return FunctionCounter.builder(
-        "sluice.dictionary." + name, texts, t -> figure.applyAsDouble(t.tally()));
+        "sluice.dictionary." + name, texts, t -> figure.applyAsDouble(t.stats()));
   }
 }

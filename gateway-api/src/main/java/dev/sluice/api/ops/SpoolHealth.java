@@ -1,6 +1,6 @@
 package dev.sluice.api.ops;
 
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Spool;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.health.contributor.Health;
@@ -12,14 +12,14 @@ import org.springframework.boot.health.contributor.HealthIndicator;
  */
 public final class SpoolHealth implements HealthIndicator {
   private final Spool spool;
-  private final @Nullable Failover failover;
+  private final @Nullable FailoverSpool failover;
   private final boolean delivers;
 
   /**
    * @param failover null where nothing stands in for the spool
    * @param delivers whether this process delivers what the stand-in has
    */
-  public SpoolHealth(Spool spool, @Nullable Failover failover, boolean delivers) {
+  public SpoolHealth(Spool spool, @Nullable FailoverSpool failover, boolean delivers) {
     this.spool = spool;
     this.failover = failover;
     this.delivers = delivers;
@@ -33,12 +33,12 @@ public final class SpoolHealth implements HealthIndicator {
             .map(reason -> Health.down().withDetail("reason", reason))
             .orElseGet(Health::up);
     if (failover != null) {
-      tell(failover.status(), health);
+      tell(failover.failoverStatus(), health);
     }
     return health.build();
   }
 
-  private void tell(Failover.Status status, Health.Builder health) {
+  private void tell(FailoverSpool.FailoverStatus status, Health.Builder health) {
     if (!status.firstTakesLogs()) {
       health.withDetail(
           "failover",

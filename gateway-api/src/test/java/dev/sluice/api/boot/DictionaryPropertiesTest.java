@@ -3,7 +3,7 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.templates.MinerSettings;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -28,8 +28,8 @@ class DictionaryPropertiesTest {
 
   @Test
   void new_nothingGiven_hasTheDefaultsOfTheCore() {
-    assertThat(dictionary(Map.of()).cache()).isEqualTo(TextCache.Settings.DEFAULT);
-    assertThat(templates(Map.of()).miner()).isEqualTo(MinerSettings.standard());
+    assertThat(dictionary(Map.of()).cache()).isEqualTo(SharedDictionaryCache.CacheSettings.DEFAULT);
+    assertThat(templates(Map.of()).miner()).isEqualTo(MinerSettings.defaults());
     assertThat(templates(Map.of()).masks()).isNull();
   }
 

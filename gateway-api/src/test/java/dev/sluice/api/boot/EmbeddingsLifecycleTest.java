@@ -3,11 +3,11 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.EmbeddingMetrics;
-import dev.sluice.core.search.TemplateEmbeddings;
+import dev.sluice.core.search.EmbeddingBackfill;
 import dev.sluice.testkit.ConceptEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
 import dev.sluice.testkit.InMemoryTemplateVectors;
@@ -31,7 +31,7 @@ class EmbeddingsLifecycleTest {
 
   private EmbeddingsLifecycle lifecycle(double share) {
     return new EmbeddingsLifecycle(
-        new TemplateEmbeddings(
+        new EmbeddingBackfill(
             new InMemoryTemplates(dictionary),
             vectors,
             embedder,
@@ -59,11 +59,12 @@ class EmbeddingsLifecycleTest {
   private void template(String text) {
     dictionary.write(
         List.of(
-            new DictionaryEntry("default", EntryKind.TEMPLATE, TextId.of(text), text, 1, 1, null)));
+            new DictionaryEntry(
+                "default", EntryKind.TEMPLATE, ContentId.of(text), text, 1, 1, null)));
   }
 
   private boolean has(String text) {
-    return !vectors.find("concepts/3/1", "default", List.of(TextId.of(text))).isEmpty();
+    return !vectors.find("concepts/3/1", "default", List.of(ContentId.of(text))).isEmpty();
   }
 
   @AfterEach

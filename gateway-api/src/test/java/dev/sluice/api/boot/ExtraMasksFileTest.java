@@ -3,7 +3,7 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 
-import dev.sluice.core.templates.ExtraMask;
+import dev.sluice.core.templates.CustomMask;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +26,7 @@ import org.springframework.boot.test.system.OutputCaptureExtension;
 class ExtraMasksFileTest {
   @TempDir private Path folder;
   private Path path;
-  private final List<List<ExtraMask>> given = new ArrayList<>();
+  private final List<List<CustomMask>> given = new ArrayList<>();
 
   @BeforeEach
   void name() {
@@ -39,7 +39,7 @@ class ExtraMasksFileTest {
     return given.getLast().stream().map(ExtraMasksFileTest::text).toList();
   }
 
-  private static String text(ExtraMask mask) {
+  private static String text(CustomMask mask) {
     return "%s: %s is %s".formatted(mask.name(), mask.service(), mask.pattern());
   }
 

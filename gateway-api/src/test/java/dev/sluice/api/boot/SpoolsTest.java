@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.api.ops.DeliveryHealth;
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer.DeliveryLimits;
 import dev.sluice.redis.RedisSpool;
@@ -67,7 +67,7 @@ class SpoolsTest {
             RedisSpool.Appending.DEFAULT),
         new WalSpool.Settings(
             folder, "one", wal.writing(), wal.filing(), BOUNDS, 10, 10, Duration.ofMinutes(1)),
-        new Failover.Settings(
+        new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(10),
             Duration.ofHours(1),
             true,

@@ -5,10 +5,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.HandTimer;
 import dev.sluice.api.ops.DictionaryEndpoint.Reading;
-import dev.sluice.core.dictionary.TextCache;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.templates.MinerSettings;
-import dev.sluice.core.templates.Templates;
+import dev.sluice.core.templates.TemplateRegistry;
 import dev.sluice.testkit.LogBatches;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,15 +33,16 @@ class TemplatesLifecycleTest {
 
   private final HandTimer timer = new HandTimer();
   private final Read dictionary = new Read();
-  private final Templates templates = new Templates(MinerSettings.standard(), dictionary);
+  private final TemplateRegistry templateRegistry =
+      new TemplateRegistry(MinerSettings.defaults(), dictionary);
   private final TemplatesLifecycle lifecycle =
-      new TemplatesLifecycle(templates, INTERVAL, timer, () -> NOW);
+      new TemplatesLifecycle(templateRegistry, INTERVAL, timer, () -> NOW);
 
   /** Only of tenants that were heard of is anything read. */
   @BeforeEach
   void hearOfATenant() throws InterruptedException {
-    var texts = new TextCache(TextCache.Settings.DEFAULT, dictionary);
-    templates.lookup(texts.lookup()).beginBatch(LogBatches.of(1));
+    var texts = new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary);
+    templateRegistry.newResolver(texts.newWorkerCache()).beginBatch(LogBatches.of(1));
     dictionary.readings = 0;
   }
 

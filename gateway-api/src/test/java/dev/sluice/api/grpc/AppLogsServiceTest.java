@@ -18,7 +18,7 @@ import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
 import dev.sluice.core.port.LogReader.StoredLog;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.core.read.BoundedReader;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
 import dev.sluice.proto.logs.GetLogsByAppIdRequest;
 import dev.sluice.proto.logs.GetLogsByAppIdResponse;
 import dev.sluice.proto.logs.HealthCheckRequest;
@@ -86,7 +86,7 @@ class AppLogsServiceTest {
         new AppLogsService(
             intake,
             Limits.DEFAULT,
-            new BoundedReader(reader, 2),
+            new ConcurrencyLimitedReader(reader, 2),
             budget,
             new AppHealth(spool, () -> storeUnavailable, "1.2", () -> now));
     server =

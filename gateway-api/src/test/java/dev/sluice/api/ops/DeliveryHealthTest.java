@@ -30,7 +30,7 @@ class DeliveryHealthTest {
           store,
           LogEnricher.NONE,
           new MicrometerMeters(registry),
-          new DeliveryWorker.Manner(
+          new DeliveryWorker.WorkerSettings(
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),
               Thread::sleep,
               InstantSource.system(),
@@ -48,7 +48,7 @@ class DeliveryHealthTest {
     store.answer(new StoreResult.SchemaMismatch("no column Body"));
     spool.append(LogBatches.of(1));
 
-    await().until(() -> worker.trouble().isPresent());
+    await().until(() -> worker.pauseState().isPresent());
 
     var troubled = health.health();
     assertThat(troubled.getStatus()).isEqualTo(Status.UP);
@@ -58,13 +58,13 @@ class DeliveryHealthTest {
 
     store.answer(null);
 
-    await().until(() -> worker.trouble().isEmpty());
+    await().until(() -> worker.pauseState().isEmpty());
     assertThat(health.health().getDetails()).doesNotContainKey("trouble");
   }
 
   @Test
   void health_workerEnded_isDown() {
-    worker.end(Duration.ofSeconds(10));
+    worker.shutdown(Duration.ofSeconds(10));
 
     assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
   }

@@ -2,7 +2,7 @@ package dev.sluice.api.ops;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.core.failover.Failover;
+import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
@@ -18,12 +18,12 @@ class SpoolHealthTest {
 
   private final InMemorySpool first = new InMemorySpool();
   private final InMemorySpool second = new InMemorySpool();
-  private final Failover failover =
-      new Failover(
-          new Failover.Side("Redis", first, first, first, first),
-          new Failover.Side("the write-ahead log", second, second, second, second),
+  private final FailoverSpool failover =
+      new FailoverSpool(
+          new FailoverSpool.SpoolTarget("Redis", first, first, first, first),
+          new FailoverSpool.SpoolTarget("the write-ahead log", second, second, second, second),
           second,
-          new Failover.Settings(
+          new FailoverSpool.FailoverSettings(
               Duration.ofSeconds(10),
               Duration.ofHours(1),
               true,

@@ -42,8 +42,8 @@ public class HashBenchmark {
   private int size;
 
   private byte[] text;
-  private TextHash.Key key;
-  private TextHash hash;
+  private KeyedTextHash.KeyFunction key;
+  private KeyedTextHash hash;
   private MessageDigest md5;
   private final byte[] digest = new byte[16];
 
@@ -51,22 +51,22 @@ public class HashBenchmark {
   public void generate() throws NoSuchAlgorithmException {
     text = new byte[size];
     new SplittableRandom(42).nextBytes(text);
-    var secret = Secret.random();
-    key = TextHash.Key.xxh3(secret.keySeed());
-    hash = new TextHash(secret, key);
+    var hashKeys = HashKeys.random();
+    key = KeyedTextHash.KeyFunction.xxh3(hashKeys.keySeed());
+    hash = new KeyedTextHash(hashKeys, key);
     md5 = MessageDigest.getInstance("MD5");
   }
 
   @Benchmark
   @Allocates(0)
   public long xxh3() {
-    return key.of(text, 0, size);
+    return key.hash(text, 0, size);
   }
 
   @Benchmark
   @Allocates(0)
   public long keyAndCheck() {
-    hash.of(text, 0, size);
+    hash.hash(text, 0, size);
     return hash.key() ^ hash.check();
   }
 

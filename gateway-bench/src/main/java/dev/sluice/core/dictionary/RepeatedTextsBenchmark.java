@@ -1,7 +1,7 @@
 package dev.sluice.core.dictionary;
 
 import dev.sluice.bench.Allocates;
-import dev.sluice.core.dictionary.TextCache.Settings;
+import dev.sluice.core.dictionary.SharedDictionaryCache.CacheSettings;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import java.nio.ByteBuffer;
 import java.security.DigestException;
@@ -86,16 +86,18 @@ public class RepeatedTextsBenchmark {
   @Benchmark
   @Allocates(58)
   public long cache() throws InterruptedException {
-    var lookup = new TextCache(new Settings(8_192, 16_384), new NullDictionary()).lookup();
-    lookup.at(AT);
-    var scope = lookup.scope(EntryKind.TEXT, "acme", new byte[0], 0, 0);
+    var lookup =
+        new SharedDictionaryCache(new CacheSettings(8_192, 16_384), new NullDictionary())
+            .newWorkerCache();
+    lookup.setReceiveTime(AT);
+    var scope = lookup.namespace(EntryKind.TEXT, "acme", new byte[0], 0, 0);
     long sum = 0;
     for (int i = 0; i < STREAM; i++) {
       var text = texts[stream[i]];
-      lookup.identify(scope, text, 0, text.length);
+      lookup.findOrPut(scope, text, 0, text.length);
       sum += lookup.idLow();
       if (i % 1_000 == 999) {
-        lookup.write();
+        lookup.flush();
       }
     }
     return sum;

@@ -3,7 +3,7 @@ package dev.sluice.core.dictionary;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.bench.Allocates;
-import dev.sluice.core.dictionary.TextCache.Settings;
+import dev.sluice.core.dictionary.SharedDictionaryCache.CacheSettings;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import java.io.ByteArrayOutputStream;
 import java.util.Map;
@@ -51,7 +51,7 @@ public class TextLookupBenchmark {
   @Param({"1000", "100000"})
   private int shapes;
 
-  private TextLookup lookup;
+  private WorkerDictionaryCache lookup;
   private byte[] bytes;
   private final byte[] service = "checkout".getBytes(UTF_8);
   private int[] starts;
@@ -69,15 +69,16 @@ public class TextLookupBenchmark {
       starts[i + 1] = out.size();
     }
     bytes = out.toByteArray();
-    lookup = new TextCache(Settings.DEFAULT, new NullDictionary()).lookup();
-    lookup.at(AT);
-    var scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
+    lookup =
+        new SharedDictionaryCache(CacheSettings.DEFAULT, new NullDictionary()).newWorkerCache();
+    lookup.setReceiveTime(AT);
+    var scope = lookup.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < shapes; i++) {
-      lookup.identify(scope, bytes, starts[i], starts[i + 1] - starts[i]);
+      lookup.findOrPut(scope, bytes, starts[i], starts[i + 1] - starts[i]);
       var text = new String(bytes, starts[i], starts[i + 1] - starts[i], UTF_8);
       map.put(text, new UUID(lookup.idHigh(), lookup.idLow()));
     }
-    lookup.write();
+    lookup.flush();
     for (int i = 0; i < LOGS; i++) {
       order[i] = random.nextInt(shapes);
     }
@@ -90,10 +91,10 @@ public class TextLookupBenchmark {
   @Allocates(0)
   public int known() {
     int known = 0;
-    var scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
+    var scope = lookup.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < LOGS; i++) {
       if (i % 8 == 0) {
-        scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
+        scope = lookup.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
       }
       int from = starts[order[i]];
       if (lookup.find(scope, bytes, from, starts[order[i] + 1] - from)) {

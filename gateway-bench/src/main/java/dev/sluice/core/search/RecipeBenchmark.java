@@ -35,8 +35,8 @@ import org.openjdk.jmh.annotations.Warmup;
 @State(Scope.Benchmark)
 @NullUnmarked // JMH fills the fields
 public class RecipeBenchmark {
-  private static final Passage PASSAGE =
-      new Passage(
+  private static final TemplateDocument PASSAGE =
+      new TemplateDocument(
           "dfs",
           "dfs.DataNode$PacketResponder",
           "PacketResponder <*> for block <*> terminating: connection reset by peer <*>",
@@ -44,12 +44,12 @@ public class RecipeBenchmark {
   private static final String QUESTION = "why did the replica lose its connection to the primary";
 
   private OnnxEmbedder embedder;
-  private Recipe recipe;
+  private EmbeddingStrategy recipe;
 
   @Setup(Level.Trial)
   public void load() {
     embedder = OnnxEmbedder.bundled(1);
-    recipe = new Recipe(embedder, Glossary.bundled());
+    recipe = new EmbeddingStrategy(embedder, Glossary.bundled());
   }
 
   @TearDown(Level.Trial)
@@ -59,16 +59,16 @@ public class RecipeBenchmark {
 
   @Benchmark
   public Vectors template() throws InterruptedException {
-    return recipe.of(Map.of(new UUID(0, 1), PASSAGE)).getFirst();
+    return recipe.embeddingsOf(Map.of(new UUID(0, 1), PASSAGE)).getFirst();
   }
 
   @Benchmark
   public List<Embedder.Embedding> asWrittenAlone() throws InterruptedException {
-    return embedder.embed(List.of(PASSAGE.asWritten()));
+    return embedder.embed(List.of(PASSAGE.originalText()));
   }
 
   @Benchmark
-  public Recipe.Asked question() throws InterruptedException {
-    return recipe.asked(QUESTION);
+  public EmbeddingStrategy.EmbeddedQuery question() throws InterruptedException {
+    return recipe.embedQuery(QUESTION);
   }
 }

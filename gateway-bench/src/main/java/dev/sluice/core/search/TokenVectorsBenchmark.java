@@ -49,12 +49,12 @@ public class TokenVectorsBenchmark {
   public void generate() {
     var random = new SplittableRandom(42);
     question = vectors(ASKED, random);
-    packedQuestion = TokenVectors.pack(question);
+    packedQuestion = MaxSim.pack(question);
     templates = new ArrayList<>();
     for (int i = 0; i < TEMPLATES; i++) {
       templates.add(vectors(TOKENS, random));
     }
-    packed = templates.stream().map(TokenVectors::pack).toList();
+    packed = templates.stream().map(MaxSim::pack).toList();
   }
 
   private static List<float[]> vectors(int many, SplittableRandom random) {
@@ -80,10 +80,10 @@ public class TokenVectorsBenchmark {
   @Benchmark
   @Allocates(20_300)
   public double bytes() {
-    var asked = new TokenVectors.Question(packedQuestion, DIMENSION);
+    var asked = new MaxSim.QueryScorer(packedQuestion, DIMENSION);
     double sum = 0;
     for (var template : packed) {
-      sum += asked.closeness(template);
+      sum += asked.score(template);
     }
     return sum;
   }

@@ -3,10 +3,10 @@ package dev.sluice.core.templates;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.bench.Allocates;
+import dev.sluice.core.dictionary.HashNamespace;
 import dev.sluice.core.dictionary.NullDictionary;
-import dev.sluice.core.dictionary.Scope;
-import dev.sluice.core.dictionary.TextCache;
-import dev.sluice.core.dictionary.TextLookup;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.dictionary.WorkerDictionaryCache;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
@@ -82,12 +82,12 @@ public class TemplateKeyBenchmark {
   @Param({"70", "150"})
   private int length;
 
-  private final Mask mask = new Mask();
+  private final MessageMasker mask = new MessageMasker();
   private final int[] starts = new int[LOGS + 1];
   private byte[] bytes;
   private final Map<String, UUID> map = new ConcurrentHashMap<>();
-  private TextLookup lookup;
-  private Scope scope;
+  private WorkerDictionaryCache lookup;
+  private HashNamespace scope;
 
   @Setup(Level.Trial)
   public void learn() throws InterruptedException {
@@ -104,16 +104,18 @@ public class TemplateKeyBenchmark {
     }
     bytes = out.toByteArray();
     System.out.printf("%n# %.1f bytes a message%n", (double) bytes.length / LOGS);
-    lookup = new TextCache(TextCache.Settings.DEFAULT, new NullDictionary()).lookup();
-    lookup.at(1_800_000_000_000_000_000L);
+    lookup =
+        new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, new NullDictionary())
+            .newWorkerCache();
+    lookup.setReceiveTime(1_800_000_000_000_000_000L);
     var service = "checkout".getBytes(UTF_8);
-    scope = lookup.scope(EntryKind.TEMPLATE, "acme", service, 0, service.length);
+    scope = lookup.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < LOGS; i++) {
       mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
-      lookup.identify(scope, mask.bytes(), 0, mask.length());
+      lookup.findOrPut(scope, mask.bytes(), 0, mask.length());
       map.put(masked(i), new UUID(lookup.idHigh(), lookup.idLow()));
     }
-    lookup.write();
+    lookup.flush();
     if (known() != LOGS || regex() != LOGS) {
       throw new IllegalStateException("some of them are not known");
     }

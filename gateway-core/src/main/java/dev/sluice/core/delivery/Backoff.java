@@ -15,37 +15,39 @@ public final class Backoff {
     void sleep(Duration pause) throws InterruptedException;
   }
 
-  private final Duration first;
-  private final Duration limit;
+  private final Duration initialDelay;
+  private final Duration maxDelay;
   private final Sleeper sleeper;
   private final RandomGenerator random;
-  private Duration next;
+  private Duration nextDelay;
 
   /**
-   * @param first the first pause before jitter, positive
-   * @param limit the longest pause
+   * @param initialDelay the first pause before jitter, positive
+   * @param maxDelay the longest pause
    */
-  public Backoff(Duration first, Duration limit, Sleeper sleeper, RandomGenerator random) {
-    if (!first.isPositive() || limit.compareTo(first) < 0) {
-      throw new IllegalArgumentException("backoff from " + first + " to " + limit);
+  public Backoff(
+      Duration initialDelay, Duration maxDelay, Sleeper sleeper, RandomGenerator random) {
+    if (!initialDelay.isPositive() || maxDelay.compareTo(initialDelay) < 0) {
+      throw new IllegalArgumentException("backoff from " + initialDelay + " to " + maxDelay);
     }
-    this.first = first;
-    this.limit = limit;
+    this.initialDelay = initialDelay;
+    this.maxDelay = maxDelay;
     this.sleeper = sleeper;
     this.random = random;
-    this.next = first;
+    this.nextDelay = initialDelay;
   }
 
   /** Waits, and makes the next wait longer. */
   public void pause() throws InterruptedException {
-    long nanos = next.toNanos();
+    long nanos = nextDelay.toNanos();
     var pause = Duration.ofNanos(nanos - (long) (nanos * 0.5 * random.nextDouble()));
-    next = next.compareTo(limit.dividedBy(2)) > 0 ? limit : next.multipliedBy(2);
+    nextDelay =
+        nextDelay.compareTo(maxDelay.dividedBy(2)) > 0 ? maxDelay : nextDelay.multipliedBy(2);
     sleeper.sleep(pause);
   }
 
   /** Things go well: the next pause is the first again. */
   public void reset() {
-    next = first;
+    nextDelay = initialDelay;
   }
 }

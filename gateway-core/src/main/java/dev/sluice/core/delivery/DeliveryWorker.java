@@ -24,13 +24,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>There is one way to recover. Whatever goes wrong, the delivery stays unsettled, the worker
  * pauses, and {@link SpoolConsumer#poll} hands it out again: after a busy store, a lost connection
- * or a restart alike. Records that the store refuses are found by {@link Bisection} and become dead
- * letters; the others are stored.
+ * or a restart alike. Records that the store refuses are found by {@link PoisonRecordBisector} and
+ * become dead letters; the others are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
-  private static final Duration PATIENCE = Duration.ofMillis(250);
-  private static final StoreResult TAKEN_OVER =
+  private static final Duration POLL_TIMEOUT = Duration.ofMillis(250);
+  private static final StoreResult LEASE_LOST =
       new StoreResult.Retryable("another has taken the delivery over");
 
   /**
@@ -39,14 +39,19 @@ public final class DeliveryWorker implements AutoCloseable {
    * @param backoff its pauses after failures
    * @param sleeper how it keeps to the store's pace
    * @param clock tells the age of what it stores, and when the last store began
-   * @param maxRefused refused records in one delivery beyond which it is the table that is wrong
+   * @param maxDeadLetters refused records in one delivery beyond which it is the table that is
+   *     wrong
    * @param workers that share the store, and its pace
    */
-  public record Manner(
-      Backoff backoff, Backoff.Sleeper sleeper, InstantSource clock, int maxRefused, int workers) {
-    public Manner {
-      if (maxRefused < 1) {
-        throw new IllegalArgumentException("at most " + maxRefused + " refused records");
+  public record WorkerSettings(
+      Backoff backoff,
+      Backoff.Sleeper sleeper,
+      InstantSource clock,
+      int maxDeadLetters,
+      int workers) {
+    public WorkerSettings {
+      if (maxDeadLetters < 1) {
+        throw new IllegalArgumentException("at most " + maxDeadLetters + " refused records");
       }
       if (workers < 1) {
         throw new IllegalArgumentException(workers + " workers");
@@ -57,82 +62,82 @@ public final class DeliveryWorker implements AutoCloseable {
   /**
    * Why nothing is stored at the moment.
    *
-   * @param reason for the operator, without any log's content
+   * @param detail for the operator, without any log's content
    */
-  public record Trouble(PauseReason pauseReason, String reason) {}
+  public record PauseState(PauseReason pauseReason, String detail) {}
 
-  private final SpoolConsumer deliveries;
+  private final SpoolConsumer consumer;
   private final LogStore store;
-  private final LogEnricher naming;
-  private final DeliveryMetrics meter;
+  private final LogEnricher enricher;
+  private final DeliveryMetrics metrics;
   private final Backoff backoff;
   private final Backoff.Sleeper sleeper;
   private final InstantSource clock;
-  private final int maxRefused;
+  private final int maxDeadLetters;
   private final int workers;
   private final Thread thread;
   private volatile boolean draining;
   private volatile boolean stopped;
   private volatile boolean drained;
-  private volatile @Nullable Trouble trouble;
-  private Duration pace = Duration.ZERO;
-  private Instant storeBegan = Instant.EPOCH;
+  private volatile @Nullable PauseState pauseState;
+  private Duration minInsertInterval = Duration.ZERO;
+  private Instant lastInsertStart = Instant.EPOCH;
 
   /** Of the delivery handed out last, if it was refused. */
-  private @Nullable Bisection bisection;
+  private @Nullable PoisonRecordBisector bisector;
 
   private DeliveryWorker(
       String name,
-      SpoolConsumer deliveries,
+      SpoolConsumer consumer,
       LogStore store,
-      LogEnricher naming,
-      DeliveryMetrics meter,
-      Manner manner) {
-    this.deliveries = deliveries;
+      LogEnricher enricher,
+      DeliveryMetrics metrics,
+      WorkerSettings settings) {
+    this.consumer = consumer;
     this.store = store;
-    this.naming = naming;
-    this.meter = meter;
-    this.backoff = manner.backoff();
-    this.sleeper = manner.sleeper();
-    this.clock = manner.clock();
-    this.maxRefused = manner.maxRefused();
-    this.workers = manner.workers();
+    this.enricher = enricher;
+    this.metrics = metrics;
+    this.backoff = settings.backoff();
+    this.sleeper = settings.sleeper();
+    this.clock = settings.clock();
+    this.maxDeadLetters = settings.maxDeadLetters();
+    this.workers = settings.workers();
     this.thread = Thread.ofVirtual().name("delivery-" + name).unstarted(this::run);
   }
 
   /**
    * A worker exists only while running: there is no half-built state to close by mistake.
    *
-   * @param naming of this worker alone
+   * @param enricher of this worker alone
    */
   public static DeliveryWorker start(
       String name,
-      SpoolConsumer deliveries,
+      SpoolConsumer consumer,
       LogStore store,
-      LogEnricher naming,
-      DeliveryMetrics meter,
-      Manner manner) {
-    var worker = new DeliveryWorker(name, deliveries, store, naming, meter, manner);
+      LogEnricher enricher,
+      DeliveryMetrics metrics,
+      WorkerSettings settings) {
+    var worker = new DeliveryWorker(name, consumer, store, enricher, metrics, settings);
     worker.thread.start();
     return worker;
   }
 
   /** False once the loop has ended; readiness follows it. */
-  public boolean alive() {
+  public boolean isAlive() {
     return thread.isAlive();
   }
 
   /** What keeps it from storing; empty while it stores, or has nothing to. */
-  public Optional<Trouble> trouble() {
-    return Optional.ofNullable(trouble);
+  public Optional<PauseState> pauseState() {
+    return Optional.ofNullable(pauseState);
   }
 
   private void run() {
     try {
       while (!stopped) {
         boolean last = draining;
-        boolean found = step(last);
-        if (last && !found) {
+        boolean delivered = step(last);
+        if (last && !delivered) {
           drained = true;
           return;
         }
@@ -144,50 +149,51 @@ public final class DeliveryWorker implements AutoCloseable {
 
   private boolean step(boolean last) throws InterruptedException {
     try {
-      pace = last ? Duration.ZERO : store.minInsertInterval();
-      var gather = last ? Duration.ZERO : store.preferredLinger();
+      minInsertInterval = last ? Duration.ZERO : store.minInsertInterval();
+      var linger = last ? Duration.ZERO : store.preferredLinger();
       var next =
-          deliveries.poll(
-              last ? Duration.ZERO : PATIENCE, gather.compareTo(pace) < 0 ? pace : gather);
+          consumer.poll(
+              last ? Duration.ZERO : POLL_TIMEOUT,
+              linger.compareTo(minInsertInterval) < 0 ? minInsertInterval : linger);
       if (next.isEmpty()) {
-        goesOn();
+        clearPause();
         return false;
       }
       deliver(next.get());
     } catch (RuntimeException e) {
-      postponed(PauseReason.SPOOL, e.toString());
+      pause(PauseReason.SPOOL, e.toString());
     } catch (Error e) {
       // out of memory, most likely, and of somebody else's making: to end would stop the shard
       LOG.log(Level.ERROR, "delivery failed, it is tried again", e);
-      postponed(PauseReason.STORE, e.toString());
+      pause(PauseReason.STORE, e.toString());
     }
     return true;
   }
 
   private void deliver(Delivery delivery) throws InterruptedException {
     var start = clock.instant();
-    if (bisection != null && !bisection.isOf(delivery)) {
-      bisection = null; // another has settled it, or it is made of other batches now
+    if (bisector != null && !bisector.matches(delivery)) {
+      bisector = null; // another has settled it, or it is made of other batches now
     }
-    switch (bisection == null ? whole(delivery) : pieces(bisection, delivery)) {
+    switch (bisector == null ? storeWhole(delivery) : storeBisected(bisector, delivery)) {
       case StoreResult.Stored() ->
-          settle(delivery, bisection == null ? List.of() : bisection.letters(), start);
-      case StoreResult.Retryable(var reason) -> postponed(PauseReason.STORE, reason);
-      case StoreResult.SchemaMismatch(var reason) -> postponed(PauseReason.SCHEMA, reason);
+          ack(delivery, bisector == null ? List.of() : bisector.deadLetters(), start);
+      case StoreResult.Retryable(var reason) -> pause(PauseReason.STORE, reason);
+      case StoreResult.SchemaMismatch(var reason) -> pause(PauseReason.SCHEMA, reason);
       case StoreResult.Corrupt(var appendId, var reason) -> {
         LOG.log(Level.ERROR, "a batch is set aside, it cannot be delivered: {0}", reason);
-        bisection = null;
-        deliveries.skip(appendId, reason);
+        bisector = null;
+        consumer.skip(appendId, reason);
       }
       case StoreResult.Rejected(var reason) -> throw new IllegalStateException(reason); // see whole
     }
   }
 
   /** At once, or if that is refused in pieces. */
-  private StoreResult whole(Delivery delivery) throws InterruptedException {
+  private StoreResult storeWhole(Delivery delivery) throws InterruptedException {
     // not with each piece: a refused record would hold the shard for minutes
-    if (!keepPace(delivery)) {
-      return TAKEN_OVER;
+    if (!throttle(delivery)) {
+      return LEASE_LOST;
     }
     var storeResult = store(DeliverySlice.of(delivery));
     if (storeResult instanceof StoreResult.Rejected(var reason)) {
@@ -196,24 +202,25 @@ public final class DeliveryWorker implements AutoCloseable {
           "{0} logs are refused, those that are not at fault are stored without the others: {1}",
           delivery.records(),
           reason);
-      bisection = new Bisection(delivery, reason, maxRefused, clock);
-      return pieces(bisection, delivery);
+      bisector = new PoisonRecordBisector(delivery, reason, maxDeadLetters, clock);
+      return storeBisected(bisector, delivery);
     }
     return storeResult;
   }
 
   /** Which may take long: others must see that somebody is at it. */
-  private StoreResult pieces(Bisection refused, Delivery delivery) throws InterruptedException {
-    bisection = null; // what ends in the middle of a step, such as for want of memory, starts over
+  private StoreResult storeBisected(PoisonRecordBisector rejected, Delivery delivery)
+      throws InterruptedException {
+    bisector = null; // what ends in the middle of a step, such as for want of memory, starts over
     var storeResult =
-        refused.go(piece -> deliveries.renewLease(delivery) ? store(piece) : TAKEN_OVER);
-    bisection = refused;
+        rejected.run(slice -> consumer.renewLease(delivery) ? store(slice) : LEASE_LOST);
+    bisector = rejected;
     return storeResult;
   }
 
-  private StoreResult store(DeliverySlice portion) throws InterruptedException {
+  private StoreResult store(DeliverySlice slice) throws InterruptedException {
     try {
-      return store.store(portion, naming);
+      return store.store(slice, enricher);
     } catch (RuntimeException e) {
       return new StoreResult.Retryable(e.toString());
     }
@@ -224,62 +231,63 @@ public final class DeliveryWorker implements AutoCloseable {
    *
    * @return false when another has taken the delivery over meanwhile
    */
-  private boolean keepPace(Delivery delivery) throws InterruptedException {
-    var own = pace.multipliedBy(workers);
-    var left = own.minus(Duration.between(storeBegan, clock.instant()));
-    if (left.compareTo(own) > 0) {
-      left = own;
+  private boolean throttle(Delivery delivery) throws InterruptedException {
+    var interval = minInsertInterval.multipliedBy(workers);
+    var remaining = interval.minus(Duration.between(lastInsertStart, clock.instant()));
+    if (remaining.compareTo(interval) > 0) {
+      remaining = interval;
     }
-    while (left.isPositive() && !draining) {
-      var nap = left.compareTo(PATIENCE) < 0 ? left : PATIENCE;
+    while (remaining.isPositive() && !draining) {
+      var nap = remaining.compareTo(POLL_TIMEOUT) < 0 ? remaining : POLL_TIMEOUT;
       sleeper.sleep(nap);
-      left = left.minus(nap);
-      if (!deliveries.renewLease(delivery)) {
+      remaining = remaining.minus(nap);
+      if (!consumer.renewLease(delivery)) {
         return false;
       }
     }
-    storeBegan = clock.instant();
+    lastInsertStart = clock.instant();
     return true;
   }
 
-  private void settle(Delivery delivery, List<DeadLetter> letters, Instant start)
+  private void ack(Delivery delivery, List<DeadLetter> deadLetters, Instant start)
       throws InterruptedException {
     var end = clock.instant();
-    if (!deliveries.ack(delivery, letters)) {
-      postponed(PauseReason.DEAD_LETTERS, "no room for " + letters.size() + " more dead letters");
+    if (!consumer.ack(delivery, deadLetters)) {
+      pause(PauseReason.DEAD_LETTERS, "no room for " + deadLetters.size() + " more dead letters");
       return;
     }
-    bisection = null;
+    bisector = null;
     backoff.reset();
-    goesOn();
-    if (!letters.isEmpty()) {
-      meter.recordDeadLettered(letters.size());
+    clearPause();
+    if (!deadLetters.isEmpty()) {
+      metrics.recordDeadLettered(deadLetters.size());
       LOG.log(
           Level.ERROR,
           "{0} logs are dead letters now, the first because: {1}",
-          letters.size(),
-          letters.getFirst().reason());
+          deadLetters.size(),
+          deadLetters.getFirst().reason());
     }
-    meter.recordStored(
-        delivery.records() - letters.size(),
+    metrics.recordStored(
+        delivery.records() - deadLetters.size(),
         delivery.batches().size(),
         Duration.between(start, end),
-        Duration.ofNanos(end.getEpochSecond() * 1_000_000_000L + end.getNano() - oldest(delivery)));
+        Duration.ofNanos(
+            end.getEpochSecond() * 1_000_000_000L + end.getNano() - oldestReceivedNanos(delivery)));
   }
 
-  private void goesOn() {
-    if (trouble != null) {
-      trouble = null;
+  private void clearPause() {
+    if (pauseState != null) {
+      pauseState = null;
       LOG.log(Level.INFO, "delivery goes on");
     }
   }
 
   /** The first failure of a kind is said, the same again is not news. */
-  private void postponed(PauseReason pauseReason, String reason) throws InterruptedException {
-    meter.recordRetryScheduled(pauseReason);
-    var before = trouble;
-    trouble = new Trouble(pauseReason, reason);
-    if (before != null && before.pauseReason() == pauseReason) {
+  private void pause(PauseReason pauseReason, String reason) throws InterruptedException {
+    metrics.recordRetryScheduled(pauseReason);
+    var previous = pauseState;
+    pauseState = new PauseState(pauseReason, reason);
+    if (previous != null && previous.pauseReason() == pauseReason) {
       LOG.log(Level.DEBUG, "delivery postponed: {0}", reason);
     } else {
       switch (pauseReason) {
@@ -299,14 +307,14 @@ public final class DeliveryWorker implements AutoCloseable {
     backoff.pause();
   }
 
-  private static long oldest(Delivery delivery) {
+  private static long oldestReceivedNanos(Delivery delivery) {
     return delivery.batches().stream().mapToLong(LogBatch::receivedNanos).min().orElseThrow();
   }
 
   /** Asks the worker to deliver what is waiting and then to end; returns at once. */
   public void drain() {
     draining = true;
-    deliveries.flush();
+    consumer.flush();
   }
 
   /**
@@ -314,10 +322,10 @@ public final class DeliveryWorker implements AutoCloseable {
    *
    * @return whether everything that was waiting is stored
    */
-  public boolean end(Duration budget) {
+  public boolean shutdown(Duration timeout) {
     drain();
     try {
-      if (!thread.join(budget)) {
+      if (!thread.join(timeout)) {
         stop();
         thread.join();
       }
@@ -336,7 +344,7 @@ public final class DeliveryWorker implements AutoCloseable {
 
   @Override
   public void close() {
-    end(Duration.ZERO);
-    deliveries.close();
+    shutdown(Duration.ZERO);
+    consumer.close();
   }
 }

@@ -47,7 +47,7 @@ public record LogFilter(
   public static final int MAX_TEMPLATES = 1_000;
 
   /** Templates in one filter, with all that became those that were asked for. */
-  public static final int MAX_GROUP = 10_000;
+  public static final int MAX_EXPANDED_TEMPLATES = 10_000;
 
   /** In the store it stands for no template, and for no resource. */
   private static final UUID NONE = new UUID(0, 0);
@@ -73,8 +73,8 @@ public record LogFilter(
     if (attributes.size() + resource.size() > MAX_CONDITIONS) {
       throw new IllegalArgumentException("more than " + MAX_CONDITIONS + " attributes");
     }
-    if (templates.size() > MAX_GROUP) {
-      throw new IllegalArgumentException("more than " + MAX_GROUP + " templates");
+    if (templates.size() > MAX_EXPANDED_TEMPLATES) {
+      throw new IllegalArgumentException("more than " + MAX_EXPANDED_TEMPLATES + " templates");
     }
     if (templates.contains(NONE)) {
       throw new IllegalArgumentException("the template " + NONE + ", which is none");
@@ -132,12 +132,12 @@ public record LogFilter(
    *
    * @throws IllegalArgumentException when it is too long
    */
-  public LogFilter saying(TextQuery text) {
+  public LogFilter withText(TextQuery text) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
 
   /** The same, but of these templates. */
-  public LogFilter ofTemplates(List<UUID> templates) {
+  public LogFilter withTemplates(List<UUID> templates) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
 

@@ -14,7 +14,7 @@ public sealed interface TextQuery {
    * All words of the text, anywhere and in any order; a text without any word must be in the body
    * as it is.
    */
-  record Words(String text) implements TextQuery {}
+  record AllTerms(String text) implements TextQuery {}
 
   /** The text as it is, not inside of longer words. */
   record Phrase(String text) implements TextQuery {
@@ -32,31 +32,31 @@ public sealed interface TextQuery {
   record And(List<TextQuery> all) implements TextQuery {
     public And {
       all = List.copyOf(all);
-      requireSome(all);
+      requireNonEmpty(all);
     }
   }
 
   record Or(List<TextQuery> any) implements TextQuery {
     public Or {
       any = List.copyOf(any);
-      requireSome(any);
+      requireNonEmpty(any);
     }
   }
 
-  record Not(TextQuery that) implements TextQuery {}
+  record Not(TextQuery negated) implements TextQuery {}
 
   /** Characters of its words and phrases. */
   default int length() {
     return switch (this) {
-      case Words(var text) -> text.length();
+      case AllTerms(var text) -> text.length();
       case Phrase(var text) -> text.length();
       case And(var all) -> all.stream().mapToInt(TextQuery::length).sum();
       case Or(var any) -> any.stream().mapToInt(TextQuery::length).sum();
-      case Not(var that) -> that.length();
+      case Not(var negated) -> negated.length();
     };
   }
 
-  private static void requireSome(List<TextQuery> queries) {
+  private static void requireNonEmpty(List<TextQuery> queries) {
     if (queries.isEmpty()) {
       throw new IllegalArgumentException("nothing to combine");
     }

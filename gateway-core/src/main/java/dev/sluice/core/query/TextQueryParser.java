@@ -5,7 +5,7 @@ import java.util.ArrayList;
 /** {@link TextQuery#parse} by recursive descent; for one text. */
 final class TextQueryParser {
   private final String text;
-  private int at;
+  private int position;
   private int terms;
 
   TextQueryParser(String text) {
@@ -14,8 +14,8 @@ final class TextQueryParser {
 
   TextQuery parse() {
     var query = or();
-    if (at < text.length()) {
-      throw wrong("a ) too many");
+    if (position < text.length()) {
+      throw syntaxError("a ) too many");
     }
     return query;
   }
@@ -24,7 +24,7 @@ final class TextQueryParser {
     var any = new ArrayList<TextQuery>();
     do {
       any.add(and());
-    } while (keyword("OR"));
+    } while (acceptKeyword("OR"));
     return any.size() == 1 ? any.getFirst() : new TextQuery.Or(any);
   }
 
@@ -32,37 +32,40 @@ final class TextQueryParser {
     var all = new ArrayList<TextQuery>();
     do {
       all.add(term());
-    } while (keyword("AND") || more());
+    } while (acceptKeyword("AND") || isTermNext());
     return all.size() == 1 ? all.getFirst() : new TextQuery.And(all);
   }
 
   /** Whether another term follows without a word between. */
-  private boolean more() {
+  private boolean isTermNext() {
     skipBlanks();
-    return at < text.length() && text.charAt(at) != ')' && !isKeyword("OR");
+    return position < text.length() && text.charAt(position) != ')' && !isKeyword("OR");
   }
 
   private TextQuery term() {
     skipBlanks();
     if (++terms > TextQuery.MAX_TERMS) {
-      throw wrong("more than " + TextQuery.MAX_TERMS + " terms");
+      throw syntaxError("more than " + TextQuery.MAX_TERMS + " terms");
     }
-    if (at == text.length() || text.charAt(at) == ')' || isKeyword("OR") || isKeyword("AND")) {
-      throw wrong("no word");
+    if (position == text.length()
+        || text.charAt(position) == ')'
+        || isKeyword("OR")
+        || isKeyword("AND")) {
+      throw syntaxError("no word");
     }
-    if (keyword("NOT")) {
+    if (acceptKeyword("NOT")) {
       return new TextQuery.Not(term());
     }
-    return switch (text.charAt(at)) {
+    return switch (text.charAt(position)) {
       case '"' -> phrase();
       case '(' -> {
-        at++;
+        position++;
         var inner = or();
         skipBlanks();
-        if (at == text.length()) {
-          throw wrong("no )");
+        if (position == text.length()) {
+          throw syntaxError("no )");
         }
-        at++;
+        position++;
         yield inner;
       }
       default -> words();
@@ -70,67 +73,71 @@ final class TextQueryParser {
   }
 
   private TextQuery phrase() {
-    int start = at;
+    int start = position;
     var phrase = new StringBuilder();
-    for (at++; at < text.length(); at++) {
-      char c = text.charAt(at);
+    for (position++; position < text.length(); position++) {
+      char c = text.charAt(position);
       if (c == '"') {
-        at++;
+        position++;
         if (phrase.isEmpty() || phrase.length() > TextQuery.Phrase.MAX_LENGTH) {
-          at = start;
-          throw wrong(phrase.isEmpty() ? "an empty phrase" : "a phrase that is too long");
+          position = start;
+          throw syntaxError(phrase.isEmpty() ? "an empty phrase" : "a phrase that is too long");
         }
         return new TextQuery.Phrase(phrase.toString());
       }
-      if (c == '\\' && at + 1 < text.length() && "\"\\".indexOf(text.charAt(at + 1)) >= 0) {
-        c = text.charAt(++at);
+      if (c == '\\'
+          && position + 1 < text.length()
+          && "\"\\".indexOf(text.charAt(position + 1)) >= 0) {
+        c = text.charAt(++position);
       }
       phrase.append(c);
     }
-    at = start;
-    throw wrong("a phrase that does not end");
+    position = start;
+    throw syntaxError("a phrase that does not end");
   }
 
   /** Plain words up to the next thing that is none. */
   private TextQuery words() {
     var words = new StringBuilder();
     while (true) {
-      int start = at;
-      while (at < text.length() && !isBlank(text.charAt(at)) && "()".indexOf(text.charAt(at)) < 0) {
-        at++;
+      int start = position;
+      while (position < text.length()
+          && !isBlank(text.charAt(position))
+          && "()".indexOf(text.charAt(position)) < 0) {
+        position++;
       }
-      words.append(words.isEmpty() ? "" : " ").append(text, start, at);
+      words.append(words.isEmpty() ? "" : " ").append(text, start, position);
       skipBlanks();
-      if (at == text.length()
-          || "\"()".indexOf(text.charAt(at)) >= 0
+      if (position == text.length()
+          || "\"()".indexOf(text.charAt(position)) >= 0
           || isKeyword("AND")
           || isKeyword("OR")
           || isKeyword("NOT")) {
-        return new TextQuery.Words(words.toString());
+        return new TextQuery.AllTerms(words.toString());
       }
     }
   }
 
-  private boolean keyword(String word) {
+  private boolean acceptKeyword(String word) {
     skipBlanks();
     if (!isKeyword(word)) {
       return false;
     }
-    at += word.length();
+    position += word.length();
     return true;
   }
 
   private boolean isKeyword(String word) {
-    int end = at + word.length();
-    return text.startsWith(word, at)
+    int end = position + word.length();
+    return text.startsWith(word, position)
         && (end == text.length()
             || isBlank(text.charAt(end))
             || "\"()".indexOf(text.charAt(end)) >= 0);
   }
 
   private void skipBlanks() {
-    while (at < text.length() && isBlank(text.charAt(at))) {
-      at++;
+    while (position < text.length() && isBlank(text.charAt(position))) {
+      position++;
     }
   }
 
@@ -138,7 +145,7 @@ final class TextQueryParser {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
   }
 
-  private IllegalArgumentException wrong(String what) {
-    return new IllegalArgumentException(what + " at character " + (at + 1));
+  private IllegalArgumentException syntaxError(String what) {
+    return new IllegalArgumentException(what + " at character " + (position + 1));
   }
 }

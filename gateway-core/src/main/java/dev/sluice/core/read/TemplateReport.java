@@ -30,18 +30,21 @@ import org.jspecify.annotations.Nullable;
 public final class TemplateReport {
   private final TemplateStats templates;
   private final Dictionary dictionary;
-  private final KnownLinks links;
-  private final BoundedReader queue;
+  private final TemplateLinkCache links;
+  private final ConcurrencyLimitedReader limiter;
 
   /**
-   * @param queue whose turn to wait for
+   * @param limiter whose turn to wait for
    */
   public TemplateReport(
-      TemplateStats templates, Dictionary dictionary, KnownLinks links, BoundedReader queue) {
+      TemplateStats templates,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ConcurrencyLimitedReader limiter) {
     this.templates = templates;
     this.dictionary = dictionary;
     this.links = links;
-    this.queue = queue;
+    this.limiter = limiter;
   }
 
   /** Which templates, and in which order; equal ones by identity. */
@@ -64,7 +67,7 @@ public final class TemplateReport {
    *
    * @param text null when the dictionary does not have it
    * @param count logs in the time asked for
-   * @param before logs in the equally long time before
+   * @param countBefore logs in the equally long time before
    * @param firstMinute of the first log of all, in the service asked for; null when there is none
    * @param lastMinute of the last one
    * @param services logs in the time asked for of every service that had any in either time
@@ -74,7 +77,7 @@ public final class TemplateReport {
       UUID id,
       @Nullable String text,
       long count,
-      long before,
+      long countBefore,
       @Nullable Long firstMinute,
       @Nullable Long lastMinute,
       Map<String, Long> services,
@@ -82,7 +85,9 @@ public final class TemplateReport {
 
     /** By which part of what it was the count has changed, from -1; empty when it was nothing. */
     public Optional<Double> rateChange() {
-      return before == 0 ? Optional.empty() : Optional.of((double) (count - before) / before);
+      return countBefore == 0
+          ? Optional.empty()
+          : Optional.of((double) (count - countBefore) / countBefore);
     }
   }
 
@@ -97,12 +102,12 @@ public final class TemplateReport {
   }
 
   /**
-   * @param became the template that an id stands for by now
-   * @param merged the others that became it, too
+   * @param template the template that an id stands for by now
+   * @param mergedIds the others that became it, too
    */
-  public record Found(Template became, Set<UUID> merged) {
-    public Found {
-      merged = Set.copyOf(merged);
+  public record TemplateDetail(Template template, Set<UUID> mergedIds) {
+    public TemplateDetail {
+      mergedIds = Set.copyOf(mergedIds);
     }
   }
 
@@ -111,144 +116,152 @@ public final class TemplateReport {
    *
    * @param templateQuery of no templates in particular
    * @param limit templates at most, from 1
-   * @throws BoundedReader.Busy when too many are asking
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
    */
   public Listing list(TemplateQuery templateQuery, View view, int limit)
       throws InterruptedException {
-    return queue.bounded(_ -> listed(templateQuery, view, limit));
+    return limiter.withPermit(_ -> doList(templateQuery, view, limit));
   }
 
   /**
    * What became of one template; empty when the dictionary has none with this id.
    *
    * @param templateQuery of no templates in particular
-   * @throws BoundedReader.Busy when too many are asking
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
    */
-  public Optional<Found> find(TemplateQuery templateQuery, UUID id) throws InterruptedException {
-    return queue.bounded(_ -> found(templateQuery, id));
+  public Optional<TemplateDetail> find(TemplateQuery templateQuery, UUID id)
+      throws InterruptedException {
+    return limiter.withPermit(_ -> doFind(templateQuery, id));
   }
 
   /**
    * When logs of a template came, as it was counted; empty when the dictionary has none with this
    * id.
    *
-   * @throws BoundedReader.Busy when too many are asking
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
    */
-  public Optional<MinuteRange> minutes(String tenant, UUID id) throws InterruptedException {
-    return queue.bounded(_ -> cameIn(tenant, id));
+  public Optional<MinuteRange> activeRange(String tenant, UUID id) throws InterruptedException {
+    return limiter.withPermit(_ -> doActiveRange(tenant, id));
   }
 
-  private Optional<MinuteRange> cameIn(String tenant, UUID id) throws InterruptedException {
+  private Optional<MinuteRange> doActiveRange(String tenant, UUID id) throws InterruptedException {
     if (dictionary.find(tenant, EntryKind.TEMPLATE, Set.of(id)).isEmpty()) {
       return Optional.empty();
     }
-    var known = links.now(tenant);
-    var group = known.leadingTo(Set.of(known.end(id)), TemplateStats.MAX_IDS).keySet();
-    var came = templates.activeRanges(tenant, null, group).values();
-    return Optional.of(came.stream().reduce(MinuteRange::union).orElse(MinuteRange.ALL));
+    var graph = links.loadCurrent(tenant);
+    var group = graph.membersOf(Set.of(graph.canonical(id)), TemplateStats.MAX_IDS).keySet();
+    var ranges = templates.activeRanges(tenant, null, group).values();
+    return Optional.of(ranges.stream().reduce(MinuteRange::union).orElse(MinuteRange.ALL));
   }
 
-  private Listing listed(TemplateQuery templateQuery, View view, int limit)
+  private Listing doList(TemplateQuery templateQuery, View view, int limit)
       throws InterruptedException {
-    var tallies = tallies(templateQuery);
-    var wanted =
+    var candidates = countsByCanonicalId(templateQuery);
+    var selected =
         switch (view) {
-          case TOP -> those(tallies, tally -> tally.count > 0);
-          case NEW -> unseenBefore(templateQuery, those(tallies, tally -> tally.count > 0));
-          case VANISHED -> those(tallies, tally -> tally.count == 0);
-          case CHANGED -> those(tallies, tally -> tally.count != tally.before);
+          case TOP -> filter(candidates, counts -> counts.count > 0);
+          case NEW ->
+              firstSeenInRange(templateQuery, filter(candidates, counts -> counts.count > 0));
+          case VANISHED -> filter(candidates, counts -> counts.count == 0);
+          case CHANGED -> filter(candidates, counts -> counts.count != counts.countBefore);
         };
     var order =
         switch (view) {
-          case TOP, NEW -> Comparator.comparingLong((Tally tally) -> tally.count);
-          case VANISHED -> Comparator.comparingLong((Tally tally) -> tally.before);
+          case TOP, NEW -> Comparator.comparingLong((TemplateCounts counts) -> counts.count);
+          case VANISHED -> Comparator.comparingLong((TemplateCounts counts) -> counts.countBefore);
           case CHANGED ->
-              Comparator.comparingDouble(Tally::times)
-                  .thenComparingLong(tally -> Math.max(tally.count, tally.before));
+              Comparator.comparingDouble(TemplateCounts::changeRatio)
+                  .thenComparingLong(counts -> Math.max(counts.count, counts.countBefore));
         };
     var first =
-        wanted.stream()
-            .sorted(order.reversed().thenComparing(tally -> tally.id))
+        selected.stream()
+            .sorted(order.reversed().thenComparing(counts -> counts.id))
             .limit(limit)
             .toList();
-    return new Listing(wanted.size(), told(templateQuery, first));
+    return new Listing(selected.size(), toTemplates(templateQuery, first));
   }
 
-  private interface Condition {
-    boolean holds(Tally tally);
+  private interface CountsPredicate {
+    boolean test(TemplateCounts counts);
   }
 
-  private static List<Tally> those(Collection<Tally> tallies, Condition condition) {
-    return tallies.stream().filter(condition::holds).toList();
+  private static List<TemplateCounts> filter(
+      Collection<TemplateCounts> candidates, CountsPredicate countsPredicate) {
+    return candidates.stream().filter(countsPredicate::test).toList();
   }
 
   /** What was counted, by the ends of links. */
-  private Collection<Tally> tallies(TemplateQuery templateQuery) throws InterruptedException {
+  private Collection<TemplateCounts> countsByCanonicalId(TemplateQuery templateQuery)
+      throws InterruptedException {
     var counts = templates.counts(templateQuery);
-    var known = links.now(templateQuery.tenant());
-    var tallies = new HashMap<UUID, Tally>();
+    var graph = links.loadCurrent(templateQuery.tenant());
+    var byCanonicalId = new HashMap<UUID, TemplateCounts>();
     for (var count : counts) {
-      tallies.computeIfAbsent(known.end(count.id()), Tally::new).add(count);
+      byCanonicalId.computeIfAbsent(graph.canonical(count.id()), TemplateCounts::new).add(count);
     }
-    return tallies.values();
+    return byCanonicalId.values();
   }
 
-  private List<Tally> unseenBefore(TemplateQuery templateQuery, List<Tally> tallies)
-      throws InterruptedException {
-    var seen = seen(templateQuery, groups(templateQuery, tallies));
-    return those(
-        tallies,
-        tally -> {
-          var times = seen.get(tally.id);
-          return times == null || times.from() >= templateQuery.minuteRange().from();
+  private List<TemplateCounts> firstSeenInRange(
+      TemplateQuery templateQuery, List<TemplateCounts> candidates) throws InterruptedException {
+    var ranges = activeRangesOf(templateQuery, membersOf(templateQuery, candidates));
+    return filter(
+        candidates,
+        counts -> {
+          var range = ranges.get(counts.id);
+          return range == null || range.from() >= templateQuery.minuteRange().from();
         });
   }
 
   /** All that became these, each with the one it became. */
-  private Map<UUID, UUID> groups(TemplateQuery templateQuery, Collection<Tally> tallies)
+  private Map<UUID, UUID> membersOf(
+      TemplateQuery templateQuery, Collection<TemplateCounts> candidates)
       throws InterruptedException {
     return links
-        .now(templateQuery.tenant())
-        .leadingTo(tallies.stream().map(tally -> tally.id).toList(), TemplateStats.MAX_COUNTS);
+        .loadCurrent(templateQuery.tenant())
+        .membersOf(candidates.stream().map(counts -> counts.id).toList(), TemplateStats.MAX_COUNTS);
   }
 
   /** By the ends of links. */
-  private Map<UUID, MinuteRange> seen(TemplateQuery templateQuery, Map<UUID, UUID> groups)
+  private Map<UUID, MinuteRange> activeRangesOf(TemplateQuery templateQuery, Map<UUID, UUID> groups)
       throws InterruptedException {
-    var seen = new HashMap<UUID, MinuteRange>();
-    for (var some : TemplateLinks.portions(groups.keySet())) {
+    var ranges = new HashMap<UUID, MinuteRange>();
+    for (var batch : TemplateMergeGraph.partition(groups.keySet())) {
       templates
-          .activeRanges(templateQuery.tenant(), templateQuery.service(), some)
-          .forEach((id, came) -> seen.merge(groups.getOrDefault(id, id), came, MinuteRange::union));
+          .activeRanges(templateQuery.tenant(), templateQuery.service(), batch)
+          .forEach(
+              (id, came) -> ranges.merge(groups.getOrDefault(id, id), came, MinuteRange::union));
     }
-    return seen;
+    return ranges;
   }
 
-  private List<Template> told(TemplateQuery templateQuery, List<Tally> tallies)
+  private List<Template> toTemplates(TemplateQuery templateQuery, List<TemplateCounts> candidates)
       throws InterruptedException {
-    var seen = seen(templateQuery, groups(templateQuery, tallies));
-    var ids = tallies.stream().map(tally -> tally.id).toList();
+    var ranges = activeRangesOf(templateQuery, membersOf(templateQuery, candidates));
+    var ids = candidates.stream().map(counts -> counts.id).toList();
     var texts =
         dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, ids).stream()
             .collect(Collectors.toMap(DictionaryEntry::id, DictionaryEntry::text));
-    return tallies.stream()
-        .map(tally -> tally.told(texts.get(tally.id), seen.get(tally.id)))
+    return candidates.stream()
+        .map(counts -> counts.toTemplate(texts.get(counts.id), ranges.get(counts.id)))
         .toList();
   }
 
-  private Optional<Found> found(TemplateQuery templateQuery, UUID id) throws InterruptedException {
-    var known = links.now(templateQuery.tenant());
-    var end = known.end(id);
-    var entry = dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, Set.of(end));
+  private Optional<TemplateDetail> doFind(TemplateQuery templateQuery, UUID id)
+      throws InterruptedException {
+    var graph = links.loadCurrent(templateQuery.tenant());
+    var canonicalId = graph.canonical(id);
+    var entry = dictionary.find(templateQuery.tenant(), EntryKind.TEMPLATE, Set.of(canonicalId));
     if (entry.isEmpty()) {
       return Optional.empty();
     }
-    var group = known.leadingTo(Set.of(end), TemplateStats.MAX_IDS);
-    var tally = new Tally(end);
-    templates.counts(templateQuery.withIds(group.keySet())).forEach(tally::add);
-    var seen = seen(templateQuery, group).get(end);
+    var group = graph.membersOf(Set.of(canonicalId), TemplateStats.MAX_IDS);
+    var counts = new TemplateCounts(canonicalId);
+    templates.counts(templateQuery.withIds(group.keySet())).forEach(counts::add);
+    var activeRange = activeRangesOf(templateQuery, group).get(canonicalId);
     var merged = new HashSet<>(group.keySet());
-    merged.remove(end);
-    return Optional.of(new Found(tally.told(entry.getFirst().text(), seen), merged));
+    merged.remove(canonicalId);
+    return Optional.of(
+        new TemplateDetail(counts.toTemplate(entry.getFirst().text(), activeRange), merged));
   }
 }

@@ -20,16 +20,16 @@ import java.util.stream.Collectors;
  */
 final class Glossary {
   /** More would drown what the template itself says. */
-  private static final int MOST = 6;
+  private static final int MAX_MEANINGS = 6;
 
   private static final String RESOURCE = "glossary.tsv";
 
   private final Map<String, String> meanings;
-  private final int longest;
+  private final int maxWordsPerKey;
 
   private Glossary(Map<String, String> meanings) {
     this.meanings = Map.copyOf(meanings);
-    longest =
+    maxWordsPerKey =
         meanings.keySet().stream()
                 .mapToInt(key -> (int) key.chars().filter(c -> c == ' ').count())
                 .max()
@@ -76,7 +76,7 @@ final class Glossary {
   /**
    * What these words mean, in their order, each meaning once; of entries at one place the longest.
    *
-   * @param words as {@link Wording#plain} gives them
+   * @param words as {@link TextNormalizer#toPlainWords} gives them
    */
   List<String> meanings(String words) {
     var each = words.isEmpty() ? new String[0] : words.split(" ", -1);
@@ -84,13 +84,13 @@ final class Glossary {
     for (int i = 0; i < each.length; ) {
       i += meaningAt(each, i, found);
     }
-    return found.stream().limit(MOST).collect(Collectors.toUnmodifiableList());
+    return found.stream().limit(MAX_MEANINGS).collect(Collectors.toUnmodifiableList());
   }
 
   /** How many words it is of; one where there is none. */
-  private int meaningAt(String[] words, int at, Set<String> found) {
-    for (int length = Math.min(longest, words.length - at); length > 0; length--) {
-      var meaning = meanings.get(String.join(" ", List.of(words).subList(at, at + length)));
+  private int meaningAt(String[] words, int index, Set<String> found) {
+    for (int length = Math.min(maxWordsPerKey, words.length - index); length > 0; length--) {
+      var meaning = meanings.get(String.join(" ", List.of(words).subList(index, index + length)));
       if (meaning != null) {
         found.add(meaning);
         return length;

@@ -1,6 +1,6 @@
 package dev.sluice.core.templates;
 
-import dev.sluice.core.dictionary.TextId;
+import dev.sluice.core.dictionary.ContentId;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
@@ -29,6 +29,6 @@ public record TemplateRow(UUID id, String text, @Nullable UUID mergedInto) {
 
   /** The identity of a template with this text. */
   public static UUID idOf(String text) {
-    return TextId.of(text);
+    return ContentId.of(text);
   }
 }

@@ -17,14 +17,14 @@ class BackoffTest {
   private final List<Long> millis = new ArrayList<>();
 
   @Test
-  void pause_again_doublesUpToTheLimit() throws Exception {
+  void pause_repeated_doublesUpToTheLimit() throws Exception {
     pauses(backoff(() -> 0L), 7);
 
     assertThat(millis).containsExactly(100L, 200L, 400L, 800L, 1_000L, 1_000L, 1_000L);
   }
 
   @Test
-  void reset_afterPauses_beginsAnew() throws Exception {
+  void reset_afterPauses_restartsAtTheInitialDelay() throws Exception {
     var backoff = backoff(() -> 0L);
     pauses(backoff, 3);
 
@@ -35,7 +35,7 @@ class BackoffTest {
   }
 
   @Test
-  void pause_mostJitter_isNeverLessThanHalf() throws Exception {
+  void pause_maxJitter_isNeverLessThanHalf() throws Exception {
     pauses(backoff(() -> -1L), 6); // all bits set: the random double just below 1
 
     assertThat(millis).containsExactly(50L, 100L, 200L, 400L, 500L, 500L);
@@ -51,7 +51,7 @@ class BackoffTest {
   }
 
   @Test
-  void backoff_fromNothingOrDownwards_isRefused() {
+  void new_zeroInitialDelayOrLowerMaxDelay_throws() {
     var random = new SplittableRandom(1);
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new Backoff(Duration.ZERO, LIMIT, _ -> {}, random));

@@ -52,13 +52,13 @@ class DeliveryWorkerTest {
   private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
   private volatile Instant now = NOW;
-  private final WaitingDeliveries deliveries = new WaitingDeliveries();
+  private final QueuedConsumer deliveries = new QueuedConsumer();
   private final ScriptedStore store = new ScriptedStore();
   private final Backoff backoff =
       new Backoff(
           Duration.ofMillis(100),
           Duration.ofMillis(400),
-          p -> note("pause " + p.toMillis()),
+          p -> recordEvent("pause " + p.toMillis()),
           () -> 0L);
   private final DeliveryWorker worker =
       DeliveryWorker.start(
@@ -66,15 +66,15 @@ class DeliveryWorkerTest {
           deliveries,
           store,
           LogEnricher.NONE,
-          new NotingMeter(),
-          new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 1));
+          new RecordingMetrics(),
+          new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 1));
 
   private void sleep(Duration pause) {
-    note("sleep " + pause.toMillis());
+    recordEvent("sleep " + pause.toMillis());
     now = now.plus(pause);
   }
 
-  private void note(String event) {
+  private void recordEvent(String event) {
     events.add(event);
   }
 
@@ -84,30 +84,31 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void deliver_storeConfirms_settlesAfterwardsAndCounts() throws Exception {
+  void deliver_stored_acksAfterwardsAndCounts() throws Exception {
     deliveries.offer("1-0", 3, 2);
 
-    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 5 logs 2 batches PT9S");
+    assertThat(nextEvents(3))
+        .containsExactly("store 1-0", "settle 1-0", "stored 5 logs 2 batches PT9S");
   }
 
   @Test
-  void deliver_several_goInTheirOrder() throws Exception {
+  void deliver_several_areStoredInOrder() throws Exception {
     deliveries.offer("1-0", 1);
     deliveries.offer("2-0", 1);
 
-    assertThat(next(6))
+    assertThat(nextEvents(6))
         .filteredOn(event -> event.startsWith("s") && !event.startsWith("stored"))
         .containsExactly("store 1-0", "settle 1-0", "store 2-0", "settle 2-0");
   }
 
   @Test
-  void deliver_storeAsksToWait_handsOutTheSameAfterAGrowingPause() throws Exception {
+  void deliver_storeRetryable_redeliversWithGrowingBackoff() throws Exception {
     for (int i = 0; i < 4; i++) {
       store.then(() -> new StoreResult.Retryable("too many parts"));
     }
     deliveries.offer("1-0", 1);
 
-    assertThat(next(15))
+    assertThat(nextEvents(15))
         .containsExactly(
             "store 1-0",
             "postponed STORE",
@@ -127,7 +128,7 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void deliver_aSuccessBetweenFailures_startsThePausesAnew() throws Exception {
+  void deliver_successBetweenFailures_resetsTheBackoff() throws Exception {
     store.then(() -> new StoreResult.Retryable("busy"));
     store.then(() -> new StoreResult.Retryable("busy"));
     store.then(StoreResult.Stored::new);
@@ -135,29 +136,29 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
     deliveries.offer("2-0", 1);
 
-    assertThat(next(15))
+    assertThat(nextEvents(15))
         .filteredOn(event -> event.startsWith("pause"))
         .containsExactly("pause 100", "pause 200", "pause 100");
   }
 
   @Test
-  void deliver_storeThrows_isHandedOutAgain() throws Exception {
+  void deliver_storeThrows_isRedelivered() throws Exception {
     store.then(
         () -> {
           throw new IllegalStateException("connection reset");
         });
     deliveries.offer("1-0", 1);
 
-    assertThat(next(5))
+    assertThat(nextEvents(5))
         .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
   }
 
   @Test
-  void deliver_oneOfManyIsRefused_theOthersAreStoredAndItIsADeadLetter() throws Exception {
-    store.refuse(5);
+  void deliver_oneOfManyRejected_storesTheOthersAndDeadLettersIt() throws Exception {
+    store.reject(5);
     deliveries.offer("1-0", 3, 5);
 
-    assertThat(next(11))
+    assertThat(nextEvents(11))
         .containsExactly(
             "store 1-0",
             "store 1-0/0 again",
@@ -171,15 +172,15 @@ class DeliveryWorkerTest {
             "dead letters 1",
             "stored 7 logs 2 batches PT9S");
     assertThat(store.records()).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 6, 7);
-    assertThat(worker.trouble()).isEmpty();
+    assertThat(worker.pauseState()).isEmpty();
   }
 
   @Test
-  void deliver_aLoneRecordIsRefused_isADeadLetterAtOnce() throws Exception {
-    store.refuse(0);
+  void deliver_singleRecordRejected_isDeadLetteredImmediately() throws Exception {
+    store.reject(0);
     deliveries.offer("1-0", 1);
 
-    assertThat(next(5))
+    assertThat(nextEvents(5))
         .containsExactly(
             "store 1-0",
             "letter log 0 because refused is 0",
@@ -189,13 +190,13 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void deliver_storeIsBusyAmongThePieces_goesOnWhereItStopped() throws Exception {
-    store.refuse(0);
+  void deliver_storeRetryableDuringBisection_resumesWhereItStopped() throws Exception {
+    store.reject(0);
     store.then(null);
     store.then(() -> new StoreResult.Retryable("too many parts"));
     deliveries.offer("1-0", 4);
 
-    assertThat(next(12))
+    assertThat(nextEvents(12))
         .containsExactly(
             "store 1-0",
             "store 1-0/0 again",
@@ -212,12 +213,12 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void deliver_noRoomForDeadLetters_waitsAndDropsNothing() throws Exception {
-    store.refuse(0);
-    deliveries.fullForDeadLetters(2);
+  void deliver_deadLetterQueueFull_pausesAndDropsNothing() throws Exception {
+    store.reject(0);
+    deliveries.rejectDeadLetters(2);
     deliveries.offer("1-0", 1);
 
-    assertThat(next(13))
+    assertThat(nextEvents(13))
         .containsExactly(
             "store 1-0",
             "letter log 0 because refused is 0",
@@ -232,124 +233,127 @@ class DeliveryWorkerTest {
             "settle 1-0",
             "dead letters 1",
             "stored 0 logs 1 batches PT9S");
-    assertThat(worker.trouble()).isEmpty();
+    assertThat(worker.pauseState()).isEmpty();
   }
 
   @Test
-  void deliver_takenOverAmongThePieces_isLeftToTheOther() throws Exception {
-    store.refuse(0);
-    deliveries.takenOver();
+  void deliver_leaseLostDuringBisection_isAbandoned() throws Exception {
+    store.reject(0);
+    deliveries.loseLease();
     deliveries.offer("1-0", 4);
 
-    assertThat(next(3)).containsExactly("store 1-0", "postponed STORE", "pause 100");
+    assertThat(nextEvents(3)).containsExactly("store 1-0", "postponed STORE", "pause 100");
   }
 
   @Test
-  void deliver_moreRefusedThanMay_waitsForTheTableAndThenStoresThemAll() throws Exception {
+  void deliver_tooManyRejected_pausesUntilTheSchemaFitsAndStoresAll() throws Exception {
     for (int i = 0; i < 4; i++) {
-      store.refuse(i);
+      store.reject(i);
     }
     deliveries.offer("1-0", 4);
-    var events = next(12);
+    var events = nextEvents(12);
     assertThat(events).contains("postponed SCHEMA").noneMatch(e -> e.startsWith("settle"));
     // while it is as it was, one record tells
     assertThat(events.subList(events.size() - 3, events.size()))
         .containsExactly("store 1-0/11 again", "postponed SCHEMA", "pause 200");
-    assertThat(worker.trouble())
+    assertThat(worker.pauseState())
         .hasValueSatisfying(t -> assertThat(t.pauseReason()).isEqualTo(SCHEMA));
 
-    store.refuseNone();
+    store.acceptAll();
 
     String event;
     do {
-      event = next(1).getFirst();
+      event = nextEvents(1).getFirst();
     } while (!event.startsWith("stored"));
     assertThat(event).isEqualTo("stored 4 logs 1 batches PT9S");
     assertThat(store.records()).containsExactlyInAnyOrder(0, 1, 2, 3);
   }
 
   @Test
-  void deliver_tablesAreMisshapen_waitsAndSaysSo() throws Exception {
+  void deliver_schemaMismatch_pausesAndReportsIt() throws Exception {
     store.then(() -> new StoreResult.SchemaMismatch("no column Body"));
     deliveries.offer("1-0", 1);
 
-    assertThat(next(5))
+    assertThat(nextEvents(5))
         .containsExactly("store 1-0", "postponed SCHEMA", "pause 100", "store 1-0", "settle 1-0");
   }
 
   @Test
-  void deliver_aBatchIsCorrupt_setsItAside() throws Exception {
+  void deliver_corruptBatch_skipsIt() throws Exception {
     var id = UUID.randomUUID();
     store.then(() -> new StoreResult.Corrupt(id, "17 records instead of 18"));
     deliveries.offer("1-0", 1);
 
-    assertThat(next(3))
+    assertThat(nextEvents(3))
         .containsExactly("store 1-0", "set aside 17 records instead of 18", "store 1-0");
   }
 
   @Test
-  void deliver_storeWantsAPace_beginsNoMoreOften() throws Exception {
+  void deliver_minInsertInterval_isRespected() throws Exception {
     store.pace(Duration.ofMillis(600));
     deliveries.offer("1-0", 1);
-    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+    assertThat(nextEvents(3))
+        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
     deliveries.offer("2-0", 1);
 
-    assertThat(next(5))
+    assertThat(nextEvents(5))
         .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "settle 2-0");
-    assertThat(deliveries.gathered()).isEqualTo(Duration.ofMillis(600));
+    assertThat(deliveries.lastLinger()).isEqualTo(Duration.ofMillis(600));
   }
 
   @Test
-  void deliver_storeWantsMoreCompany_gathersForLongerAndStoresAtOnce() throws Exception {
+  void deliver_preferredLinger_pollsForLongerAndStoresImmediately() throws Exception {
     store.gather(Duration.ofSeconds(9));
     deliveries.offer("1-0", 1);
-    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+    assertThat(nextEvents(3))
+        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
     deliveries.offer("2-0", 1);
 
-    assertThat(next(2)).containsExactly("store 2-0", "settle 2-0");
-    assertThat(deliveries.gathered()).isEqualTo(Duration.ofSeconds(9));
+    assertThat(nextEvents(2)).containsExactly("store 2-0", "settle 2-0");
+    assertThat(deliveries.lastLinger()).isEqualTo(Duration.ofSeconds(9));
   }
 
   /** Else two would ask for twice as many inserts as one. */
   @Test
-  void deliver_storeWantsAPaceOfTwoWorkers_eachBeginsHalfAsOften() throws Exception {
+  void deliver_minInsertIntervalOfTwoWorkers_isDoubledForEach() throws Exception {
     store.pace(Duration.ofMillis(100));
-    try (var waiting = new WaitingDeliveries();
+    try (var waiting = new QueuedConsumer();
         var _ =
             DeliveryWorker.start(
                 "one of two",
                 waiting,
                 store,
                 LogEnricher.NONE,
-                new NotingMeter(),
-                new DeliveryWorker.Manner(backoff, this::sleep, () -> now, 3, 2))) {
+                new RecordingMetrics(),
+                new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 2))) {
       waiting.offer("1-0", 1);
-      assertThat(next(3))
+      assertThat(nextEvents(3))
           .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
       waiting.offer("2-0", 1);
 
-      assertThat(next(2)).containsExactly("sleep 200", "store 2-0");
+      assertThat(nextEvents(2)).containsExactly("sleep 200", "store 2-0");
     }
   }
 
   @Test
-  void deliver_clockSetBack_keepsThePaceAndNoMore() throws Exception {
+  void deliver_clockSetBack_waitsForOneInterval() throws Exception {
     store.pace(Duration.ofMillis(100));
     deliveries.offer("1-0", 1);
-    assertThat(next(3)).containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+    assertThat(nextEvents(3))
+        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
 
     now = now.minus(Duration.ofHours(1));
     deliveries.offer("2-0", 1);
 
-    assertThat(next(2)).containsExactly("sleep 100", "store 2-0");
+    assertThat(nextEvents(2)).containsExactly("sleep 100", "store 2-0");
   }
 
   @Test
-  void deliver_settlingFails_storesAgainUnderTheSameToken() throws Exception {
-    deliveries.failToSettle();
+  void deliver_ackFails_storesAgainUnderTheSameToken() throws Exception {
+    deliveries.failAck();
     deliveries.offer("1-0", 1);
 
-    assertThat(next(7))
+    assertThat(nextEvents(7))
         .containsExactly(
             "store 1-0",
             "settle 1-0",
@@ -361,15 +365,15 @@ class DeliveryWorkerTest {
   }
 
   @Test
-  void next_spoolOutOfReach_asksAgainAfterAPause() throws Exception {
-    deliveries.failNext();
+  void poll_spoolUnreachable_retriesAfterBackoff() throws Exception {
+    deliveries.failPoll();
     deliveries.offer("1-0", 1);
 
-    assertThat(next(3)).containsExactly("postponed SPOOL", "pause 100", "store 1-0");
+    assertThat(nextEvents(3)).containsExactly("postponed SPOOL", "pause 100", "store 1-0");
   }
 
   @Test
-  void drain_somethingWaits_deliversItAndEnds() {
+  void drain_deliveriesPending_deliversThemAndStops() {
     store.hold();
     for (int i = 1; i <= 20; i++) {
       deliveries.offer(i + "-0", 1);
@@ -378,41 +382,41 @@ class DeliveryWorkerTest {
     worker.drain();
     store.release();
 
-    assertThat(worker.end(LONG)).isTrue();
-    assertThat(worker.alive()).isFalse();
-    assertThat(deliveries.waiting()).isZero();
+    assertThat(worker.shutdown(LONG)).isTrue();
+    assertThat(worker.isAlive()).isFalse();
+    assertThat(deliveries.pendingCount()).isZero();
     assertThat(events).filteredOn(event -> event.startsWith("settle")).hasSize(20);
   }
 
   @Test
-  void end_nothingWaits_endsInTime() {
-    assertThat(worker.alive()).isTrue();
+  void shutdown_nothingPending_stopsInTime() {
+    assertThat(worker.isAlive()).isTrue();
 
-    assertThat(worker.end(LONG)).isTrue();
+    assertThat(worker.shutdown(LONG)).isTrue();
 
-    assertThat(worker.alive()).isFalse();
+    assertThat(worker.isAlive()).isFalse();
   }
 
   @Test
-  void end_storeHangs_interruptsAndLeavesItUnsettled() throws Exception {
+  void shutdown_storeHangs_interruptsAndLeavesItUnacked() throws Exception {
     store.then(
         () -> {
           new CountDownLatch(1).await(); // hangs
           return new StoreResult.Stored();
         });
     deliveries.offer("1-0", 1);
-    assertThat(next(1)).containsExactly("store 1-0");
+    assertThat(nextEvents(1)).containsExactly("store 1-0");
 
-    assertThat(worker.end(Duration.ZERO)).isFalse();
+    assertThat(worker.shutdown(Duration.ZERO)).isFalse();
 
-    assertThat(worker.alive()).isFalse();
-    assertThat(deliveries.waiting()).isEqualTo(1);
+    assertThat(worker.isAlive()).isFalse();
+    assertThat(deliveries.pendingCount()).isEqualTo(1);
     assertThat(events).isEmpty();
   }
 
   /** What clients of databases do: the interrupt becomes one more failed request. */
   @Test
-  void end_storeSwallowsTheInterrupt_endsNevertheless() throws Exception {
+  void shutdown_storeSwallowsTheInterrupt_stopsNevertheless() throws Exception {
     for (int i = 0; i < 3; i++) {
       store.then(
           () -> {
@@ -425,63 +429,63 @@ class DeliveryWorkerTest {
           });
     }
     deliveries.offer("1-0", 1);
-    assertThat(next(1)).containsExactly("store 1-0");
+    assertThat(nextEvents(1)).containsExactly("store 1-0");
 
-    assertThat(worker.end(Duration.ZERO)).isFalse();
+    assertThat(worker.shutdown(Duration.ZERO)).isFalse();
 
-    assertThat(worker.alive()).isFalse();
-    assertThat(deliveries.waiting()).isEqualTo(1);
+    assertThat(worker.isAlive()).isFalse();
+    assertThat(deliveries.pendingCount()).isEqualTo(1);
   }
 
   @Test
-  void end_again_doesNotForgetThatSomethingWasLeft() throws Exception {
+  void shutdown_repeated_stillReportsUndeliveredRecords() throws Exception {
     store.then(
         () -> {
           new CountDownLatch(1).await(); // hangs
           return new StoreResult.Stored();
         });
     deliveries.offer("1-0", 1);
-    assertThat(next(1)).containsExactly("store 1-0");
-    worker.end(Duration.ZERO);
+    assertThat(nextEvents(1)).containsExactly("store 1-0");
+    worker.shutdown(Duration.ZERO);
 
-    assertThat(worker.end(LONG)).isFalse();
+    assertThat(worker.shutdown(LONG)).isFalse();
   }
 
   @Test
-  void end_callerIsInterrupted_interruptsTheWorkerAndRestoresTheFlag() throws Exception {
+  void shutdown_callerInterrupted_interruptsTheWorkerAndRestoresTheFlag() throws Exception {
     store.hold();
     deliveries.offer("1-0", 1);
-    assertThat(next(1)).containsExactly("store 1-0");
+    assertThat(nextEvents(1)).containsExactly("store 1-0");
     Thread.currentThread().interrupt();
 
-    boolean drained = worker.end(LONG);
+    boolean drained = worker.shutdown(LONG);
 
     assertThat(Thread.interrupted()).isTrue();
     assertThat(drained).isFalse();
   }
 
   @Test
-  void deliver_anError_isHandedOutAgainToo() throws Exception {
+  void deliver_error_isRedelivered() throws Exception {
     store.then(
         () -> {
           throw new OutOfMemoryError("thrown by the test");
         });
     deliveries.offer("1-0", 1);
 
-    assertThat(next(5))
+    assertThat(nextEvents(5))
         .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
-    assertThat(worker.alive()).isTrue();
+    assertThat(worker.isAlive()).isTrue();
   }
 
   @Test
-  void close_always_closesTheDeliveriesAfterTheWorkerEnded() throws Exception {
+  void close_always_closesTheConsumerAfterTheWorkerStopped() throws Exception {
     worker.close();
 
     assertThat(events).containsExactly("closed");
-    assertThat(worker.alive()).isFalse();
+    assertThat(worker.isAlive()).isFalse();
   }
 
-  private List<String> next(int count) throws InterruptedException {
+  private List<String> nextEvents(int count) throws InterruptedException {
     var seen = new java.util.ArrayList<String>();
     while (seen.size() < count) {
       var event = events.poll(5, TimeUnit.SECONDS);
@@ -494,20 +498,20 @@ class DeliveryWorkerTest {
   }
 
   /** Hands out the oldest until it is settled, as a real spool does. */
-  private final class WaitingDeliveries implements SpoolConsumer {
-    private final Deque<Delivery> waiting = new ArrayDeque<>();
-    private boolean nextFails;
-    private boolean settleFails;
-    private boolean takenOver;
-    private int full;
-    private volatile Duration gathered = Duration.ZERO;
+  private final class QueuedConsumer implements SpoolConsumer {
+    private final Deque<Delivery> pending = new ArrayDeque<>();
+    private boolean pollFails;
+    private boolean ackFails;
+    private boolean leaseLost;
+    private int deadLetterRejections;
+    private volatile Duration lastLinger = Duration.ZERO;
 
-    Duration gathered() {
-      return gathered;
+    Duration lastLinger() {
+      return lastLinger;
     }
 
-    synchronized void fullForDeadLetters(int times) {
-      full = times;
+    synchronized void rejectDeadLetters(int times) {
+      deadLetterRejections = times;
     }
 
     synchronized void offer(String token, int... records) {
@@ -517,43 +521,43 @@ class DeliveryWorkerTest {
         batches.add(batch(count, batches.size(), first));
         first += count;
       }
-      waiting.add(new Delivery(token, batches, false));
+      pending.add(new Delivery(token, batches, false));
       notifyAll();
     }
 
-    synchronized void failNext() {
-      nextFails = true;
+    synchronized void failPoll() {
+      pollFails = true;
     }
 
-    synchronized void failToSettle() {
-      settleFails = true;
+    synchronized void failAck() {
+      ackFails = true;
     }
 
-    synchronized void takenOver() {
-      takenOver = true;
+    synchronized void loseLease() {
+      leaseLost = true;
     }
 
-    synchronized int waiting() {
-      return waiting.size();
+    synchronized int pendingCount() {
+      return pending.size();
     }
 
     @Override
-    public synchronized Optional<Delivery> poll(Duration patience, Duration gather)
+    public synchronized Optional<Delivery> poll(Duration timeout, Duration linger)
         throws InterruptedException {
-      gathered = gather;
-      if (waiting.isEmpty() && patience.isPositive()) {
-        wait(patience.toMillis());
+      lastLinger = linger;
+      if (pending.isEmpty() && timeout.isPositive()) {
+        wait(timeout.toMillis());
       }
-      if (!waiting.isEmpty() && nextFails) {
-        nextFails = false;
+      if (!pending.isEmpty() && pollFails) {
+        pollFails = false;
         throw new IllegalStateException("spool away");
       }
-      return Optional.ofNullable(waiting.peek());
+      return Optional.ofNullable(pending.peek());
     }
 
     @Override
     public synchronized boolean renewLease(Delivery delivery) {
-      return !takenOver && waiting.contains(delivery);
+      return !leaseLost && pending.contains(delivery);
     }
 
     @Override
@@ -561,23 +565,23 @@ class DeliveryWorkerTest {
 
     @Override
     public void skip(UUID appendId, String reason) {
-      note("set aside " + reason);
+      recordEvent("set aside " + reason);
     }
 
     @Override
     public synchronized boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
       for (var letter : deadLetters) {
-        note("letter " + body(letter.log()) + " because " + letter.reason());
+        recordEvent("letter " + body(letter.log()) + " because " + letter.reason());
       }
-      note("settle " + delivery.token());
-      if (!deadLetters.isEmpty() && full-- > 0) {
+      recordEvent("settle " + delivery.token());
+      if (!deadLetters.isEmpty() && deadLetterRejections-- > 0) {
         return false;
       }
-      if (settleFails) {
-        settleFails = false;
+      if (ackFails) {
+        ackFails = false;
         throw new IllegalStateException("cannot settle");
       }
-      waiting.remove(delivery);
+      pending.remove(delivery);
       return true;
     }
 
@@ -588,7 +592,7 @@ class DeliveryWorkerTest {
 
     @Override
     public void close() {
-      note("closed");
+      recordEvent("closed");
     }
   }
 
@@ -634,7 +638,7 @@ class DeliveryWorkerTest {
       @Nullable StoreResult play() throws InterruptedException;
     }
 
-    private final Set<Integer> refused = ConcurrentHashMap.newKeySet();
+    private final Set<Integer> rejected = ConcurrentHashMap.newKeySet();
     private final Queue<Integer> stored = new ConcurrentLinkedQueue<>();
     private volatile Duration pace = Duration.ZERO;
     private volatile Duration gather = Duration.ZERO;
@@ -656,12 +660,12 @@ class DeliveryWorkerTest {
     }
 
     /** From now on portions with the record at this place are refused. */
-    void refuse(int record) {
-      refused.add(record);
+    void reject(int record) {
+      rejected.add(record);
     }
 
-    void refuseNone() {
-      refused.clear();
+    void acceptAll() {
+      rejected.clear();
     }
 
     void pace(Duration pace) {
@@ -679,7 +683,7 @@ class DeliveryWorkerTest {
     @Override
     public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher)
         throws InterruptedException {
-      note("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " again" : ""));
+      recordEvent("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " again" : ""));
       if (held) {
         released.await();
       }
@@ -690,7 +694,7 @@ class DeliveryWorkerTest {
       }
       var bad =
           IntStream.range(deliverySlice.from(), deliverySlice.to())
-              .filter(refused::contains)
+              .filter(rejected::contains)
               .findFirst();
       if (bad.isPresent()) {
         return new StoreResult.Rejected("refused is " + bad.getAsInt());
@@ -719,20 +723,21 @@ class DeliveryWorkerTest {
     }
   }
 
-  private final class NotingMeter implements DeliveryMetrics {
+  private final class RecordingMetrics implements DeliveryMetrics {
     @Override
     public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
-      note("stored %d logs %d batches %s".formatted(records, batches, sinceReceived.plus(took)));
+      recordEvent(
+          "stored %d logs %d batches %s".formatted(records, batches, sinceReceived.plus(took)));
     }
 
     @Override
     public void recordDeadLettered(int records) {
-      note("dead letters " + records);
+      recordEvent("dead letters " + records);
     }
 
     @Override
     public void recordRetryScheduled(PauseReason pauseReason) {
-      note("postponed " + pauseReason);
+      recordEvent("postponed " + pauseReason);
     }
   }
 }

@@ -3,24 +3,24 @@ package dev.sluice.core.query;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.core.query.TextQuery.AllTerms;
 import dev.sluice.core.query.TextQuery.And;
 import dev.sluice.core.query.TextQuery.Not;
 import dev.sluice.core.query.TextQuery.Or;
 import dev.sluice.core.query.TextQuery.Phrase;
-import dev.sluice.core.query.TextQuery.Words;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class TextQueryTest {
-  private static final TextQuery A = new Words("a");
-  private static final TextQuery B = new Words("b");
-  private static final TextQuery C = new Words("c");
+  private static final TextQuery A = new AllTerms("a");
+  private static final TextQuery B = new AllTerms("b");
+  private static final TextQuery C = new AllTerms("c");
 
   @Test
   void parse_words_areOneTerm() {
     assertThat(TextQuery.parse("a")).isEqualTo(A);
     assertThat(TextQuery.parse(" connection  refused\t"))
-        .isEqualTo(new Words("connection refused"));
+        .isEqualTo(new AllTerms("connection refused"));
   }
 
   @Test
@@ -38,8 +38,8 @@ class TextQueryTest {
 
   @Test
   void parse_wordsThatLookLikeOperators_areWords() {
-    assertThat(TextQuery.parse("a or b and not c")).isEqualTo(new Words("a or b and not c"));
-    assertThat(TextQuery.parse("ORDER NOTE ANDROID")).isEqualTo(new Words("ORDER NOTE ANDROID"));
+    assertThat(TextQuery.parse("a or b and not c")).isEqualTo(new AllTerms("a or b and not c"));
+    assertThat(TextQuery.parse("ORDER NOTE ANDROID")).isEqualTo(new AllTerms("ORDER NOTE ANDROID"));
     assertThat(TextQuery.parse("\"OR\"")).isEqualTo(new Phrase("OR"));
   }
 
@@ -52,28 +52,28 @@ class TextQueryTest {
   }
 
   @Test
-  void parse_noQuery_saysWhatAndWhere() {
-    assertRefused("", "no word at character 1");
-    assertRefused("a OR", "no word at character 5");
-    assertRefused("OR a", "no word at character 1");
-    assertRefused("a AND OR b", "no word at character 7");
-    assertRefused("a NOT", "no word at character 6");
-    assertRefused("(a OR b", "no ) at character 8");
-    assertRefused("()", "no word at character 2");
-    assertRefused("a) b", "a ) too many at character 2");
-    assertRefused("a \"b", "a phrase that does not end at character 3");
-    assertRefused("\"" + "x".repeat(1025) + "\"", "a phrase that is too long at character 1");
-    assertRefused("\"\"", "an empty phrase at character 1");
+  void parse_syntaxError_reportsReasonAndPosition() {
+    assertRejected("", "no word at character 1");
+    assertRejected("a OR", "no word at character 5");
+    assertRejected("OR a", "no word at character 1");
+    assertRejected("a AND OR b", "no word at character 7");
+    assertRejected("a NOT", "no word at character 6");
+    assertRejected("(a OR b", "no ) at character 8");
+    assertRejected("()", "no word at character 2");
+    assertRejected("a) b", "a ) too many at character 2");
+    assertRejected("a \"b", "a phrase that does not end at character 3");
+    assertRejected("\"" + "x".repeat(1025) + "\"", "a phrase that is too long at character 1");
+    assertRejected("\"\"", "an empty phrase at character 1");
   }
 
   @Test
-  void parse_hugeOrDeepQuery_isRefused() {
-    assertRefused("a OR ".repeat(64) + "a", "more than 64 terms at character 321");
-    assertRefused("(".repeat(100_000), "more than 64 terms at character 65");
-    assertRefused("NOT ".repeat(100_000), "more than 64 terms at character 257");
+  void parse_hugeOrDeepQuery_isRejected() {
+    assertRejected("a OR ".repeat(64) + "a", "more than 64 terms at character 321");
+    assertRejected("(".repeat(100_000), "more than 64 terms at character 65");
+    assertRejected("NOT ".repeat(100_000), "more than 64 terms at character 257");
   }
 
-  private static void assertRefused(String text, String message) {
+  private static void assertRejected(String text, String message) {
     assertThatThrownBy(() -> TextQuery.parse(text))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(message);

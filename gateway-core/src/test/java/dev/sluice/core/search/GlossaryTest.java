@@ -36,7 +36,7 @@ class GlossaryTest {
   }
 
   @Test
-  void of_aLineThatIsNoEntry_isRefused() {
+  void of_malformedLine_isRejected() {
     assertThatThrownBy(() -> Glossary.of("no tab")).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> Glossary.of("a\tb\na\tc"))
         .isInstanceOf(IllegalArgumentException.class)
@@ -48,6 +48,6 @@ class GlossaryTest {
   void bundled_everyEntry_isWrittenAsTemplatesAreRead() {
     assertThat(Glossary.bundled().words())
         .hasSizeGreaterThan(1_000)
-        .allSatisfy(words -> assertThat(Wording.plain(words)).isEqualTo(words));
+        .allSatisfy(words -> assertThat(TextNormalizer.toPlainWords(words)).isEqualTo(words));
   }
 }

@@ -1,0 +1,32 @@
+package dev.sluice.core.failover;
+
+import java.io.Serial;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** As many as fit; those used longest ago go first. For one thread at a time. */
+final class LruMap<K, V> extends LinkedHashMap<K, V> {
+  @Serial private static final long serialVersionUID = 1L;
+
+  private final int maxEntries;
+  private long evicted;
+
+  LruMap(int maxEntries) {
+    super(16, 0.75f, true);
+    this.maxEntries = maxEntries;
+  }
+
+  @Override
+  protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
+    boolean full = size() > maxEntries;
+    if (full) {
+      evicted++;
+    }
+    return full;
+  }
+
+  /** How many did not fit any more. */
+  long evicted() {
+    return evicted;
+  }
+}

@@ -1,0 +1,130 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.dictionary.TextReference;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Gatherers;
+
+/**
+ * A reader that puts long texts back where logs carry a {@link TextReference}, so that everybody is
+ * given what was sent. A reference to a text that is not there stays.
+ *
+ * <p>A page of many long texts ends early, as one of large logs does. Safe for use by many threads.
+ */
+public final class LongTextResolvingReader implements LogReader {
+  /**
+   * Of all attributes and bodies of a page, in characters; with what is behind the log that meets
+   * it.
+   */
+  static final long MAX_PAGE_CHARS = 16 << 20;
+
+  /**
+   * Texts asked for at once: each may be of {@link TextReference#MAX_TEXT_BYTES} bytes, and the
+   * answer is held here.
+   */
+  static final int MAX_TEXTS_PER_LOOKUP = 128;
+
+  private final LogReader reader;
+  private final Dictionary dictionary;
+
+  public LongTextResolvingReader(LogReader reader, Dictionary dictionary) {
+    this.reader = reader;
+    this.dictionary = dictionary;
+  }
+
+  /** {@inheritDoc} A few questions more, when logs of the page refer to texts. */
+  @Override
+  public LogPage read(Query query) throws InterruptedException {
+    var page = reader.read(query);
+    var tenant = query.filter().tenant();
+    var texts = new HashMap<UUID, String>();
+    var resolved = new ArrayList<StoredLog>(page.logs().size());
+    long chars = 0;
+    int loadedUpTo = 0;
+    for (int i = 0; i < page.logs().size() && chars < MAX_PAGE_CHARS; i++) {
+      if (i == loadedUpTo) {
+        loadedUpTo = loadTexts(tenant, page.logs(), i, texts);
+      }
+      var log = resolve(page.logs().get(i), texts);
+      chars += chars(log);
+      resolved.add(log);
+    }
+    if (resolved.size() == page.logs().size()) {
+      return new LogPage(List.copyOf(resolved), page.next());
+    }
+    var last = resolved.getLast();
+    return new LogPage(List.copyOf(resolved), new Position(last.timeNanos(), last.id()));
+  }
+
+  /** Reads texts that logs from a place on refer to, and says up to which log it has all. */
+  private int loadTexts(String tenant, List<StoredLog> logs, int from, Map<UUID, String> texts)
+      throws InterruptedException {
+    Set<UUID> unknown = new LinkedHashSet<>();
+    int end = from;
+    while (end < logs.size() && unknown.size() < MAX_TEXTS_PER_LOOKUP) {
+      for (var value : logs.get(end).attributes().values()) {
+        var id = TextReference.parseId(value);
+        if (id != null && !texts.containsKey(id)) {
+          unknown.add(id);
+        }
+      }
+      end++;
+    }
+    for (var ids : unknown.stream().gather(Gatherers.windowFixed(MAX_TEXTS_PER_LOOKUP)).toList()) {
+      for (var entry : dictionary.find(tenant, EntryKind.TEXT, ids)) {
+        texts.put(entry.id(), entry.text());
+      }
+    }
+    return end;
+  }
+
+  private static StoredLog resolve(StoredLog log, Map<UUID, String> texts) {
+    if (log.attributes().values().stream().noneMatch(value -> value.endsWith("]"))) {
+      return log;
+    }
+    var attributes = new LinkedHashMap<>(log.attributes());
+    attributes.replaceAll((_, value) -> resolve(value, texts));
+    return log.withAttributes(attributes);
+  }
+
+  private static String resolve(String value, Map<UUID, String> texts) {
+    var id = TextReference.parseId(value);
+    return id == null ? TextReference.unescape(value) : texts.getOrDefault(id, value);
+  }
+
+  private static long chars(StoredLog log) {
+    return log.body().length()
+        + chars(log.attributes())
+        + chars(log.resource())
+        + chars(log.scope());
+  }
+
+  private static long chars(Map<String, String> attributes) {
+    long chars = 0;
+    for (var value : attributes.values()) {
+      chars += value.length();
+    }
+    return chars;
+  }
+
+  @Override
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return reader.timeExtent(filter);
+  }
+
+  @Override
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
+    return reader.histogram(filter, originNanos, widthNanos);
+  }
+}

@@ -1,0 +1,74 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.query.LogFilter;
+import java.util.List;
+import java.util.Objects;
+
+/**
+ * A reader to whom a template is what became of it: a log is shown with the template at the end of
+ * its links, and who asks for a template is given the logs of all that became it. Safe for use by
+ * many threads.
+ */
+public final class MergedTemplateReader implements LogReader {
+  private final LogReader reader;
+  private final LinkSource linkSource;
+
+  private MergedTemplateReader(LogReader reader, LinkSource linkSource) {
+    this.reader = reader;
+    this.linkSource = linkSource;
+  }
+
+  /** By the links as they are now, for which every question about templates asks. */
+  public MergedTemplateReader(LogReader reader, TemplateLinkCache links) {
+    this(reader, (LinkSource) links::loadCurrent);
+  }
+
+  /** By those of a moment ago, for those who ask often and would not know the difference. */
+  public static MergedTemplateReader withCachedLinks(LogReader reader, TemplateLinkCache links) {
+    return new MergedTemplateReader(reader, (LinkSource) links::getCached);
+  }
+
+  private interface LinkSource {
+    TemplateMergeGraph mergeGraph(String tenant) throws InterruptedException;
+  }
+
+  @Override
+  public LogPage read(Query query) throws InterruptedException {
+    var filter = resolve(query.filter());
+    var page = reader.read(new Query(filter, query.limit(), query.after()));
+    if (page.logs().stream().allMatch(log -> log.templateId() == null)) {
+      return page;
+    }
+    var graph = linkSource.mergeGraph(filter.tenant());
+    return new LogPage(
+        page.logs().stream().map(log -> withCanonicalTemplate(log, graph)).toList(), page.next());
+  }
+
+  @Override
+  public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
+    return reader.timeExtent(resolve(filter));
+  }
+
+  @Override
+  public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
+      throws InterruptedException {
+    return reader.histogram(resolve(filter), originNanos, widthNanos);
+  }
+
+  private LogFilter resolve(LogFilter filter) throws InterruptedException {
+    if (filter.templates().isEmpty()) {
+      return filter;
+    }
+    var graph = linkSource.mergeGraph(filter.tenant());
+    var canonicalIds = graph.canonicalIds(filter.templates()).values();
+    return filter.withTemplates(
+        List.copyOf(graph.membersOf(canonicalIds, LogFilter.MAX_EXPANDED_TEMPLATES).keySet()));
+  }
+
+  private static StoredLog withCanonicalTemplate(StoredLog log, TemplateMergeGraph links) {
+    var stored = log.templateId();
+    var canonicalId = stored == null ? null : links.canonical(stored);
+    return Objects.equals(canonicalId, stored) ? log : log.withTemplateId(canonicalId);
+  }
+}

@@ -1,0 +1,65 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateCount;
+import dev.sluice.core.read.TemplateReport.Template;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What is added up for one template. */
+final class TemplateCounts {
+  final UUID id;
+  private final Map<String, Long> services = new TreeMap<>();
+  private final Map<Severity, Long> severities = new EnumMap<>(Severity.class);
+  long count;
+  long countBefore;
+
+  TemplateCounts(UUID id) {
+    this.id = id;
+  }
+
+  void add(TemplateCount counted) {
+    count += counted.count();
+    countBefore += counted.precedingCount();
+    services.merge(counted.service(), counted.count(), Long::sum);
+    var severity = Severity.of(counted.severityNumber());
+    if (severity != null) {
+      severities.merge(severity, counted.count(), Long::sum);
+    }
+  }
+
+  /** A part of what came, or came before. */
+  void add(CountBucket bucket) {
+    boolean earlier = bucket.bucket() == CountBucket.PRECEDING;
+    long logs = bucket.count();
+    add(
+        new TemplateCount(
+            id, bucket.service(), bucket.severityNumber(), earlier ? 0 : logs, earlier ? logs : 0));
+  }
+
+  /** How many times more or less than before, at least 1. */
+  double changeRatio() {
+    return (Math.max(count, countBefore) + 1.0) / (Math.min(count, countBefore) + 1.0);
+  }
+
+  /**
+   * @param activeRange from the first minute to the last one in which it came; null when it never
+   *     did
+   */
+  Template toTemplate(@Nullable String text, @Nullable MinuteRange activeRange) {
+    return new Template(
+        id,
+        text,
+        count,
+        countBefore,
+        activeRange == null ? null : (Long) activeRange.from(),
+        activeRange == null ? null : (Long) (activeRange.to() - 1),
+        services,
+        severities);
+  }
+}

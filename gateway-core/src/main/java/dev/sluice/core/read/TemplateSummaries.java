@@ -1,0 +1,194 @@
+package dev.sluice.core.read;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.BucketLayout;
+import dev.sluice.core.port.TemplateStats.CountBucket;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.ServiceActivity;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.read.TemplateReport.Template;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All that a few templates that were found are shown with: how often and when they came, over time,
+ * and their newest logs; of those that became them too.
+ *
+ * <p>Safe for use by many threads; all methods block.
+ */
+public final class TemplateSummaries {
+  private final TemplateStats templates;
+  private final TemplateLinkCache links;
+  private final TemplateTextCache texts;
+  private final NewestLogFinder newestLogFinder;
+
+  public TemplateSummaries(
+      TemplateStats templates, Dictionary dictionary, TemplateLinkCache links) {
+    this.templates = templates;
+    this.links = links;
+    texts = new TemplateTextCache(dictionary);
+    newestLogFinder = new NewestLogFinder(templates);
+  }
+
+  /**
+   * @param summaries in the order asked for
+   * @param startMinute the first minute of the first span
+   * @param bucketMinutes minutes in a span
+   */
+  public record SummaryResult(
+      List<TemplateSummary> summaries, long startMinute, long bucketMinutes) {
+    public SummaryResult {
+      summaries = List.copyOf(summaries);
+    }
+  }
+
+  /**
+   * @param bucketCounts logs in each span of the time asked for, as far as any of the templates
+   *     came in it
+   * @param newestLogs logs, the newest first
+   */
+  public record TemplateSummary(
+      Template template, List<Long> bucketCounts, List<SampleLog> newestLogs) {
+    public TemplateSummary {
+      bucketCounts = List.copyOf(bucketCounts);
+      newestLogs = List.copyOf(newestLogs);
+    }
+  }
+
+  /**
+   * @param templateQuery which logs to count, of no templates in particular
+   * @param filter which logs to show: what is counted by minutes knows neither instants nor
+   *     attributes
+   * @param canonicalIds templates that stand for themselves, at most {@link TemplateStats#MAX_IDS}
+   * @param bucketCount into which to divide the time, from 1
+   * @param logsPerTemplate logs of each at most, from 1
+   */
+  public SummaryResult summarize(
+      TemplateQuery templateQuery,
+      LogFilter filter,
+      List<UUID> canonicalIds,
+      int bucketCount,
+      int logsPerTemplate)
+      throws InterruptedException {
+    if (canonicalIds.isEmpty()) {
+      return new SummaryResult(List.of(), templateQuery.minuteRange().from(), 1);
+    }
+    var groups =
+        links.getCached(templateQuery.tenant()).membersOf(canonicalIds, TemplateStats.MAX_IDS);
+    var ids = groups.keySet();
+    var lookup =
+        new NewestLogFinder.Lookup(templateQuery.withIds(ids), filter, groups, logsPerTemplate);
+    // beside each other what need not know of the other
+    try (var texts = AsyncTask.start(() -> this.texts.get(templateQuery.tenant(), canonicalIds))) {
+      var activity =
+          templates.serviceActivity(templateQuery.tenant(), templateQuery.service(), ids);
+      try (var latestSamples =
+          AsyncTask.start(() -> newestLogFinder.latestSamples(lookup, activity))) {
+        var layout = BucketLayout.of(templateQuery.minuteRange(), activity, bucketCount);
+        var builders = new LinkedHashMap<UUID, SummaryBuilder>();
+        canonicalIds.forEach(
+            canonicalId -> builders.put(canonicalId, new SummaryBuilder(canonicalId, layout)));
+        addToGroups(builders, groups, activity, ServiceActivity::id, SummaryBuilder::add);
+        var counts = queryCounts(templateQuery.withIds(ids), layout, activity);
+        addToGroups(builders, groups, counts.buckets, CountBucket::id, SummaryBuilder::add);
+        var buckets = new HashMap<UUID, List<CountBucket>>();
+        builders.forEach((canonicalId, builder) -> buckets.put(canonicalId, builder.buckets));
+        var logs = newestLogFinder.find(lookup, buckets, latestSamples.get());
+        var textsById = texts.get();
+        var summaries = new ArrayList<TemplateSummary>();
+        builders.forEach(
+            (canonicalId, builder) ->
+                summaries.add(
+                    new TemplateSummary(
+                        builder.counts.toTemplate(textsById.get(canonicalId), builder.activeRange),
+                        Arrays.stream(builder.bucketCounts)
+                            .limit(counts.layout.bucketCount())
+                            .boxed()
+                            .toList(),
+                        logs.getOrDefault(canonicalId, List.of()))));
+        return new SummaryResult(
+            summaries, counts.layout.firstMinute(), counts.layout.bucketMinutes());
+      }
+    }
+  }
+
+  private static <T> void addToGroups(
+      Map<UUID, SummaryBuilder> builders,
+      Map<UUID, UUID> groups,
+      List<T> found,
+      Function<T, UUID> id,
+      BiConsumer<SummaryBuilder, T> add) {
+    for (var one : found) {
+      var builder = builders.get(groups.get(id.apply(one)));
+      if (builder != null) {
+        add.accept(builder, one);
+      }
+    }
+  }
+
+  /**
+   * @param layout by which they are divided
+   */
+  private record BucketedCounts(BucketLayout layout, List<CountBucket> buckets) {}
+
+  /** By no more than one span where it would be too much by so many. */
+  private BucketedCounts queryCounts(
+      TemplateQuery templateQuery, BucketLayout layout, List<ServiceActivity> activity)
+      throws InterruptedException {
+    try {
+      return new BucketedCounts(layout, templates.countBuckets(templateQuery, layout));
+    } catch (QueryTooExpensiveException _) {
+      var singleBucket = BucketLayout.of(templateQuery.minuteRange(), activity, 1);
+      return new BucketedCounts(singleBucket, templates.countBuckets(templateQuery, singleBucket));
+    }
+  }
+
+  /** The links of a tenant's templates. */
+  public TemplateMergeGraph mergeGraph(String tenant) throws InterruptedException {
+    return links.getCached(tenant);
+  }
+
+  /** The texts of templates; one that the dictionary does not have is left out. */
+  public Map<UUID, String> texts(String tenant, Collection<UUID> ids) throws InterruptedException {
+    return texts.get(tenant, ids);
+  }
+
+  /** What is put together for one of them. */
+  private static final class SummaryBuilder {
+    private final TemplateCounts counts;
+    private final long[] bucketCounts;
+    private final List<CountBucket> buckets = new ArrayList<>();
+    private @Nullable MinuteRange activeRange;
+
+    SummaryBuilder(UUID id, BucketLayout layout) {
+      counts = new TemplateCounts(id);
+      bucketCounts = new long[layout.bucketCount()];
+    }
+
+    void add(CountBucket bucket) {
+      counts.add(bucket);
+      if (bucket.bucket() != CountBucket.PRECEDING) {
+        bucketCounts[Math.toIntExact(bucket.bucket())] += bucket.count();
+        buckets.add(bucket);
+      }
+    }
+
+    void add(ServiceActivity other) {
+      activeRange =
+          activeRange == null ? other.minuteRange() : activeRange.union(other.minuteRange());
+    }
+  }
+}

@@ -1,0 +1,215 @@
+package dev.sluice.core.delivery;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.domain.DeadLetter;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.SpoolConsumer;
+import java.time.Duration;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.FutureTask;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@Timeout(30)
+class ExclusiveRedeliveryConsumerTest {
+  private static final LogBatch BATCH =
+      new LogBatch(UUID.randomUUID(), "t", 1, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
+
+  private final ExclusiveRedeliveryConsumer.ShardLocks locks =
+      new ExclusiveRedeliveryConsumer.ShardLocks();
+  private final ScriptedConsumer first = new ScriptedConsumer();
+  private final ScriptedConsumer second = new ScriptedConsumer();
+
+  @Test
+  void poll_concurrentPoll_waitsUntilItHasItsDelivery() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var one = threads.submit(() -> pollFrom(first));
+      first.polled.await();
+      var other = threads.submit(() -> pollFrom(second));
+      while (!locks.pollLock.hasQueuedThreads()) {
+        Thread.onSpinWait();
+      }
+      assertThat(second.polled.getCount()).isOne();
+
+      first.released.countDown();
+
+      one.get();
+      second.polled.await();
+      second.released.countDown();
+      other.get();
+    }
+  }
+
+  @Test
+  void poll_waitingForConcurrentPoll_isInterruptible() throws Exception {
+    locks.pollLock.lock();
+    var waiting =
+        Thread.ofVirtual()
+            .start(
+                () -> {
+                  try {
+                    pollFrom(first);
+                  } catch (InterruptedException _) {
+                    // as it should
+                  }
+                });
+    while (!locks.pollLock.hasQueuedThreads()) {
+      Thread.onSpinWait();
+    }
+
+    waiting.interrupt();
+
+    waiting.join();
+    assertThat(first.polled.getCount()).isOne();
+  }
+
+  /** It is then that a second worker is worth having. */
+  @Test
+  void ack_concurrentPoll_doesNotWait() throws Exception {
+    try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      var one = threads.submit(() -> pollFrom(first));
+      first.polled.await();
+
+      assertThat(
+              new ExclusiveRedeliveryConsumer(second, locks)
+                  .ack(new SpoolConsumer.Delivery("x", List.of(BATCH), false), List.of()))
+          .isTrue();
+
+      first.released.countDown();
+      one.get();
+    }
+  }
+
+  @Test
+  void poll_redelivered_waitsUntilNoOtherIsInFlight() throws Exception {
+    var one = new ExclusiveRedeliveryConsumer(delivering(false), locks);
+    var other = new ExclusiveRedeliveryConsumer(delivering(true), locks);
+    var out = one.poll(Duration.ZERO).orElseThrow();
+    var alone = new FutureTask<>(() -> other.poll(Duration.ZERO));
+    awaitWaiting(start(alone));
+
+    one.ack(out);
+
+    assertThat(alone.get()).isPresent();
+  }
+
+  @Test
+  void poll_redeliveredInFlight_waitsUntilItIsReleased() throws Exception {
+    var one = new ExclusiveRedeliveryConsumer(delivering(true), locks);
+    var other = new ExclusiveRedeliveryConsumer(delivering(false), locks);
+    assertThat(one.poll(Duration.ZERO)).isPresent();
+    var waiting = new FutureTask<>(() -> other.poll(Duration.ZERO));
+    awaitWaiting(start(waiting));
+
+    one.close();
+
+    assertThat(waiting.get()).isPresent();
+  }
+
+  /** Nobody must wait for a delivery that is another's. */
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void poll_leaseLostWhileWaiting_isNotReturned(boolean redelivered) throws Exception {
+    var one = delivering(redelivered);
+    one.leaseHeld = false;
+
+    assertThat(new ExclusiveRedeliveryConsumer(one, locks).poll(Duration.ZERO)).isEmpty();
+    assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
+        .isPresent();
+  }
+
+  @Test
+  void ack_deadLetterQueueFull_releasesTheLock() throws Exception {
+    var one = delivering(true);
+    one.acks = false;
+    var turn = new ExclusiveRedeliveryConsumer(one, locks);
+
+    assertThat(turn.ack(turn.poll(Duration.ZERO).orElseThrow(), List.of())).isFalse();
+
+    assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
+        .isPresent();
+  }
+
+  /** What is new is stored by several at once. */
+  @Test
+  void poll_noneRedelivered_areInFlightTogether() throws Exception {
+    assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
+        .isPresent();
+    assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
+        .isPresent();
+  }
+
+  private static ScriptedConsumer delivering(boolean again) {
+    var scriptedConsumer = new ScriptedConsumer();
+    scriptedConsumer.delivery = new SpoolConsumer.Delivery("x", List.of(BATCH), again);
+    scriptedConsumer.released.countDown();
+    return scriptedConsumer;
+  }
+
+  private static Thread start(FutureTask<?> asking) {
+    return Thread.ofPlatform().daemon().start(asking);
+  }
+
+  private static void awaitWaiting(Thread thread) {
+    while (thread.getState() != Thread.State.WAITING) {
+      Thread.onSpinWait();
+    }
+  }
+
+  private Optional<SpoolConsumer.Delivery> pollFrom(ScriptedConsumer scriptedConsumer)
+      throws InterruptedException {
+    return new ExclusiveRedeliveryConsumer(scriptedConsumer, locks).poll(Duration.ZERO);
+  }
+
+  /** Finds nothing, or its delivery, once it is told to. */
+  private static final class ScriptedConsumer implements SpoolConsumer {
+    @Nullable Delivery delivery;
+    boolean leaseHeld = true;
+    boolean acks = true;
+    final CountDownLatch polled = new CountDownLatch(1);
+    final CountDownLatch released = new CountDownLatch(1);
+
+    @Override
+    public Optional<Delivery> poll(Duration timeout, Duration linger) throws InterruptedException {
+      polled.countDown();
+      released.await();
+      var next = Optional.ofNullable(delivery);
+      delivery = null;
+      return next;
+    }
+
+    @Override
+    public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
+      return acks;
+    }
+
+    @Override
+    public boolean renewLease(Delivery delivery) {
+      return leaseHeld;
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public void skip(UUID appendId, String reason) {}
+
+    @Override
+    public int skippedEntries() {
+      return 0;
+    }
+
+    @Override
+    public void close() {}
+  }
+}

@@ -1,0 +1,80 @@
+package dev.sluice.core.read;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.HistogramBucket;
+import dev.sluice.core.port.LogReader.LogPage;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.TimeExtent;
+import dev.sluice.core.query.LogFilter;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class ConcurrencyLimitedReaderTest {
+  private static final LogFilter ALL = LogFilter.of("default").build();
+
+  private final CountDownLatch started = new CountDownLatch(2);
+  private final CountDownLatch released = new CountDownLatch(1);
+
+  /** Two of its questions wait for {@link #released}; the others fail. */
+  private final LogReader logs =
+      new LogReader() {
+        @Override
+        public LogPage read(Query query) throws InterruptedException {
+          started.countDown();
+          released.await();
+          return new LogPage(List.of(), null);
+        }
+
+        @Override
+        public TimeExtent timeExtent(LogFilter filter) {
+          throw new IllegalStateException("away");
+        }
+
+        @Override
+        public List<HistogramBucket> histogram(LogFilter filter, long origin, long width) {
+          return List.of();
+        }
+      };
+
+  private final ConcurrencyLimitedReader reader = new ConcurrencyLimitedReader(logs, 2);
+
+  @Test
+  void read_maxConcurrentInFlight_isRejectedUntilOneEnds() throws Exception {
+    var first = Thread.ofVirtual().start(this::read);
+    var second = Thread.ofVirtual().start(this::read);
+    started.await();
+
+    for (var each : List.of(reader, reader.forReader(logs))) {
+      assertThatThrownBy(() -> each.histogram(ALL, 0, 1))
+          .isInstanceOf(ConcurrencyLimitedReader.TooManyQueriesException.class);
+    }
+    released.countDown();
+    first.join();
+    second.join();
+
+    assertThat(reader.histogram(ALL, 0, 1)).isEmpty();
+  }
+
+  @Test
+  void span_failed_releasesItsPermit() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(() -> reader.timeExtent(ALL)).isInstanceOf(IllegalStateException.class);
+    }
+
+    assertThat(reader.histogram(ALL, 0, 1)).isEmpty();
+  }
+
+  private void read() {
+    try {
+      var _ = reader.read(new Query(ALL, 1, null));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
