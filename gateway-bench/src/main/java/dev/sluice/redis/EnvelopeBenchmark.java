@@ -51,7 +51,7 @@ public class EnvelopeBenchmark {
   private int next;
 
   @Setup(Level.Trial)
-  public void generate() throws UnreadableEnvelope {
+  public void generate() throws UnreadableBatchException {
     var random = new SplittableRandom(42);
     long small = 0;
     long smaller = 0;
@@ -63,7 +63,7 @@ public class EnvelopeBenchmark {
       frames[i] = zstd();
       next = i;
       var unpacked = unzstd();
-      if (!Arrays.equals(Envelope.decode(entries[i]).otlp(), unpacked)) {
+      if (!Arrays.equals(LogBatchCodec.decode(entries[i]).otlp(), unpacked)) {
         throw new IllegalStateException("what was written is not what was read");
       }
       small += entries[i].length;
@@ -77,13 +77,13 @@ public class EnvelopeBenchmark {
   @Benchmark
   @Allocates(250)
   public byte[] encode() {
-    return Envelope.encode(batches[next++ & BATCHES - 1]);
+    return LogBatchCodec.encode(batches[next++ & BATCHES - 1]);
   }
 
   @Benchmark
   @Allocates(197)
-  public byte[] decode() throws UnreadableEnvelope {
-    return Envelope.decode(entries[next++ & BATCHES - 1]).otlp();
+  public byte[] decode() throws UnreadableBatchException {
+    return LogBatchCodec.decode(entries[next++ & BATCHES - 1]).otlp();
   }
 
   @Benchmark

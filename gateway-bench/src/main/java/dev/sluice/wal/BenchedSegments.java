@@ -3,11 +3,11 @@ package dev.sluice.wal;
 import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import dev.sluice.bench.Workplace;
-import dev.sluice.wal.Segments.Outside;
-import dev.sluice.wal.Segments.Written;
-import dev.sluice.wal.WalSpool.Filing;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
+import dev.sluice.wal.SegmentLog.LogDependencies;
 import dev.sluice.wal.WalSpool.Fsync;
-import dev.sluice.wal.WalSpool.Writing;
+import dev.sluice.wal.WalSpool.SegmentSettings;
+import dev.sluice.wal.WalSpool.WriteSettings;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
@@ -24,22 +24,22 @@ final class BenchedSegments implements AutoCloseable {
 
   private final LongAdder forces = new LongAdder();
   private final Path folder;
-  private final Segments segments;
+  private final SegmentLog segments;
 
   BenchedSegments(Fsync fsync) throws IOException {
     folder = Workplace.make();
     segments =
-        Segments.open(
+        SegmentLog.open(
             folder,
-            new Writing(
+            new WriteSettings(
                 Compression.ZSTD,
                 fsync,
                 Duration.ofSeconds(1),
                 Duration.ofSeconds(2),
                 64 << 20,
                 256 << 20),
-            new Filing(64 << 20, Duration.ofHours(1), KEPT, KEPT, 0),
-            new Outside(
+            new SegmentSettings(64 << 20, Duration.ofHours(1), KEPT, KEPT, 0),
+            new LogDependencies(
                 InstantSource.system(),
                 (delay, task) ->
                     CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task),
@@ -54,10 +54,10 @@ final class BenchedSegments implements AutoCloseable {
     return new Frame(bytes, size, 1, 1, 1, 1);
   }
 
-  Position append(Frame frame) {
+  FramePosition append(Frame frame) {
     return switch (segments.append(frame, true).toCompletableFuture().join()) {
-      case Written.At(var position) -> position;
-      case Written.Not(_, var reason) -> throw new IllegalStateException(reason);
+      case FrameWriteResult.Written(var position) -> position;
+      case FrameWriteResult.Failed(_, var reason) -> throw new IllegalStateException(reason);
     };
   }
 
@@ -65,7 +65,8 @@ final class BenchedSegments implements AutoCloseable {
   void settle() {
     for (var last : segments.segments().reversed()) {
       if (last.frames() > 0) {
-        segments.settled(new Position(last.day(), last.number(), (int) last.frames()), List.of());
+        segments.markAcked(
+            new FramePosition(last.day(), last.number(), (int) last.frames()), List.of());
         return;
       }
     }
@@ -83,7 +84,7 @@ final class BenchedSegments implements AutoCloseable {
 
   private record CountingDisk(LongAdder forces) implements Disk {
     @Override
-    public Tail create(Path file) throws IOException {
+    public AppendFile create(Path file) throws IOException {
       return new CountingTail(Disk.REAL.create(file), forces);
     }
 
@@ -94,12 +95,12 @@ final class BenchedSegments implements AutoCloseable {
     }
 
     @Override
-    public long usable(Path folder) throws IOException {
-      return Disk.REAL.usable(folder);
+    public long usableSpace(Path folder) throws IOException {
+      return Disk.REAL.usableSpace(folder);
     }
   }
 
-  private record CountingTail(Disk.Tail real, LongAdder forces) implements Disk.Tail {
+  private record CountingTail(Disk.AppendFile real, LongAdder forces) implements Disk.AppendFile {
     @Override
     public void write(ByteBuffer bytes, long at) throws IOException {
       real.write(bytes, at);

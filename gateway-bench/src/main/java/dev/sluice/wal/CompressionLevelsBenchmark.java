@@ -92,7 +92,8 @@ public class CompressionLevelsBenchmark {
       return batch.otlp();
     }
     var lines = new ByteOutput(1 << 18);
-    new LineWriter().write(new Entry(batch, false, null), lines, Packing.MAX_PAYLOAD_BYTES);
+    new OtlpJsonLineWriter()
+        .write(new WalEntry(batch, false, null), lines, FrameCompressor.MAX_PAYLOAD_BYTES);
     return lines.toByteArray();
   }
 

@@ -45,7 +45,7 @@ public class FrameCodecBenchmark {
 
   @Param public Compression compression;
 
-  private final LineWriter writer = new LineWriter();
+  private final OtlpJsonLineWriter writer = new OtlpJsonLineWriter();
   private final ByteOutput lines = new ByteOutput(1 << 20);
   private FrameCodec codec;
   private LogBatch[] batches;
@@ -62,7 +62,7 @@ public class FrameCodecBenchmark {
     long payload = 0;
     for (int i = 0; i < BATCHES; i++) {
       batches[i] = SampleLogs.batch(random, LOGS);
-      var frame = codec.encode(new Entry(batches[i], false, null));
+      var frame = codec.encode(new WalEntry(batches[i], false, null));
       frames[i] = frame.bytes();
       packed += frame.bytes().length;
       payload += frame.payloadBytes();
@@ -77,19 +77,21 @@ public class FrameCodecBenchmark {
   public Object lines() {
     lines.clear();
     writer.write(
-        new Entry(batches[next++ & BATCHES - 1], false, null), lines, Packing.MAX_PAYLOAD_BYTES);
+        new WalEntry(batches[next++ & BATCHES - 1], false, null),
+        lines,
+        FrameCompressor.MAX_PAYLOAD_BYTES);
     return lines;
   }
 
   @Benchmark
   @Allocates(79.8)
   public Object encode() {
-    return codec.encode(new Entry(batches[next++ & BATCHES - 1], false, null));
+    return codec.encode(new WalEntry(batches[next++ & BATCHES - 1], false, null));
   }
 
   @Benchmark
   @Allocates(1550)
-  public Object decode() throws UnreadableFrame {
+  public Object decode() throws UnreadableFrameException {
     return FrameCodec.decode(frames[next++ & BATCHES - 1]);
   }
 }

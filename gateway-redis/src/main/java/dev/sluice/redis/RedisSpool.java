@@ -41,11 +41,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The spool on Redis Streams, from Redis 6.2 on. Owns the Redis client, also of the {@link
- * #deliveries} made here.
+ * #newConsumer} made here.
  *
  * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. Entries have
  * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, {@code e},
- * an {@link Envelope}, and {@code a} when they may be stored already. Beside it, with the same
+ * an {@link LogBatchCodec}, and {@code a} when they may be stored already. Beside it, with the same
  * beginning, are {@code ledger}, the counts that cannot be had by counting; {@code appends} and
  * {@code appends:entries}, what was appended in the last minutes, and as long as these are not more
  * than 200,000, for up to a day, what waits, is younger than an entry that waits, or was appended
@@ -70,13 +70,13 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * @param group the consumer group
    * @param instance this process among the consumers of the group; the same after a restart where
    *     possible, so that what was under way goes on at once
-   * @param bounds of one delivery
+   * @param deliveryLimits of one delivery
    * @param deadLetters that each shard keeps at most, at least 1; deliveries with more refused
    *     records wait
-   * @param claimIdle when a silent consumer counts as dead and its entries are taken over; longer
-   *     than the store ever takes with one delivery
+   * @param consumerIdleTimeout when a silent consumer counts as dead and its entries are taken
+   *     over; longer than the store ever takes with one delivery
    * @param commandTimeout how long Redis may take for one answer
-   * @param appending how far an append goes to be safe, and what is remembered of it
+   * @param appendSettings how far an append goes to be safe, and what is remembered of it
    */
   public record Settings(
       String url,
@@ -84,11 +84,11 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       String prefix,
       String group,
       String instance,
-      SpoolConsumer.DeliveryLimits bounds,
+      SpoolConsumer.DeliveryLimits deliveryLimits,
       int deadLetters,
-      Duration claimIdle,
+      Duration consumerIdleTimeout,
       Duration commandTimeout,
-      Appending appending) {
+      AppendSettings appendSettings) {
 
     public Settings {
       if (shards < 1) {
@@ -100,7 +100,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       requireName("prefix", prefix);
       requireName("group", group);
       requireName("instance", instance);
-      requireMillisecond("claim-idle", claimIdle);
+      requireMillisecond("consumer-idle-timeout", consumerIdleTimeout);
       requireMillisecond("command-timeout", commandTimeout);
       try {
         var _ = RedisURI.create(url);
@@ -122,7 +122,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
           100_000,
           Duration.ofMinutes(2),
           Duration.ofSeconds(5),
-          Appending.DEFAULT);
+          AppendSettings.DEFAULT);
     }
 
     private static void requireName(String name, String value) {
@@ -147,11 +147,11 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
               prefix,
               group,
               instance,
-              bounds,
+              deliveryLimits,
               deadLetters,
-              claimIdle,
+              consumerIdleTimeout,
               commandTimeout,
-              appending);
+              appendSettings);
     }
   }
 
@@ -159,36 +159,38 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * How far an append goes to be safe, and what is remembered of it.
    *
    * @param replicas that must have an append before it counts as safe
-   * @param within for how long an append whose outcome is not known is tried again; the last try
+   * @param timeout for how long an append whose outcome is not known is tried again; the last try
    *     may take its {@code commandTimeout} after that
-   * @param keys idempotency keys remembered in each shard; the oldest is forgotten first
-   * @param keyRetention how long a key is remembered
+   * @param idempotencyKeys idempotency keys remembered in each shard; the oldest is forgotten first
+   * @param idempotencyRetention how long a key is remembered
    */
-  public record Appending(int replicas, Duration within, int keys, Duration keyRetention) {
+  public record AppendSettings(
+      int replicas, Duration timeout, int idempotencyKeys, Duration idempotencyRetention) {
     /** An append is remembered longer than anybody tries it, by a wide margin. */
-    private static final Duration REMEMBER_AT_LEAST = Duration.ofMinutes(2);
+    private static final Duration MIN_DEDUP_RETENTION = Duration.ofMinutes(2);
 
-    private static final int REMEMBER_TIMES = 10;
+    private static final int DEDUP_RETENTION_FACTOR = 10;
 
     /** No replica, ten seconds, a million keys, a day. */
-    public static final Appending DEFAULT =
-        new Appending(0, Duration.ofSeconds(10), 1_000_000, Duration.ofDays(1));
+    public static final AppendSettings DEFAULT =
+        new AppendSettings(0, Duration.ofSeconds(10), 1_000_000, Duration.ofDays(1));
 
-    public Appending {
+    public AppendSettings {
       if (replicas < 0) {
         throw new IllegalArgumentException("replicas is " + replicas + ", must not be negative");
       }
-      if (keys < 1) {
-        throw new IllegalArgumentException("idempotency-keys is " + keys + ", must be positive");
+      if (idempotencyKeys < 1) {
+        throw new IllegalArgumentException(
+            "idempotency-keys is " + idempotencyKeys + ", must be positive");
       }
-      Settings.requireMillisecond("append-within", within);
-      Settings.requireMillisecond("idempotency-retention", keyRetention);
+      Settings.requireMillisecond("append-timeout", timeout);
+      Settings.requireMillisecond("idempotency-retention", idempotencyRetention);
     }
 
     /** For how long an append is remembered at least. */
-    Duration remembered() {
-      var times = within.multipliedBy(REMEMBER_TIMES);
-      return times.compareTo(REMEMBER_AT_LEAST) > 0 ? times : REMEMBER_AT_LEAST;
+    Duration dedupRetention() {
+      var retention = timeout.multipliedBy(DEDUP_RETENTION_FACTOR);
+      return retention.compareTo(MIN_DEDUP_RETENTION) > 0 ? retention : MIN_DEDUP_RETENTION;
     }
   }
 
@@ -196,42 +198,42 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * Appends of a shard at which none is remembered for longer than it must be. They take some 40 MB
    * then, and are those of several minutes under heavy load.
    */
-  static final int REMEMBERED_LONGER = 200_000;
+  static final int MAX_EXTENDED_DEDUP_APPENDS = 200_000;
 
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(2);
   private static final Duration RECONNECT_DELAY = Duration.ofMillis(500);
-  private static final Duration ANSWER_SOON = Duration.ofSeconds(1);
-  private static final int MAX_COMMANDS = 10_000;
-  private static final Duration PAUSE = Duration.ofMillis(100);
+  private static final Duration STATUS_TIMEOUT = Duration.ofSeconds(1);
+  private static final int MAX_QUEUED_COMMANDS = 10_000;
+  private static final Duration RETRY_DELAY = Duration.ofMillis(100);
 
   /** A letter is younger than its entry but for steps of the clock. */
-  private static final Duration CLOCK_STEP = Duration.ofHours(1);
+  private static final Duration MAX_CLOCK_STEP = Duration.ofHours(1);
 
-  private static final List<String> PASSING =
+  private static final List<String> TRANSIENT_ERRORS =
       List.of("LOADING", "READONLY", "MASTERDOWN", "BUSY", "CLUSTERDOWN", "TRYAGAIN");
 
-  private static final Executor AGAIN =
-      CompletableFuture.delayedExecutor(PAUSE.toMillis(), TimeUnit.MILLISECONDS);
+  private static final Executor RETRY_EXECUTOR =
+      CompletableFuture.delayedExecutor(RETRY_DELAY.toMillis(), TimeUnit.MILLISECONDS);
 
-  private static final byte[] APPENDED = "appended".getBytes(UTF_8);
-  private static final byte[] SETTLED = "settled".getBytes(UTF_8);
-  private static final byte[] FROM_THE_START = {'-'};
+  private static final byte[] APPENDED_FIELD = "appended".getBytes(UTF_8);
+  private static final byte[] SETTLED_FIELD = "settled".getBytes(UTF_8);
+  private static final byte[] STREAM_START = {'-'};
 
-  private static final Duration WHEN_BACK = Duration.ofSeconds(1);
-  private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
+  private static final Duration RETRY_AFTER_UNREACHABLE = Duration.ofSeconds(1);
+  private static final Duration RETRY_AFTER_ERROR_REPLY = Duration.ofSeconds(5);
 
   private final Settings settings;
   private final InstantSource clock;
   private final ClientResources resources;
   private final RedisClient client;
   private final RedisURI uri;
-  private final List<Shard> shards;
-  private final Connection appends;
+  private final List<ShardKeys> shards;
+  private final RedisConnection appendConnection;
 
   /** Of its own, so that an impatient question cannot end appends that are under way. */
-  private final Connection questions;
+  private final RedisConnection queryConnection;
 
-  private final RedisIdempotencyKeys keys;
+  private final RedisIdempotencyStore idempotencyStore;
 
   /** The last append was; between two of them Redis looks as if there were room for one. */
   private volatile boolean refusedForMemory;
@@ -244,7 +246,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   public RedisSpool(Settings settings, InstantSource clock) {
     this.settings = settings;
     this.clock = clock;
-    this.shards = Shard.all(settings.prefix(), settings.shards());
+    this.shards = ShardKeys.all(settings.prefix(), settings.shards());
     this.uri = RedisURI.create(settings.url());
     uri.setTimeout(settings.commandTimeout());
     if (uri.getClientName() == null) {
@@ -254,9 +256,10 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         ClientResources.builder().reconnectDelay(Delay.constant(RECONNECT_DELAY)).build();
     this.client = RedisClient.create(resources);
     client.setOptions(options());
-    this.appends = new Connection(client, uri);
-    this.questions = new Connection(client, uri);
-    this.keys = new RedisIdempotencyKeys(settings, shards, this::untilKnown);
+    this.appendConnection = new RedisConnection(client, uri);
+    this.queryConnection = new RedisConnection(client, uri);
+    this.idempotencyStore =
+        new RedisIdempotencyStore(settings, shards, this::retryUntilOutcomeKnown);
   }
 
   private static ClientOptions options() {
@@ -267,34 +270,37 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         // fails what is under way when the connection ends, as well as what comes after: when to
         // send again is decided here
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
-        .requestQueueSize(MAX_COMMANDS)
+        .requestQueueSize(MAX_QUEUED_COMMANDS)
         .socketOptions(
             SocketOptions.builder().connectTimeout(CONNECT_TIMEOUT).keepAlive(true).build())
         .build();
   }
 
   @Override
-  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode manner) {
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode) {
     // by its id and not in turns: whoever appends the batch again must come to the same shard
     var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
-    return append(shard, batch, manner, List.of());
+    return append(shard, batch, mode, List.of());
   }
 
   @Override
-  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode manner) {
-    byte[] key = RedisIdempotencyKeys.bytes(claim.key().digest());
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode mode) {
+    byte[] key = RedisIdempotencyStore.bytes(claim.key().digest());
     return append(
-        keys.shardOf(key), batch, manner, List.of(key, RedisIdempotencyKeys.bytes(claim.owner())));
+        idempotencyStore.shardOf(key),
+        batch,
+        mode,
+        List.of(key, RedisIdempotencyStore.bytes(claim.owner())));
   }
 
   private CompletionStage<AppendResult> append(
-      Shard shard, LogBatch batch, AppendMode manner, List<byte[]> claim) {
+      ShardKeys shard, LogBatch batch, AppendMode mode, List<byte[]> claim) {
     var arguments = new ArrayList<byte[]>();
-    arguments.add(RedisIdempotencyKeys.bytes(batch.appendId()));
+    arguments.add(RedisIdempotencyStore.bytes(batch.appendId()));
     arguments.add(number(batch.day().toEpochDay()));
     arguments.add(number(batch.records()));
-    arguments.add(Envelope.encode(batch));
-    arguments.add(number(manner == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
+    arguments.add(LogBatchCodec.encode(batch));
+    arguments.add(number(mode == AppendMode.POSSIBLE_DUPLICATE ? 1 : 0));
     arguments.addAll(claim);
     byte[][] redisKeys = {
       shard.stream(),
@@ -304,24 +310,24 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       shard.keys(),
       shard.keyAges()
     };
-    byte[][] asItIs = arguments.toArray(byte[][]::new);
-    return untilKnown(
+    byte[][] scriptArguments = arguments.toArray(byte[][]::new);
+    return retryUntilOutcomeKnown(
             redis ->
                 Script.APPEND
-                    .<byte[]>run(redis, redisKeys, asItIs)
-                    .thenCompose(id -> replicated(redis, id)))
+                    .<byte[]>run(redis, redisKeys, scriptArguments)
+                    .thenCompose(id -> awaitReplicas(redis, id)))
         .handle(
             (id, failure) -> {
               if (failure != null) {
-                return busy(failure);
+                return onAppendFailed(failure);
               }
-              return id == null ? new AppendResult.ClaimLost() : accepted(shard, id);
+              return id == null ? new AppendResult.ClaimLost() : onAppended(shard, id);
             });
   }
 
-  private CompletableFuture<byte @Nullable []> replicated(
+  private CompletableFuture<byte @Nullable []> awaitReplicas(
       StatefulRedisConnection<byte[], byte[]> redis, byte @Nullable [] id) {
-    int replicas = settings.appending().replicas();
+    int replicas = settings.appendSettings().replicas();
     if (id == null || replicas == 0) {
       return CompletableFuture.completedFuture(id);
     }
@@ -330,10 +336,10 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         .waitForReplication(replicas, Math.max(1, settings.commandTimeout().toMillis() / 2))
         .toCompletableFuture()
         .thenApply(
-            have -> {
-              if (have < replicas) {
-                throw new SpoolOutOfReach(
-                    "%d of %d replicas have it".formatted(have, replicas), null);
+            acknowledged -> {
+              if (acknowledged < replicas) {
+                throw new SpoolUnreachableException(
+                    "%d of %d replicas have it".formatted(acknowledged, replicas), null);
               }
               return id;
             });
@@ -343,54 +349,56 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * Sends a step that may be repeated, again when it is not known whether it has happened, until
    * that is known or the time is over.
    */
-  <T extends @Nullable Object> CompletableFuture<T> untilKnown(
+  <T extends @Nullable Object> CompletableFuture<T> retryUntilOutcomeKnown(
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step) {
-    return attempt(step, System.nanoTime() + settings.appending().within().toNanos(), false);
+    return attempt(step, System.nanoTime() + settings.appendSettings().timeout().toNanos(), false);
   }
 
   private <T extends @Nullable Object> CompletableFuture<T> attempt(
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step,
       long deadline,
-      boolean doubtful) {
-    return appends
+      boolean outcomeUnknown) {
+    return appendConnection
         .send(settings.commandTimeout(), step)
         .exceptionallyCompose(
             failure -> {
-              boolean unknown =
-                  !Connection.refused(failure)
-                      || doubtful && !Connection.answered(failure)
-                      || doubtful && passing(failure);
-              return unknown && !closed && System.nanoTime() - deadline < 0
-                  ? CompletableFuture.runAsync(() -> {}, AGAIN)
+              boolean retryable =
+                  !RedisConnection.isNotExecuted(failure)
+                      || outcomeUnknown && !RedisConnection.isErrorReply(failure)
+                      || outcomeUnknown && isTransient(failure);
+              return retryable && !closed && System.nanoTime() - deadline < 0
+                  ? CompletableFuture.runAsync(() -> {}, RETRY_EXECUTOR)
                       .thenCompose(_ -> attempt(step, deadline, true))
                   : CompletableFuture.failedFuture(failure);
             });
   }
 
   /** Whether Redis says that it cannot say: it is on its way up, or another has taken its place. */
-  private static boolean passing(Throwable failure) {
-    var message = String.valueOf(Connection.cause(failure).getMessage());
-    return PASSING.stream().anyMatch(message::contains);
+  private static boolean isTransient(Throwable failure) {
+    var message = String.valueOf(RedisConnection.cause(failure).getMessage());
+    return TRANSIENT_ERRORS.stream().anyMatch(message::contains);
   }
 
-  private AppendResult accepted(Shard shard, byte[] id) {
+  private AppendResult onAppended(ShardKeys shard, byte[] id) {
     refusedForMemory = false;
-    return new AppendResult.Accepted(new Receipt(shard.number(), EntryId.of(id).toString()));
+    return new AppendResult.Accepted(new Receipt(shard.number(), StreamEntryId.of(id).toString()));
   }
 
-  private AppendResult busy(Throwable failure) {
-    var reason = Connection.reason(failure, settings.commandTimeout());
+  private AppendResult onAppendFailed(Throwable failure) {
+    var reason = RedisConnection.reason(failure, settings.commandTimeout());
     refusedForMemory = reason.contains("OOM");
     return new AppendResult.Unavailable(retryAfter(failure), reason);
   }
 
   static Duration retryAfter(Throwable failure) {
-    return Connection.answered(failure) ? WHEN_BETTER : WHEN_BACK;
+    return RedisConnection.isErrorReply(failure)
+        ? RETRY_AFTER_ERROR_REPLY
+        : RETRY_AFTER_UNREACHABLE;
   }
 
-  /** Deliveries of one shard for the first worker, see {@link #deliveries(int, int)}. */
-  public RedisDeliveries deliveries(int shard) {
-    return deliveries(shard, 0);
+  /** Deliveries of one shard for the first worker, see {@link #newConsumer(int, int)}. */
+  public RedisSpoolConsumer newConsumer(int shard) {
+    return newConsumer(shard, 0);
   }
 
   /**
@@ -399,57 +407,59 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
    * @param shard from 0
    * @param worker from 0; each is a consumer of its own, the same after a restart
    */
-  public RedisDeliveries deliveries(int shard, int worker) {
-    return new RedisDeliveries(settings, shards.get(shard), worker, new Connection(client, uri));
+  public RedisSpoolConsumer newConsumer(int shard, int worker) {
+    return new RedisSpoolConsumer(
+        settings, shards.get(shard), worker, new RedisConnection(client, uri));
   }
 
   /** The dead letters of all shards, with a connection of their own that is made when needed. */
   public DeadLetterQueue deadLetters() {
-    return new RedisDeadLetters(settings, shards, new Connection(client, uri));
+    return new RedisDeadLetterQueue(settings, shards, new RedisConnection(client, uri));
   }
 
   @Override
   public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
-    return keys.claim(key);
+    return idempotencyStore.claim(key);
   }
 
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    return keys.release(claim);
+    return idempotencyStore.release(claim);
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records) {
     if (receipt.shard() < 0 || receipt.shard() >= shards.size()) {
       return CompletableFuture.completedStage(
           new DeliveryStatus.Unknown("there is no shard " + receipt.shard() + " any more"));
     }
     byte[] entry = receipt.entryId().getBytes(UTF_8);
-    long since = Math.max(0, EntryId.of(entry).millis() - CLOCK_STEP.toMillis());
-    return fate(
+    long since = Math.max(0, StreamEntryId.of(entry).millis() - MAX_CLOCK_STEP.toMillis());
+    return statusOf(
             shards.get(receipt.shard()),
             0,
-            new EntryId(since, 0).text(),
+            new StreamEntryId(since, 0).text(),
             entry,
-            first.toHex().getBytes(UTF_8),
-            first.plus(records - 1).toHex().getBytes(UTF_8))
+            firstId.toHex().getBytes(UTF_8),
+            firstId.plus(records - 1).toHex().getBytes(UTF_8))
         .exceptionally(
             failure ->
-                new DeliveryStatus.Unknown(Connection.reason(failure, settings.commandTimeout())));
+                new DeliveryStatus.Unknown(
+                    RedisConnection.reason(failure, settings.commandTimeout())));
   }
 
-  private CompletableFuture<DeliveryStatus> fate(
-      Shard shard, int before, byte[] from, byte[] entry, byte[] first, byte[] last) {
-    return questions
+  private CompletableFuture<DeliveryStatus> statusOf(
+      ShardKeys shard, int before, byte[] from, byte[] entry, byte[] firstId, byte[] lastId) {
+    return queryConnection
         .<List<Object>>send(
             settings.commandTimeout(),
             redis ->
-                Script.FATE.run(
+                Script.STATUS.run(
                     redis,
                     new byte[][] {shard.stream(), shard.dead()},
                     entry,
-                    first,
-                    last,
+                    firstId,
+                    lastId,
                     from,
                     settings.group().getBytes(UTF_8)))
         .thenCompose(
@@ -458,72 +468,74 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
               int dead = before + Math.toIntExact((Long) reply.get(1));
               byte[] next = (byte[]) reply.get(2);
               if (state == 2 && next.length > 0) {
-                return fate(shard, dead, next, entry, first, last);
+                return statusOf(shard, dead, next, entry, firstId, lastId);
               }
-              DeliveryStatus fate =
+              DeliveryStatus status =
                   state == 1
                       ? new DeliveryStatus.Pending()
                       : state == 2
                           ? new DeliveryStatus.Delivered(dead)
                           : new DeliveryStatus.Unknown("Redis has lost entries");
-              return CompletableFuture.completedFuture(fate);
+              return CompletableFuture.completedFuture(status);
             });
   }
 
   /** What is known of one shard or of all: records appended and not settled, and settled. */
-  private record Counts(long waiting, long settled) {
-    static final Counts NONE = new Counts(0, 0);
+  private record LedgerCounts(long pendingRecords, long deliveredRecords) {
+    static final LedgerCounts NONE = new LedgerCounts(0, 0);
 
-    Counts plus(Counts other) {
-      return new Counts(waiting + other.waiting, settled + other.settled);
+    LedgerCounts plus(LedgerCounts other) {
+      return new LedgerCounts(
+          pendingRecords + other.pendingRecords, deliveredRecords + other.deliveredRecords);
     }
   }
 
   @Override
   public CompletionStage<SpoolStatus> spoolStatus() {
-    return questions
+    return queryConnection
         .send(
-            ANSWER_SOON,
+            STATUS_TIMEOUT,
             redis -> {
               var info = redis.async().info().toCompletableFuture();
               return counts(redis)
-                  .exceptionally(_ -> Counts.NONE) // INFO says why
+                  .exceptionally(_ -> LedgerCounts.NONE) // INFO says why
                   .thenCombine(info, this::condition);
             })
         .exceptionally(
-            failure -> new SpoolStatus(Connection.reason(failure, ANSWER_SOON), null, 0, 0));
+            failure ->
+                new SpoolStatus(RedisConnection.reason(failure, STATUS_TIMEOUT), null, 0, 0));
   }
 
-  private CompletableFuture<Counts> counts(StatefulRedisConnection<byte[], byte[]> redis) {
-    var sum = CompletableFuture.completedFuture(Counts.NONE);
+  private CompletableFuture<LedgerCounts> counts(StatefulRedisConnection<byte[], byte[]> redis) {
+    var sum = CompletableFuture.completedFuture(LedgerCounts.NONE);
     for (var shard : shards) { // all are sent at once
       var counts =
           redis
               .async()
-              .hmget(shard.ledger(), APPENDED, SETTLED)
+              .hmget(shard.ledger(), APPENDED_FIELD, SETTLED_FIELD)
               .toCompletableFuture()
               .thenApply(
                   fields -> {
-                    long appended = figure(fields.get(0));
-                    long settled = figure(fields.get(1));
-                    return new Counts(Math.max(0, appended - settled), settled);
+                    long appended = longValue(fields.get(0));
+                    long settled = longValue(fields.get(1));
+                    return new LedgerCounts(Math.max(0, appended - settled), settled);
                   });
-      sum = sum.thenCombine(counts, Counts::plus);
+      sum = sum.thenCombine(counts, LedgerCounts::plus);
     }
     return sum;
   }
 
-  private static long figure(KeyValue<byte[], byte[]> field) {
+  private static long longValue(KeyValue<byte[], byte[]> field) {
     return field.hasValue() ? Long.parseLong(new String(field.getValue(), UTF_8)) : 0;
   }
 
-  private SpoolStatus condition(Counts counts, String info) {
-    var redis = RedisCondition.of(info);
+  private SpoolStatus condition(LedgerCounts counts, String info) {
+    var redis = RedisServerInfo.parse(info);
     return new SpoolStatus(
-        redis.unavailable(refusedForMemory).orElse(null),
-        redis.notDurable(settings.appending().replicas()).orElse(null),
-        counts.waiting(),
-        counts.settled());
+        redis.unavailableReason(refusedForMemory).orElse(null),
+        redis.notDurableReason(settings.appendSettings().replicas()).orElse(null),
+        counts.pendingRecords(),
+        counts.deliveredRecords());
   }
 
   @Override
@@ -531,15 +543,15 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     var days = new TreeMap<LocalDate, RecordCounts>();
     for (var shard : shards) {
       Map<byte[], byte[]> ledger =
-          questions.callToTheEnd(
+          queryConnection.callUninterruptibly(
               settings.commandTimeout(),
               redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
       ledger.forEach((field, count) -> tally(field, count, days));
-      count(
+      countByDay(
           shard.stream(),
           0,
           (day, n) -> days.merge(day, new RecordCounts(0, n, 0, 0, 0), RecordCounts::plus));
-      count(
+      countByDay(
           shard.dead(),
           1,
           (day, n) -> days.merge(day, new RecordCounts(0, 0, n, 0, 0), RecordCounts::plus));
@@ -559,7 +571,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
     for (var shard : shards) {
       List<byte[]> fields =
-          questions.callToTheEnd(
+          queryConnection.callUninterruptibly(
               settings.commandTimeout(),
               redis -> redis.async().hkeys(shard.ledger()).toCompletableFuture());
       for (var field : fields) {
@@ -595,16 +607,18 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   /** Counts the records of a stream by day; an entry that does not say has {@code unsaid}. */
-  private void count(byte[] stream, int unsaid, ObjLongConsumer<LocalDate> found) {
-    byte[] from = FROM_THE_START;
+  private void countByDay(byte[] stream, int defaultRecords, ObjLongConsumer<LocalDate> consumer) {
+    byte[] from = STREAM_START;
     while (true) {
       byte[] begin = from;
       List<Object> page =
-          questions.callToTheEnd(
+          queryConnection.callUninterruptibly(
               settings.commandTimeout(),
-              redis -> Script.TALLY.run(redis, new byte[][] {stream}, begin, number(unsaid)));
+              redis ->
+                  Script.COUNT_BY_DAY.run(
+                      redis, new byte[][] {stream}, begin, number(defaultRecords)));
       for (int i = 1; i < page.size(); i += 2) {
-        found.accept(LocalDate.ofEpochDay((Long) page.get(i)), (Long) page.get(i + 1));
+        consumer.accept(LocalDate.ofEpochDay((Long) page.get(i)), (Long) page.get(i + 1));
       }
       byte[] last = (byte[]) page.getFirst();
       if (last.length == 0) {
@@ -620,12 +634,13 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     var oldest = Duration.ZERO;
     for (var shard : shards) {
       List<Object> reply =
-          questions.callToTheEnd(
+          queryConnection.callUninterruptibly(
               settings.commandTimeout(),
               redis -> Script.DEPTH.run(redis, new byte[][] {shard.stream()}));
       entries += (Long) reply.get(0);
       if (reply.size() > 1 && reply.get(1) instanceof byte[] id) {
-        var age = Duration.between(Instant.ofEpochMilli(EntryId.of(id).millis()), clock.instant());
+        var age =
+            Duration.between(Instant.ofEpochMilli(StreamEntryId.of(id).millis()), clock.instant());
         oldest = age.compareTo(oldest) > 0 ? age : oldest;
       }
     }
@@ -636,8 +651,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   @Override
   public void close() {
     closed = true;
-    appends.close();
-    questions.close();
+    appendConnection.close();
+    queryConnection.close();
     client.shutdown(0, 2, TimeUnit.SECONDS);
     var _ = resources.shutdown(0, 2, TimeUnit.SECONDS);
   }

@@ -16,18 +16,18 @@ import java.util.concurrent.CompletableFuture;
 /** The Lua steps: each is atomic in Redis. Sent by digest, in full when Redis has forgotten it. */
 enum Script {
   APPEND(ScriptOutputType.VALUE),
-  GROUP(ScriptOutputType.VALUE),
+  CREATE_GROUP(ScriptOutputType.VALUE),
   READ(ScriptOutputType.MULTI),
   FETCH(ScriptOutputType.MULTI),
-  RECORD(ScriptOutputType.INTEGER),
-  SETTLE(ScriptOutputType.INTEGER),
+  MARK_DELIVERY(ScriptOutputType.INTEGER),
+  ACK(ScriptOutputType.INTEGER),
   REPLAY(ScriptOutputType.INTEGER),
   PURGE(ScriptOutputType.INTEGER),
   CLAIM(ScriptOutputType.MULTI),
-  FATE(ScriptOutputType.MULTI),
+  STATUS(ScriptOutputType.MULTI),
   KEY_CLAIM(ScriptOutputType.INTEGER),
   KEY_RELEASE(ScriptOutputType.INTEGER),
-  TALLY(ScriptOutputType.MULTI),
+  COUNT_BY_DAY(ScriptOutputType.MULTI),
   DEPTH(ScriptOutputType.MULTI);
 
   private final ScriptOutputType output;
@@ -56,7 +56,7 @@ enum Script {
         .toCompletableFuture()
         .exceptionallyCompose(
             failure ->
-                Connection.cause(failure) instanceof RedisNoScriptException
+                RedisConnection.cause(failure) instanceof RedisNoScriptException
                     ? redis.async().<T>eval(source, output, keys, arguments).toCompletableFuture()
                     : CompletableFuture.failedFuture(failure));
   }

@@ -17,7 +17,7 @@ class DeliveryTokenTest {
   }
 
   @Test
-  void token_sameEndsButAnotherBetween_differs() {
+  void token_sameEndsButDifferentMiddle_differs() {
     assertThat(token(0, 1, 3)).isNotEqualTo(token(0, 2, 3));
     assertThat(token(0, 3)).isNotEqualTo(token(0, 2, 3));
   }
@@ -25,16 +25,16 @@ class DeliveryTokenTest {
   /** Two Redis servers, or one that was emptied, may give out the same id. */
   @Test
   void token_sameIdOfAnotherBatch_differs() {
-    var id = List.of(new EntryId(1, 0));
+    var id = List.of(new StreamEntryId(1, 0));
 
-    assertThat(RedisDeliveries.token(0, id, batches.subList(0, 1)))
-        .isNotEqualTo(RedisDeliveries.token(0, id, batches.subList(1, 2)));
+    assertThat(RedisSpoolConsumer.token(0, id, batches.subList(0, 1)))
+        .isNotEqualTo(RedisSpoolConsumer.token(0, id, batches.subList(1, 2)));
   }
 
   private String token(int... chosen) {
-    return RedisDeliveries.token(
+    return RedisSpoolConsumer.token(
         0,
-        Arrays.stream(chosen).mapToObj(i -> new EntryId(1, i)).toList(),
+        Arrays.stream(chosen).mapToObj(i -> new StreamEntryId(1, i)).toList(),
         Arrays.stream(chosen).mapToObj(batches::get).toList());
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import static dev.sluice.redis.Keys.bytes;
+import static dev.sluice.redis.RedisTestKeys.bytes;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -37,11 +37,11 @@ import org.junit.jupiter.api.io.TempDir;
 /** Appends whose answer is lost, and what is known of them and of Redis afterwards. */
 @Timeout(120)
 class RedisAppendTest {
-  static final Duration PATIENT = Duration.ofMinutes(1);
+  static final Duration APPEND_TIMEOUT = Duration.ofMinutes(1);
 
-  final Keys keys = new Keys();
+  final RedisTestKeys keys = new RedisTestKeys();
   final TcpProxy proxy = TcpProxy.to(Engines.redis().port());
-  final RedisSpool spool = spool(PATIENT, Duration.ofSeconds(5), 0);
+  final RedisSpool spool = spool(APPEND_TIMEOUT, Duration.ofSeconds(5), 0);
 
   private RedisSpool spool(Duration within, Duration commandTimeout, int replicas) {
     return new RedisSpool(
@@ -55,7 +55,7 @@ class RedisAppendTest {
             100,
             Duration.ofMinutes(2),
             commandTimeout,
-            new RedisSpool.Appending(replicas, within, 1_000, Duration.ofHours(1))),
+            new RedisSpool.AppendSettings(replicas, within, 1_000, Duration.ofHours(1))),
         InstantSource.system());
   }
 
@@ -67,7 +67,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_answerLostAfterItWasDone_isAcceptedOnce() {
+  void append_replyLostAfterExecution_isAcceptedOnce() {
     append(spool, LogBatches.of(1));
     proxy.swallowNextAnswer();
 
@@ -82,7 +82,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_manyAndSomeAnswersLost_isThereOnceWhenAcceptedElseNot() {
+  void append_someRepliesLost_isStoredOnceIfAcceptedElseNotAtAll() {
     append(spool, LogBatches.of(1));
     proxy.swallowAnswers();
 
@@ -99,7 +99,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_underClaimAndAnswerLost_isAcceptedOnceAndTheKeyTaken() {
+  void append_underClaimAndReplyLost_isAcceptedOnceAndTheKeyCompleted() {
     var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
     var claim = ((ClaimResult.Granted) spool.claim(key).toCompletableFuture().join()).claim();
     proxy.swallowNextAnswer();
@@ -113,7 +113,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void claim_answerLost_isMine() {
+  void claim_replyLost_isGranted() {
     append(spool, LogBatches.of(1));
     proxy.swallowNextAnswer();
 
@@ -125,7 +125,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_neverAnswered_isBusyInTheEndAndTheSameLaterLandsOnce() {
+  void append_noReply_isUnavailableAtLastAndRetryIsStoredOnce() {
     var batch = LogBatches.of(1);
     try (var hasty = spool(Duration.ofMillis(600), Duration.ofMillis(200), 0)) {
       append(hasty, LogBatches.of(1));
@@ -143,7 +143,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void settle_appendLongAgo_isForgotten() throws Exception {
+  void ack_oldAppend_isForgotten() throws Exception {
     append(spool, LogBatches.of(1));
     append(spool, LogBatches.of(1));
     age(700_000);
@@ -155,7 +155,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void settle_appendLongAgoAndAnOlderEntryWaits_isRemembered() throws Exception {
+  void ack_oldAppendAndOlderEntryPending_isRemembered() throws Exception {
     var old = unreadableEntry();
     var batch = LogBatches.of(1);
     var receipt = deliver(batch);
@@ -170,13 +170,13 @@ class RedisAppendTest {
   }
 
   @Test
-  void settle_appendLongAgoAndSilenceSince_isRemembered() throws Exception {
+  void ack_oldAppendAndNoTrafficSince_isRemembered() throws Exception {
     var batch = LogBatches.of(1);
     var receipt = deliver(batch);
     append(spool, LogBatches.of(1));
     age(700_000);
-    beSilent();
-    settleNext(); // before anybody has appended again
+    simulateNoTraffic();
+    ackNext(); // before anybody has appended again
     deliver(LogBatches.of(1));
 
     assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
@@ -187,18 +187,17 @@ class RedisAppendTest {
   }
 
   @Test
-  void settle_neverWithoutSilenceNorAnEntryThatNobodyCanRead_isForgottenAfterADay()
-      throws Exception {
+  void ack_noTrafficAndUnreadableEntry_isForgottenAfterADay() throws Exception {
     unreadableEntry();
     var batch = LogBatches.of(1);
     var receipt = deliver(batch);
     age(Duration.ofHours(23).toMillis());
-    beSilent();
+    simulateNoTraffic();
     deliver(LogBatches.of(1));
     assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
 
     age(Duration.ofHours(2).toMillis());
-    beSilent();
+    simulateNoTraffic();
     deliver(LogBatches.of(1));
 
     assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
@@ -206,7 +205,7 @@ class RedisAppendTest {
 
   /** Short silences, or one entry that nobody can read, must not fill Redis in a day. */
   @Test
-  void settle_moreAppendsThanAreRememberedForLonger_forgetsTheOldest() throws Exception {
+  void ack_moreAppendsThanTheExtendedLimit_forgetsTheOldest() throws Exception {
     unreadableEntry();
     var batch = LogBatches.of(1);
     var receipt = deliver(batch);
@@ -216,13 +215,13 @@ class RedisAppendTest {
             "for i = 1, ARGV[1] do redis.call('ZADD', KEYS[1], ARGV[2] + i, i) end",
             ScriptOutputType.STATUS,
             new byte[][] {keys.key("appends")},
-            bytes(Integer.toString(RedisSpool.REMEMBERED_LONGER)),
+            bytes(Integer.toString(RedisSpool.MAX_EXTENDED_DEDUP_APPENDS)),
             bytes(Long.toString(hourAgo)));
-    beSilent();
+    simulateNoTraffic();
 
     deliver(LogBatches.of(1));
 
-    long left = RedisSpool.REMEMBERED_LONGER + 2 - 1_000;
+    long left = RedisSpool.MAX_EXTENDED_DEDUP_APPENDS + 2 - 1_000;
     assertThat(keys.redis().zcard(keys.key("appends"))).isEqualTo(left);
     assertThat(keys.redis().zscore(keys.key("appends"), bytes("1000"))).isNull();
     assertThat(keys.redis().zscore(keys.key("appends"), bytes("1001"))).isNotNull();
@@ -232,13 +231,13 @@ class RedisAppendTest {
   }
 
   @Test
-  void settle_redisIsFull_forgetsAllTheSame() throws Exception {
+  void ack_redisFull_stillForgets() throws Exception {
     append(spool, LogBatches.of(1));
     append(spool, LogBatches.of(1));
     age(700_000);
 
-    try (var _ = keys.full()) {
-      settleNext();
+    try (var _ = keys.limitMemory()) {
+      ackNext();
     }
 
     assertThat(keys.redis().zcard(keys.key("appends"))).isZero();
@@ -247,26 +246,26 @@ class RedisAppendTest {
 
   private Receipt deliver(LogBatch batch) throws InterruptedException {
     var receipt = accepted(append(spool, batch));
-    settleNext();
+    ackNext();
     return receipt;
   }
 
-  private void settleNext() throws InterruptedException {
-    try (var deliveries = spool.deliveries(0)) {
+  private void ackNext() throws InterruptedException {
+    try (var deliveries = spool.newConsumer(0)) {
       deliveries.ack(deliveries.poll(Duration.ofSeconds(30)).orElseThrow());
     }
   }
 
   /** From long ago. */
-  private EntryId unreadableEntry() {
-    var id = new EntryId(Instant.now().minus(Duration.ofDays(2)).toEpochMilli(), 0);
+  private StreamEntryId unreadableEntry() {
+    var id = new StreamEntryId(Instant.now().minus(Duration.ofDays(2)).toEpochMilli(), 0);
     keys.redis()
         .xadd(keys.stream(), new XAddArgs().id(id.toString()), Map.of(bytes("e"), bytes("")));
     return id;
   }
 
   /** It is long since anybody has appended. */
-  private void beSilent() {
+  private void simulateNoTraffic() {
     keys.redis().hincrby(keys.ledger(), bytes("last"), -11_000);
   }
 
@@ -278,7 +277,7 @@ class RedisAppendTest {
   }
 
   @Test
-  void append_withReplicas_isAcceptedOnlyOnceTheyHaveIt(@TempDir Path folder) throws Exception {
+  void append_withReplicas_isAcceptedOnceReplicated(@TempDir Path folder) throws Exception {
     try (var strict = spool(Duration.ofSeconds(3), Duration.ofSeconds(2), 1);
         var replica = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "512mb"))) {
       var batch = LogBatches.of(1);
@@ -286,14 +285,14 @@ class RedisAppendTest {
           .isInstanceOfSatisfying(
               AppendResult.Unavailable.class,
               unavailable -> assertThat(unavailable.reason()).contains("0 of 1 replicas"));
-      assertThat(condition(strict).notDurableReason()).contains("0 replicas, should have 1");
+      assertThat(spoolStatus(strict).notDurableReason()).contains("0 replicas, should have 1");
 
       var client = RedisClient.create(replica.url());
       try (var connection = client.connect()) {
         connection.sync().configSet("masterauth", Engines.redis().password());
         connection.sync().replicaof("127.0.0.1", Engines.redis().port());
         await().until(() -> append(strict, batch) instanceof AppendResult.Accepted);
-        assertThat(condition(strict).unavailableReason()).isNull();
+        assertThat(spoolStatus(strict).unavailableReason()).isNull();
         signal("STOP", replica.pid());
         try {
           assertThat(append(strict, LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
@@ -313,41 +312,41 @@ class RedisAppendTest {
   }
 
   @Test
-  void condition_noAppendOnlyFile_isNotDurable() {
+  void spoolStatus_noAppendOnlyFile_isNotDurable() {
     keys.redis().configSet("appendonly", "no");
     try {
-      assertThat(condition(spool).notDurableReason()).contains("append-only file");
-      assertThat(condition(spool).outageReason()).isNull();
+      assertThat(spoolStatus(spool).notDurableReason()).contains("append-only file");
+      assertThat(spoolStatus(spool).outageReason()).isNull();
     } finally {
       keys.redis().configSet("appendonly", "yes");
     }
   }
 
   @Test
-  void condition_logsMayBeEvicted_isNotDurable() {
+  void spoolStatus_evictionEnabled_isNotDurable() {
     keys.redis().configSet("maxmemory-policy", "volatile-lru");
     try {
-      assertThat(condition(spool).unavailableReason()).isNull();
+      assertThat(spoolStatus(spool).unavailableReason()).isNull();
       keys.redis().configSet("maxmemory-policy", "allkeys-lru");
 
-      assertThat(condition(spool).notDurableReason()).contains("maxmemory-policy");
+      assertThat(spoolStatus(spool).notDurableReason()).contains("maxmemory-policy");
     } finally {
       keys.redis().configSet("maxmemory-policy", "noeviction");
     }
   }
 
   @Test
-  void condition_someSettled_saysHowManyAndWhatWaits() {
+  void spoolStatus_someDelivered_countsDeliveredAndPending() {
     append(spool, LogBatches.of(10));
     keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("4"));
-    assertThat(condition(spool)).isEqualTo(new SpoolStatus(null, null, 6, 4));
+    assertThat(spoolStatus(spool)).isEqualTo(new SpoolStatus(null, null, 6, 4));
 
     keys.redis().hset(keys.key("ledger"), bytes("settled"), bytes("400"));
-    assertThat(condition(spool)).isEqualTo(new SpoolStatus(null, null, 0, 400));
+    assertThat(spoolStatus(spool)).isEqualTo(new SpoolStatus(null, null, 0, 400));
   }
 
   @Test
-  void fate_someAreDeadLetters_countsThose() {
+  void statusOf_someAreDeadLetters_countsThem() {
     var batch = LogBatches.of(10);
     var receipt = accepted(append(spool, batch));
     var other = LogBatches.of(100);
@@ -357,41 +356,41 @@ class RedisAppendTest {
     deadLetter(batch.firstId().toHex(), 1);
     deadLetter(batch.firstId().plus(9).toHex(), 1);
     deadLetter(batch.firstId().plus(10).toHex(), 1);
-    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
     keys.redis().xdel(keys.stream(), receipt.entryId());
 
-    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(2));
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(2));
   }
 
   @Test
-  void fate_redisHasLostTheStream_isUnknown() {
+  void statusOf_redisHasLostTheStream_isUnknown() {
     var batch = LogBatches.of(10);
     var receipt = accepted(append(spool, batch));
     keys.redis().del(keys.stream());
-    assertThat(fate(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
 
     keys.redis().xadd(keys.stream(), idBefore(receipt), Map.of(bytes("n"), bytes("1")));
 
-    assertThat(fate(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(receipt, batch)).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   private static XAddArgs idBefore(Receipt receipt) {
-    var id = EntryId.of(bytes(receipt.entryId()));
-    return new XAddArgs().id(new EntryId(id.millis() - 1, 0).toString());
+    var id = StreamEntryId.of(bytes(receipt.entryId()));
+    return new XAddArgs().id(new StreamEntryId(id.millis() - 1, 0).toString());
   }
 
   @Test
-  void fate_outOfReach_isUnknown() {
+  void statusOf_unreachable_isUnknown() {
     proxy.refuse();
     proxy.cut();
 
-    assertThat(fate(new Receipt(0, "1-0"), LogBatches.of(1)))
+    assertThat(statusOf(new Receipt(0, "1-0"), LogBatches.of(1)))
         .isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   @Test
-  void tally_deadPurgedAndOlderEntries_areCountedByDay() {
+  void recordCounts_deadPurgedAndOlderEntries_areByDay() {
     var day = LocalDate.of(2026, 3, 1);
     deadLetter("00", day.toEpochDay());
     deadLetter("01", day.toEpochDay());
@@ -415,25 +414,25 @@ class RedisAppendTest {
   }
 
   @Test
-  void countedSince_severalDays_isTheFirstThatHasAcceptances() {
-    counted("accepted:20600");
-    counted("accepted:20598");
-    counted("purged:20590");
+  void countsCompleteSince_severalDays_isTheFirstWithAcceptances() {
+    setCount("accepted:20600");
+    setCount("accepted:20598");
+    setCount("purged:20590");
 
     assertThat(spool.countsCompleteSince()).isEqualTo(LocalDate.ofEpochDay(20_598));
   }
 
   @Test
-  void countedSince_afterAReleaseThatKnewNoDays_isTheDayAfterTheUpgrade() {
-    counted("accepted");
-    counted("accepted:20598");
-    counted("accepted:20599");
+  void countsCompleteSince_ledgerWithoutDays_isTheDayAfterTheUpgrade() {
+    setCount("accepted");
+    setCount("accepted:20598");
+    setCount("accepted:20599");
 
     assertThat(spool.countsCompleteSince()).isEqualTo(LocalDate.ofEpochDay(20_599));
   }
 
   @Test
-  void countedSince_nothingWasEverAccepted_isToday() {
+  void countsCompleteSince_nothingEverAccepted_isToday() {
     var noon = Instant.parse("2026-05-20T12:00:00Z");
     try (var empty =
         new RedisSpool(keys.settings(SpoolConsumer.DeliveryLimits.DEFAULT), () -> noon)) {
@@ -441,12 +440,12 @@ class RedisAppendTest {
     }
   }
 
-  private void counted(String field) {
+  private void setCount(String field) {
     keys.redis().hset(keys.ledger(), bytes(field), bytes("9"));
   }
 
   @Test
-  void tally_manyEntries_areCountedOverSeveralPages() {
+  void recordCounts_manyEntries_areCountedOverSeveralPages() {
     for (var batch : LogBatches.some(150, 1)) {
       append(spool, batch);
     }
@@ -471,15 +470,15 @@ class RedisAppendTest {
                 new byte[100]));
   }
 
-  private static DeliveryStatus fate(RedisSpool spool, Receipt receipt, LogBatch batch) {
+  private static DeliveryStatus statusOf(RedisSpool spool, Receipt receipt, LogBatch batch) {
     return spool.statusOf(receipt, batch.firstId(), batch.records()).toCompletableFuture().join();
   }
 
-  private DeliveryStatus fate(Receipt receipt, LogBatch batch) {
-    return fate(spool, receipt, batch);
+  private DeliveryStatus statusOf(Receipt receipt, LogBatch batch) {
+    return statusOf(spool, receipt, batch);
   }
 
-  private static SpoolStatus condition(RedisSpool spool) {
+  private static SpoolStatus spoolStatus(RedisSpool spool) {
     return spool.spoolStatus().toCompletableFuture().join();
   }
 

@@ -24,28 +24,30 @@ class RedisSpoolSettingsTest {
                 100_000,
                 Duration.ofMinutes(2),
                 Duration.ofSeconds(5),
-                new RedisSpool.Appending(
+                new RedisSpool.AppendSettings(
                     0, Duration.ofSeconds(10), 1_000_000, Duration.ofHours(24))));
   }
 
   @Test
-  void construct_senseless_isRefusedNamingIt() {
+  void construct_invalidValue_throwsNamingTheSetting() {
     var minute = Duration.ofMinutes(1);
 
-    assertRefused("shards", () -> settings(URL, 0, "p", "one", minute, minute));
-    assertRefused("dead-letters", () -> withDeadLetters(0));
-    assertRefused("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
-    assertRefused("instance", () -> settings(URL, 1, "p", " ", minute, minute));
-    assertRefused("claim-idle", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
-    assertRefused("command-timeout", () -> settings(URL, 1, "p", "one", minute, Duration.ZERO));
-    assertRefused("", () -> settings("http://somewhere", 1, "p", "one", minute, minute));
-    assertRefused("max-records", () -> new SpoolConsumer.DeliveryLimits(0, 1, minute));
-    assertRefused("replicas", () -> new RedisSpool.Appending(-1, minute, 1, minute));
-    assertRefused("append-within", () -> new RedisSpool.Appending(0, Duration.ZERO, 1, minute));
-    assertRefused("idempotency-keys", () -> new RedisSpool.Appending(0, minute, 0, minute));
-    assertRefused(
-        "idempotency-retention", () -> new RedisSpool.Appending(0, minute, 1, Duration.ZERO));
-    assertRefused("max-age", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
+    assertRejected("shards", () -> settings(URL, 0, "p", "one", minute, minute));
+    assertRejected("dead-letters", () -> withDeadLetters(0));
+    assertRejected("prefix", () -> settings(URL, 1, "{p}", "one", minute, minute));
+    assertRejected("instance", () -> settings(URL, 1, "p", " ", minute, minute));
+    assertRejected(
+        "consumer-idle-timeout", () -> settings(URL, 1, "p", "one", Duration.ZERO, minute));
+    assertRejected("command-timeout", () -> settings(URL, 1, "p", "one", minute, Duration.ZERO));
+    assertRejected("", () -> settings("http://somewhere", 1, "p", "one", minute, minute));
+    assertRejected("max-records", () -> new SpoolConsumer.DeliveryLimits(0, 1, minute));
+    assertRejected("replicas", () -> new RedisSpool.AppendSettings(-1, minute, 1, minute));
+    assertRejected(
+        "append-timeout", () -> new RedisSpool.AppendSettings(0, Duration.ZERO, 1, minute));
+    assertRejected("idempotency-keys", () -> new RedisSpool.AppendSettings(0, minute, 0, minute));
+    assertRejected(
+        "idempotency-retention", () -> new RedisSpool.AppendSettings(0, minute, 1, Duration.ZERO));
+    assertRejected("max-age", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
   }
 
   private static RedisSpool.Settings settings(
@@ -65,7 +67,7 @@ class RedisSpoolSettingsTest {
         1,
         claimIdle,
         commandTimeout,
-        RedisSpool.Appending.DEFAULT);
+        RedisSpool.AppendSettings.DEFAULT);
   }
 
   private static RedisSpool.Settings withDeadLetters(int deadLetters) {
@@ -79,10 +81,10 @@ class RedisSpoolSettingsTest {
         deadLetters,
         Duration.ofMinutes(1),
         Duration.ofMinutes(1),
-        RedisSpool.Appending.DEFAULT);
+        RedisSpool.AppendSettings.DEFAULT);
   }
 
-  private static void assertRefused(String name, Runnable construction) {
+  private static void assertRejected(String name, Runnable construction) {
     assertThatThrownBy(construction::run)
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(name);

@@ -11,7 +11,7 @@ import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 
 class RedisSpoolTest extends SpoolContract {
-  final Keys keys = new Keys(redisUrl());
+  final RedisTestKeys keys = new RedisTestKeys(redisUrl());
   final RedisSpool spool =
       keys.spool(
           keys.settings(
@@ -34,7 +34,7 @@ class RedisSpoolTest extends SpoolContract {
 
   @Override
   protected SpoolConsumer restarted() {
-    var deliveries = spool.deliveries(0);
+    var deliveries = spool.newConsumer(0);
     opened.add(deliveries);
     return deliveries;
   }

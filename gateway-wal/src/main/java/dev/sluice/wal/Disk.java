@@ -17,8 +17,8 @@ interface Disk {
   Disk REAL =
       new Disk() {
         @Override
-        public Tail create(Path file) throws IOException {
-          return new ChannelTail(FileChannel.open(file, CREATE_NEW, WRITE));
+        public AppendFile create(Path file) throws IOException {
+          return new ChannelAppendFile(FileChannel.open(file, CREATE_NEW, WRITE));
         }
 
         @Override
@@ -29,22 +29,22 @@ interface Disk {
         }
 
         @Override
-        public long usable(Path folder) {
+        public long usableSpace(Path folder) {
           return folder.toFile().getUsableSpace();
         }
       };
 
   /** Makes a file that is not there yet. */
-  Tail create(Path file) throws IOException;
+  AppendFile create(Path file) throws IOException;
 
   /** Makes durable what a file holds, or which files a folder holds. */
   void force(Path file) throws IOException;
 
   /** Bytes that can still be written. */
-  long usable(Path folder) throws IOException;
+  long usableSpace(Path folder) throws IOException;
 
   /** A file that grows at its end. */
-  interface Tail extends Closeable {
+  interface AppendFile extends Closeable {
     /** Writes all of it. */
     void write(ByteBuffer bytes, long at) throws IOException;
 
@@ -54,8 +54,8 @@ interface Disk {
     void force() throws IOException;
   }
 
-  /** {@link Tail} of a real file. */
-  record ChannelTail(FileChannel channel) implements Tail {
+  /** {@link AppendFile} of a real file. */
+  record ChannelAppendFile(FileChannel channel) implements AppendFile {
     @Override
     public void write(ByteBuffer bytes, long at) throws IOException {
       long next = at;

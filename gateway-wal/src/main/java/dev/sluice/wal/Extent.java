@@ -10,8 +10,8 @@ package dev.sluice.wal;
  */
 record Extent(SegmentName name, long bytes, long indexBytes, int frames, long records) {
 
-  Position last() {
-    return name.frame(frames);
+  FramePosition lastPosition() {
+    return name.position(frames);
   }
 
   Extent withRecords(long counted) {

@@ -16,23 +16,23 @@ final class FrameCodec {
 
   /**
    * @throws IllegalArgumentException when the batch is not one that the way in makes, or larger
-   *     than {@link Packing#MAX_PAYLOAD_BYTES} as JSON
+   *     than {@link FrameCompressor#MAX_PAYLOAD_BYTES} as JSON
    */
-  Frame encode(Entry entry) {
+  Frame encode(WalEntry entry) {
     var batch = entry.batch();
     var key = entry.key();
     if (key != null && !key.tenant().equals(batch.tenant())) {
       throw new IllegalArgumentException("a key of another tenant");
     }
-    try (var bench = Workbench.take(compression)) {
-      var lines = bench.lines;
-      bench.writer.write(entry, lines, Packing.MAX_PAYLOAD_BYTES);
+    try (var codec = PooledCodec.acquire(compression)) {
+      var lines = codec.lines;
+      codec.writer.write(entry, lines, FrameCompressor.MAX_PAYLOAD_BYTES);
       return new Frame(
-          bench.packing.pack(lines.array(), lines.size()),
+          codec.compressor.compress(lines.array(), lines.size()),
           lines.size(),
           batch.records(),
-          bench.writer.firstNanos(),
-          bench.writer.lastNanos(),
+          codec.writer.firstNanos(),
+          codec.writer.lastNanos(),
           crc32(lines.array(), lines.size()));
     }
   }
@@ -44,21 +44,21 @@ final class FrameCodec {
   }
 
   /** The reverse; of either compression, told by the first bytes. */
-  static Entry decode(byte[] frame) throws UnreadableFrame {
-    return new LineReader(unpacked(frame)).read();
+  static WalEntry decode(byte[] frame) throws UnreadableFrameException {
+    return new OtlpJsonLineReader(decompress(frame)).read();
   }
 
   /**
    * As above, of the very frame that an index line tells of.
    *
    * @param crc32 see {@link Frame}
-   * @throws UnreadableFrame also when it is another, intact or not
+   * @throws UnreadableFrameException also when it is another, intact or not
    */
-  static Entry decode(byte[] frame, long crc32, int records) throws UnreadableFrame {
-    var payload = unpacked(frame);
-    var entry = new LineReader(payload).read();
+  static WalEntry decode(byte[] frame, long crc32, int records) throws UnreadableFrameException {
+    var payload = decompress(frame);
+    var entry = new OtlpJsonLineReader(payload).read();
     if (entry.batch().records() != records || crc32(payload, payload.length) != crc32) {
-      throw UnreadableFrame.corrupt("it is not the frame of its index line");
+      throw UnreadableFrameException.corrupt("it is not the frame of its index line");
     }
     return entry;
   }
@@ -67,18 +67,18 @@ final class FrameCodec {
    * As {@link #decode}, but the batch has no logs: the first line alone is looked at. The frame's
    * checksum is that of all.
    */
-  static Entry head(byte[] frame) throws UnreadableFrame {
-    return new LineReader(unpacked(frame)).head();
+  static WalEntry decodeHeader(byte[] frame) throws UnreadableFrameException {
+    return new OtlpJsonLineReader(decompress(frame)).readHeader();
   }
 
   /**
    * Describes a complete frame that has lost its index line.
    *
-   * @throws UnreadableFrame when it is not one intact frame
+   * @throws UnreadableFrameException when it is not one intact frame
    */
-  static Frame describe(byte[] frame) throws UnreadableFrame {
-    var payload = unpacked(frame);
-    var reader = new LineReader(payload);
+  static Frame describe(byte[] frame) throws UnreadableFrameException {
+    var payload = decompress(frame);
+    var reader = new OtlpJsonLineReader(payload);
     int records = reader.read().batch().records();
     return new Frame(
         frame,
@@ -89,9 +89,9 @@ final class FrameCodec {
         crc32(payload, payload.length));
   }
 
-  private static byte[] unpacked(byte[] frame) throws UnreadableFrame {
-    try (var bench = Workbench.take(compressionOf(ByteBuffer.wrap(frame)))) {
-      return bench.packing.unpack(frame);
+  private static byte[] decompress(byte[] frame) throws UnreadableFrameException {
+    try (var codec = PooledCodec.acquire(compressionOf(ByteBuffer.wrap(frame)))) {
+      return codec.compressor.decompress(frame);
     }
   }
 
@@ -99,27 +99,27 @@ final class FrameCodec {
    * How long the frame is that begins at the buffer's position, in bytes; -1 when it does not end
    * within the buffer. Whether it is intact is not looked at, and the buffer is left as it is.
    *
-   * @throws UnreadableFrame when no frame begins there
+   * @throws UnreadableFrameException when no frame begins there
    */
-  static int lengthOf(ByteBuffer buffer) throws UnreadableFrame {
+  static int lengthOf(ByteBuffer buffer) throws UnreadableFrameException {
     if (buffer.remaining() < MAGIC_BYTES) {
       return -1;
     }
-    try (var bench = Workbench.take(compressionOf(buffer))) {
-      return bench.packing.lengthOf(buffer);
+    try (var codec = PooledCodec.acquire(compressionOf(buffer))) {
+      return codec.compressor.lengthOf(buffer);
     }
   }
 
-  private static Compression compressionOf(ByteBuffer frame) throws UnreadableFrame {
+  private static Compression compressionOf(ByteBuffer frame) throws UnreadableFrameException {
     if (frame.remaining() >= MAGIC_BYTES) {
       if (frame.duplicate().order(ByteOrder.LITTLE_ENDIAN).getInt(frame.position())
-          == ZstdPacking.MAGIC) {
+          == ZstdFrameCompressor.MAGIC) {
         return Compression.ZSTD;
       }
-      if (GzipPacking.begins(frame)) {
+      if (GzipFrameCompressor.matchesHeader(frame)) {
         return Compression.GZIP;
       }
     }
-    throw UnreadableFrame.corrupt("no frame begins as this does");
+    throw UnreadableFrameException.corrupt("no frame begins as this does");
   }
 }

@@ -9,19 +9,19 @@ interface FrameFormat {
   FrameFormat CODEC =
       new FrameFormat() {
         @Override
-        public int lengthOf(ByteBuffer buffer) throws UnreadableFrame {
+        public int lengthOf(ByteBuffer buffer) throws UnreadableFrameException {
           return FrameCodec.lengthOf(buffer);
         }
 
         @Override
-        public Frame describe(byte[] frame) throws UnreadableFrame {
+        public Frame describe(byte[] frame) throws UnreadableFrameException {
           return FrameCodec.describe(frame);
         }
       };
 
   /** See {@link FrameCodec#lengthOf}. */
-  int lengthOf(ByteBuffer buffer) throws UnreadableFrame;
+  int lengthOf(ByteBuffer buffer) throws UnreadableFrameException;
 
   /** See {@link FrameCodec#describe}. */
-  Frame describe(byte[] frame) throws UnreadableFrame;
+  Frame describe(byte[] frame) throws UnreadableFrameException;
 }

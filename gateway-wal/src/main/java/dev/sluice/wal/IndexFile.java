@@ -2,7 +2,7 @@ package dev.sluice.wal;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
-import dev.sluice.wal.Segments.Indexed;
+import dev.sluice.wal.SegmentLog.IndexEntry;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.Serial;
@@ -26,10 +26,10 @@ final class IndexFile implements Closeable {
   private final long size;
 
   /** A line is not what it should be; the index wants mending. */
-  static final class Damaged extends IOException {
+  static final class DamagedIndexException extends IOException {
     @Serial private static final long serialVersionUID = 1L;
 
-    private Damaged(SegmentName segment, long at) {
+    private DamagedIndexException(SegmentName segment, long at) {
       super("the index of %s is damaged at byte %d".formatted(segment, at));
     }
   }
@@ -49,43 +49,44 @@ final class IndexFile implements Closeable {
    * @param frame 0 for the very beginning
    * @param limit how many at most, from 1
    */
-  List<Indexed> after(int frame, int limit) throws IOException {
+  List<IndexEntry> entriesAfter(int frame, int limit) throws IOException {
     if (frame >= extent.frames()) {
       return List.of();
     }
     int first = Math.max(1, frame);
     int last = (int) Math.min(extent.frames(), frame + 1L + limit);
-    var lines = new ArrayList<Indexed>();
+    var lines = new ArrayList<IndexEntry>();
     for (long at = seek(first); lines.size() <= last - first; ) {
-      at += take(read(at, CHUNK), at, first, last, lines);
+      at += parseChunk(read(at, CHUNK), at, first, last, lines);
     }
     if (last == extent.frames() && lines.getLast().end() != extent.bytes()) {
-      throw new Damaged(segment, size);
+      throw new DamagedIndexException(segment, size);
     }
     int from = frame + 1 - first;
     return lines.subList(from, from + Math.min(limit, extent.frames() - frame));
   }
 
   /** Takes the whole lines of a chunk, up to the last that is wanted; returns their bytes. */
-  private int take(byte[] chunk, long at, int first, int last, List<Indexed> lines) throws Damaged {
+  private int parseChunk(byte[] chunk, long at, int first, int last, List<IndexEntry> lines)
+      throws DamagedIndexException {
     int used = 0;
     for (int end = lineEnd(chunk, 0);
         end >= 0 && lines.size() <= last - first;
         end = lineEnd(chunk, used)) {
       var line = IndexLine.parse(segment, new String(chunk, used, end - used, ISO_8859_1));
       if (line == null || !isNext(line, first, lines)) {
-        throw new Damaged(segment, at + used);
+        throw new DamagedIndexException(segment, at + used);
       }
       lines.add(line);
       used = end + 1;
     }
     if (used == 0) {
-      throw new Damaged(segment, at);
+      throw new DamagedIndexException(segment, at);
     }
     return used;
   }
 
-  private static boolean isNext(Indexed line, int first, List<Indexed> lines) {
+  private static boolean isNext(IndexEntry line, int first, List<IndexEntry> lines) {
     if (lines.isEmpty() && first > 1) {
       return line.position().frame() == first;
     }
@@ -93,7 +94,7 @@ final class IndexFile implements Closeable {
   }
 
   /** The last line; null when it is not whole, does not follow the one before, or is not there. */
-  @Nullable Indexed last() throws IOException {
+  @Nullable IndexEntry lastEntry() throws IOException {
     long from = Math.max(0, size - 2 * IndexLine.MAX_BYTES);
     var text = new String(read(from, (int) (size - from)), ISO_8859_1);
     if (!text.endsWith("\n")) {
@@ -114,24 +115,24 @@ final class IndexFile implements Closeable {
     long high = size;
     while (low < high) {
       long middle = low + high >>> 1;
-      long line = lineFrom(middle);
+      long line = lineStart(middle);
       if (line >= high || frameAt(line) >= frame) {
         high = middle;
       } else {
         low = line + 1;
       }
     }
-    return lineFrom(low);
+    return lineStart(low);
   }
 
   /** Where the first line begins at or behind that byte. */
-  private long lineFrom(long at) throws IOException {
+  private long lineStart(long at) throws IOException {
     if (at == 0) {
       return 0;
     }
     int end = lineEnd(read(at - 1, IndexLine.MAX_BYTES), 0);
     if (end < 0) {
-      throw new Damaged(segment, at);
+      throw new DamagedIndexException(segment, at);
     }
     return at + end;
   }
@@ -141,7 +142,7 @@ final class IndexFile implements Closeable {
     int end = lineEnd(chunk, 0);
     var line = end < 0 ? null : IndexLine.parse(segment, new String(chunk, 0, end, ISO_8859_1));
     if (line == null) {
-      throw new Damaged(segment, at);
+      throw new DamagedIndexException(segment, at);
     }
     return line.position().frame();
   }
@@ -160,7 +161,7 @@ final class IndexFile implements Closeable {
     var chunk = ByteBuffer.allocate((int) Math.min(bytes, size - at));
     while (chunk.hasRemaining()) {
       if (channel.read(chunk, at + chunk.position()) < 0) {
-        throw new Damaged(segment, at + chunk.position());
+        throw new DamagedIndexException(segment, at + chunk.position());
       }
     }
     return chunk.array();

@@ -1,6 +1,6 @@
 package dev.sluice.wal;
 
-import dev.sluice.wal.Segments.Indexed;
+import dev.sluice.wal.SegmentLog.IndexEntry;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +9,7 @@ final class IndexLine {
   /** More than any line has. */
   static final int MAX_BYTES = 512;
 
-  private static final Pattern FORM =
+  private static final Pattern PATTERN =
       Pattern.compile(
           """
           \\{"file":"([^"]{1,64})","frame":([0-9]{1,9}),"off":([0-9]{1,18}),"len":([0-9]{1,9}),\
@@ -19,7 +19,7 @@ final class IndexLine {
   private IndexLine() {}
 
   /** With its line break. */
-  static String of(SegmentName segment, Indexed frame) {
+  static String format(SegmentName segment, IndexEntry frame) {
     return """
     {"file":"%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,"last_ts":%d,"crc32":%d}
     """
@@ -39,14 +39,14 @@ final class IndexLine {
    *
    * @return null when it is no line of that segment
    */
-  static @Nullable Indexed parse(SegmentName segment, String line) {
-    var fields = FORM.matcher(line);
+  static @Nullable IndexEntry parse(SegmentName segment, String line) {
+    var fields = PATTERN.matcher(line);
     if (!fields.matches() || !fields.group(1).equals(segment.file())) {
       return null;
     }
     try {
-      return new Indexed(
-          segment.frame(Integer.parseInt(fields.group(2))),
+      return new IndexEntry(
+          segment.position(Integer.parseInt(fields.group(2))),
           Long.parseLong(fields.group(3)),
           Integer.parseInt(fields.group(4)),
           Integer.parseInt(fields.group(5)),

@@ -35,13 +35,13 @@ final class Journal implements AutoCloseable {
 
   /** Brings bytes to the end of a file; what a full disk does is told by it. */
   @FunctionalInterface
-  interface Disk {
+  interface WriteFunction {
     void write(RandomAccessFile file, byte[] bytes) throws IOException;
   }
 
   /** What a start learns from the lines. */
   @FunctionalInterface
-  interface Replay {
+  interface LineConsumer {
     /**
      * @throws IOException when the line means nothing to it; then the journal cannot be opened
      */
@@ -53,45 +53,46 @@ final class Journal implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(Journal.class);
 
   /** The checksum in hexadecimal and a space. */
-  private static final int MARGIN = 9;
+  private static final int CHECKSUM_PREFIX_LENGTH = 9;
 
   /** A journal below that is not worth replacing. */
-  private static final long WORTH_IT = 4 << 20;
+  private static final long MIN_COMPACT_BYTES = 4 << 20;
 
-  private static final int TIMES = 4;
+  private static final int COMPACT_GROWTH_FACTOR = 4;
 
   /** While there is less room than that, it is left to others. */
-  private static final long PLENTY = 8L * RESERVE_BYTES;
+  private static final long MIN_FREE_FOR_RESERVE = 8L * RESERVE_BYTES;
 
   private final Path path;
   private final Path reserve;
-  private final Disk disk;
+  private final WriteFunction writeFunction;
   private RandomAccessFile file;
   private long end;
-  private long compacted;
+  private long compactedSize;
 
-  private Journal(Path path, RandomAccessFile file, long end, Disk disk) {
+  private Journal(Path path, RandomAccessFile file, long end, WriteFunction writeFunction) {
     this.path = path;
     this.reserve = path.resolveSibling("reserve");
     this.file = file;
     this.end = end;
-    this.disk = disk;
+    this.writeFunction = writeFunction;
   }
 
   /**
-   * @param replay is given every whole line in order; a torn last one is cut off
+   * @param consumer is given every whole line in order; a torn last one is cut off
    * @throws IOException also when a line before the last is damaged
    */
-  static Journal open(Path file, Replay replay) throws IOException {
-    return open(file, replay, RandomAccessFile::write);
+  static Journal open(Path file, LineConsumer consumer) throws IOException {
+    return open(file, consumer, RandomAccessFile::write);
   }
 
-  static Journal open(Path path, Replay replay, Disk disk) throws IOException {
+  static Journal open(Path path, LineConsumer consumer, WriteFunction writeFunction)
+      throws IOException {
     Files.deleteIfExists(temporary(path)); // not finished, so never in force
     boolean fresh = !Files.exists(path);
     var file = new RandomAccessFile(path.toFile(), "rw");
     try {
-      long end = fresh ? 0 : replay(path, replay);
+      long end = fresh ? 0 : replay(path, consumer);
       if (end < file.length()) {
         LOG.warn("the last line of {} is torn, {} bytes are cut off", path, file.length() - end);
         file.setLength(end);
@@ -100,8 +101,8 @@ final class Journal implements AutoCloseable {
       if (fresh) {
         sync(directory(path));
       }
-      var journal = new Journal(path, file, end, disk);
-      journal.setAside();
+      var journal = new Journal(path, file, end, writeFunction);
+      journal.allocateReserve();
       return journal;
     } catch (IOException | RuntimeException e) {
       file.close();
@@ -110,13 +111,13 @@ final class Journal implements AutoCloseable {
   }
 
   /** Returns where the last whole line ends. */
-  static long replay(Path path, Replay replay) throws IOException {
+  static long replay(Path path, LineConsumer consumer) throws IOException {
     long end = 0;
     long position = 0;
     long number = 0;
     long damaged = 0;
     try (var in = new BufferedInputStream(new FileInputStream(path.toFile()), 1 << 16)) {
-      for (var line = line(in); line != null; line = line(in)) {
+      for (var line = readLine(in); line != null; line = readLine(in)) {
         number++;
         position += line.length + 1L;
         if (damaged > 0) {
@@ -124,8 +125,10 @@ final class Journal implements AutoCloseable {
               "line %d of %s is damaged, and others follow; the file has to be mended by hand"
                   .formatted(damaged, path));
         }
-        if (isWhole(line)) {
-          replay.accept(new String(line, MARGIN, line.length - MARGIN, UTF_8));
+        if (isIntact(line)) {
+          consumer.accept(
+              new String(
+                  line, CHECKSUM_PREFIX_LENGTH, line.length - CHECKSUM_PREFIX_LENGTH, UTF_8));
           end = position;
         } else {
           damaged = number;
@@ -136,7 +139,7 @@ final class Journal implements AutoCloseable {
   }
 
   /** Null when no whole line is left. */
-  private static byte @Nullable [] line(InputStream in) throws IOException {
+  private static byte @Nullable [] readLine(InputStream in) throws IOException {
     var line = new ByteArrayOutputStream();
     for (int b = in.read(); b != '\n'; b = in.read()) {
       if (b < 0) {
@@ -147,10 +150,11 @@ final class Journal implements AutoCloseable {
     return line.toByteArray();
   }
 
-  private static boolean isWhole(byte[] line) {
-    return line.length >= MARGIN
-        && new String(line, 0, MARGIN, UTF_8)
-            .equals(checksum(line, MARGIN, line.length - MARGIN) + " ");
+  private static boolean isIntact(byte[] line) {
+    return line.length >= CHECKSUM_PREFIX_LENGTH
+        && new String(line, 0, CHECKSUM_PREFIX_LENGTH, UTF_8)
+            .equals(
+                checksum(line, CHECKSUM_PREFIX_LENGTH, line.length - CHECKSUM_PREFIX_LENGTH) + " ");
   }
 
   private static String checksum(byte[] bytes, int from, int length) {
@@ -159,7 +163,7 @@ final class Journal implements AutoCloseable {
     return HexFormat.of().toHexDigits((int) crc.getValue());
   }
 
-  private static byte[] bytes(String line) {
+  private static byte[] encode(String line) {
     byte[] text = line.getBytes(UTF_8);
     return (checksum(text, 0, text.length) + " " + line + "\n").getBytes(UTF_8);
   }
@@ -170,7 +174,7 @@ final class Journal implements AutoCloseable {
    * @param line without a line break
    */
   synchronized void append(String line) throws IOException {
-    byte[] bytes = bytes(line);
+    byte[] bytes = encode(line);
     try {
       write(bytes);
     } catch (IOException e) {
@@ -182,7 +186,7 @@ final class Journal implements AutoCloseable {
     }
     end += bytes.length;
     if (!Files.exists(reserve)) {
-      setAside();
+      allocateReserve();
     }
   }
 
@@ -190,29 +194,29 @@ final class Journal implements AutoCloseable {
     try {
       file.setLength(end); // what an earlier failure may have left
       file.seek(end);
-      disk.write(file, bytes);
+      writeFunction.write(file, bytes);
       file.getFD().sync();
     } catch (IOException e) {
       try {
         file.setLength(end);
-      } catch (IOException again) {
-        e.addSuppressed(again); // the next append cuts it off, else the next start
+      } catch (IOException truncateFailure) {
+        e.addSuppressed(truncateFailure); // the next append cuts it off, else the next start
       }
       throw e;
     }
   }
 
   /** The reserve, if there is plenty of room; a journal without one works as well. */
-  private void setAside() {
+  private void allocateReserve() {
     try {
       if (Files.exists(reserve) && Files.size(reserve) == RESERVE_BYTES) {
         return;
       }
-      if (Files.getFileStore(directory(path)).getUsableSpace() < PLENTY) {
+      if (Files.getFileStore(directory(path)).getUsableSpace() < MIN_FREE_FOR_RESERVE) {
         return;
       }
       try (var zeros = new RandomAccessFile(reserve.toFile(), "rw")) {
-        disk.write(zeros, new byte[RESERVE_BYTES]); // a hole would hold no bytes
+        writeFunction.write(zeros, new byte[RESERVE_BYTES]); // a hole would hold no bytes
         zeros.getFD().sync();
       }
     } catch (IOException e) {
@@ -227,7 +231,7 @@ final class Journal implements AutoCloseable {
    * @param lines asked for only when it is worth it
    */
   synchronized void compact(Supplier<Iterable<String>> lines) throws IOException {
-    if (end < Math.max(WORTH_IT, TIMES * compacted)) {
+    if (end < Math.max(MIN_COMPACT_BYTES, COMPACT_GROWTH_FACTOR * compactedSize)) {
       return;
     }
     var temporary = temporary(path);
@@ -244,7 +248,7 @@ final class Journal implements AutoCloseable {
       file.close();
       file = next;
       end = next.length();
-      compacted = end;
+      compactedSize = end;
       sync(directory(path));
     } finally {
       Files.deleteIfExists(temporary);
@@ -255,7 +259,7 @@ final class Journal implements AutoCloseable {
     try (var file = new FileOutputStream(path.toFile());
         var out = new BufferedOutputStream(file, 1 << 16)) {
       for (var line : lines) {
-        out.write(bytes(line));
+        out.write(encode(line));
       }
       out.flush();
       file.getFD().sync();

@@ -13,7 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 /** Makes a node's folder this process's own; the system gives it back when the process dies. */
 final class NodeLock implements AutoCloseable {
   // closing any other channel of the file, such as that of a second attempt, would give it back
-  private static final Set<Path> TAKEN = ConcurrentHashMap.newKeySet();
+  private static final Set<Path> LOCKED = ConcurrentHashMap.newKeySet();
 
   private final Path node;
   private final FileChannel channel;
@@ -25,29 +25,29 @@ final class NodeLock implements AutoCloseable {
 
   /**
    * @param node made, durably, when it is not there
-   * @throws NodeTaken when another has it
+   * @throws NodeLockedException when another has it
    */
-  static NodeLock take(Path node, Disk disk) throws IOException {
-    make(node.toAbsolutePath(), disk);
+  static NodeLock acquire(Path node, Disk disk) throws IOException {
+    createDirectories(node.toAbsolutePath(), disk);
     var real = node.toRealPath();
-    if (!TAKEN.add(real)) {
-      throw taken(node);
+    if (!LOCKED.add(real)) {
+      throw lockedException(node);
     }
     try {
       return new NodeLock(real, lock(node));
     } catch (IOException | RuntimeException e) {
-      TAKEN.remove(real);
+      LOCKED.remove(real);
       throw e;
     }
   }
 
   /** What is written below a folder is only as durable as the folder's own entry. */
-  private static void make(Path folder, Disk disk) throws IOException {
+  private static void createDirectories(Path folder, Disk disk) throws IOException {
     var parent = folder.getParent();
     if (parent == null || Files.isDirectory(folder)) {
       return;
     }
-    make(parent, disk);
+    createDirectories(parent, disk);
     Files.createDirectories(folder); // another process may have been faster
     disk.force(parent);
   }
@@ -63,11 +63,11 @@ final class NodeLock implements AutoCloseable {
       throw e;
     }
     channel.close();
-    throw taken(node);
+    throw lockedException(node);
   }
 
-  private static NodeTaken taken(Path node) {
-    return new NodeTaken("another process has the folder " + node.toAbsolutePath());
+  private static NodeLockedException lockedException(Path node) {
+    return new NodeLockedException("another process has the folder " + node.toAbsolutePath());
   }
 
   @Override
@@ -75,7 +75,7 @@ final class NodeLock implements AutoCloseable {
     try {
       channel.close();
     } finally {
-      TAKEN.remove(node);
+      LOCKED.remove(node);
     }
   }
 }

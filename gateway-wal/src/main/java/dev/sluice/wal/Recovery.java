@@ -6,7 +6,7 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.TRUNCATE_EXISTING;
 import static java.nio.file.StandardOpenOption.WRITE;
 
-import dev.sluice.wal.Segments.Indexed;
+import dev.sluice.wal.SegmentLog.IndexEntry;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -60,7 +60,7 @@ final class Recovery {
     for (var name : names) {
       extents.add(recover(name));
     }
-    dropOrphans(names);
+    deleteOrphanedIndexes(names);
     return extents;
   }
 
@@ -68,57 +68,61 @@ final class Recovery {
     long bytes = Files.size(name.data(node));
     var index = name.index(node);
     if (!Files.exists(index)) {
-      return mend(name, 0);
+      return repair(name, 0);
     }
     var extent = new Extent(name, bytes, Files.size(index), 0, -1);
     try (var file = new IndexFile(node, extent)) {
       if (bytes == 0 && extent.indexBytes() == 0) {
         return extent.withRecords(0);
       }
-      var end = file.last();
+      var end = file.lastEntry();
       if (end == null || end.end() != bytes) {
-        return mend(name, 0);
+        return repair(name, 0);
       }
       return new Extent(name, bytes, extent.indexBytes(), end.position().frame(), -1);
-    } catch (IndexFile.Damaged _) {
-      return mend(name, 0);
+    } catch (IndexFile.DamagedIndexException _) {
+      return repair(name, 0);
     }
   }
 
   /** Whether a frame begins there that can be read, whatever its line says of it. */
-  boolean isReadable(SegmentName name, Indexed frame) throws IOException {
+  boolean isReadable(SegmentName name, IndexEntry frame) throws IOException {
     try (var channel = FileChannel.open(name.data(node), READ)) {
-      return new Scan(channel, name, format).at(frame.offset(), channel.size()) != null;
+      return new FrameScanner(channel, name, format).readFrame(frame.offset(), channel.size())
+          != null;
     }
   }
 
   /**
    * Reads the index line by line, and the data where it says nothing.
    *
-   * @param doubted number of the frame whose line is not believed; 0 for none
+   * @param suspectFrame number of the frame whose line is not believed; 0 for none
    */
-  Extent mend(SegmentName name, int doubted) throws IOException {
+  Extent repair(SegmentName name, int suspectFrame) throws IOException {
     long size = Files.size(name.data(node));
-    var before = index(name);
-    var lines = Lines.of(name, before, size, doubted);
+    var existingIndex = readIndex(name);
+    var lines = IndexLines.of(name, existingIndex, size, suspectFrame);
     try (var channel = FileChannel.open(name.data(node), READ, WRITE)) {
-      var found = new Scan(channel, name, format).complete(lines, size);
-      long end = found.isEmpty() ? 0 : found.getLast().end();
+      var frames = new FrameScanner(channel, name, format).complete(lines, size);
+      long end = frames.isEmpty() ? 0 : frames.getLast().end();
       if (end < size) {
         LOG.warn("cut {} bytes off the end of {}", size - end, name);
         channel.truncate(end);
       }
       channel.force(true);
-      long indexBytes = write(name, before == null ? "" : before, found);
-      long records = found.stream().mapToLong(Indexed::records).sum();
+      long indexBytes = writeIndex(name, existingIndex == null ? "" : existingIndex, frames);
+      long records = frames.stream().mapToLong(IndexEntry::records).sum();
       LOG.info(
-          "mended {}: {} frames, {} lines were believed", name, found.size(), lines.sure.size());
-      return new Extent(name, end, indexBytes, found.size(), records);
+          "mended {}: {} frames, {} lines were believed",
+          name,
+          frames.size(),
+          lines.trusted.size());
+      return new Extent(name, end, indexBytes, frames.size(), records);
     }
   }
 
   /** Null when there is none. */
-  private @Nullable String index(SegmentName name) throws IOException {
+  private @Nullable String readIndex(SegmentName name) throws IOException {
     try {
       return Files.readString(name.index(node), ISO_8859_1);
     } catch (NoSuchFileException _) {
@@ -127,24 +131,26 @@ final class Recovery {
   }
 
   /** What is right stays as it is, so that the usual case needs no room on the disk. */
-  private long write(SegmentName name, String before, List<Indexed> found) throws IOException {
+  private long writeIndex(SegmentName name, String existingIndex, List<IndexEntry> frames)
+      throws IOException {
     var index = name.index(node);
     var text = new StringBuilder();
-    found.forEach(frame -> text.append(IndexLine.of(name, frame)));
+    frames.forEach(frame -> text.append(IndexLine.format(name, frame)));
     var lines = text.toString();
-    var had = before.substring(0, before.lastIndexOf('\n') + 1);
-    if (lines.startsWith(had) || had.startsWith(lines)) {
+    var existingLines = existingIndex.substring(0, existingIndex.lastIndexOf('\n') + 1);
+    if (lines.startsWith(existingLines) || existingLines.startsWith(lines)) {
       try (var channel = FileChannel.open(index, CREATE, WRITE)) {
-        int kept = Math.min(had.length(), lines.length());
-        channel.truncate(kept);
-        new Disk.ChannelTail(channel)
-            .write(ByteBuffer.wrap(lines.substring(kept).getBytes(ISO_8859_1)), kept);
+        int commonLength = Math.min(existingLines.length(), lines.length());
+        channel.truncate(commonLength);
+        new Disk.ChannelAppendFile(channel)
+            .write(
+                ByteBuffer.wrap(lines.substring(commonLength).getBytes(ISO_8859_1)), commonLength);
         channel.force(true);
       }
     } else {
       var fresh = index.resolveSibling(index.getFileName() + ".tmp");
       try (var channel = FileChannel.open(fresh, CREATE, TRUNCATE_EXISTING, WRITE)) {
-        new Disk.ChannelTail(channel).write(ByteBuffer.wrap(lines.getBytes(ISO_8859_1)), 0);
+        new Disk.ChannelAppendFile(channel).write(ByteBuffer.wrap(lines.getBytes(ISO_8859_1)), 0);
         channel.force(true);
       }
       Files.move(fresh, index, StandardCopyOption.ATOMIC_MOVE);
@@ -154,7 +160,7 @@ final class Recovery {
   }
 
   /** An index whose segment was pruned just before a crash, and what a crash left of mending. */
-  private void dropOrphans(NavigableSet<SegmentName> names) throws IOException {
+  private void deleteOrphanedIndexes(NavigableSet<SegmentName> names) throws IOException {
     for (var day : SegmentName.days(node)) {
       var folder = node.resolve(day.toString());
       try (var files = Files.newDirectoryStream(folder, "seg-*.wal.idx{,.tmp}")) {
@@ -170,21 +176,22 @@ final class Recovery {
   /**
    * What an index says.
    *
-   * @param sure believed as they are, in their order
-   * @param others by the place where their frame would begin
+   * @param trusted believed as they are, in their order
+   * @param untrusted by the place where their frame would begin
    * @param damaged whether more is wrong than that the end is missing
    */
-  private record Lines(List<Indexed> sure, Map<Long, Indexed> others, boolean damaged) {
+  private record IndexLines(
+      List<IndexEntry> trusted, Map<Long, IndexEntry> untrusted, boolean damaged) {
 
     /**
      * @param text null when there is no index
      * @param size of the data
      */
-    static Lines of(SegmentName name, @Nullable String text, long size, int doubted) {
-      var sure = new ArrayList<Indexed>();
-      var others = new HashMap<Long, Indexed>();
+    static IndexLines of(SegmentName name, @Nullable String text, long size, int suspectFrame) {
+      var trusted = new ArrayList<IndexEntry>();
+      var untrusted = new HashMap<Long, IndexEntry>();
       boolean damaged = text == null;
-      var all = parsed(name, text == null ? "" : text);
+      var all = parse(name, text == null ? "" : text);
       for (int i = 0; i < all.size(); i++) {
         var line = all.get(i);
         boolean follows = follows(all, i);
@@ -193,25 +200,25 @@ final class Recovery {
           continue; // the index got to the disk, the data did not
         }
         boolean last = i == all.size() - 1;
-        boolean goesOn = last ? follows && line.end() == size : follows(all, i + 1);
-        if (goesOn && line.position().frame() != doubted) {
-          sure.add(line);
+        boolean continued = last ? follows && line.end() == size : follows(all, i + 1);
+        if (continued && line.position().frame() != suspectFrame) {
+          trusted.add(line);
         } else {
-          others.put(line.offset(), line);
+          untrusted.put(line.offset(), line);
         }
       }
-      return new Lines(sure, others, damaged);
+      return new IndexLines(trusted, untrusted, damaged);
     }
 
-    private static boolean follows(List<@Nullable Indexed> lines, int i) {
+    private static boolean follows(List<@Nullable IndexEntry> lines, int i) {
       var line = lines.get(i);
       var before = i == 0 ? null : lines.get(i - 1);
       return line != null && (i == 0 || before != null) && line.follows(before);
     }
 
     /** Null for a line that is none. */
-    private static List<@Nullable Indexed> parsed(SegmentName name, String text) {
-      var lines = new ArrayList<@Nullable Indexed>();
+    private static List<@Nullable IndexEntry> parse(SegmentName name, String text) {
+      var lines = new ArrayList<@Nullable IndexEntry>();
       int at = 0;
       for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
         var line = IndexLine.parse(name, text.substring(at, end));
@@ -223,48 +230,48 @@ final class Recovery {
   }
 
   /** Looks for frames where the index has none. */
-  private static final class Scan {
-    private static final int FIRST_WINDOW = 1 << 20;
-    private static final int MAX_FRAME = 1 << 28;
-    private static final int ZSTD = 0x28b52ffd;
-    private static final int GZIP = 0x1f8b08;
+  private static final class FrameScanner {
+    private static final int INITIAL_WINDOW_BYTES = 1 << 20;
+    private static final int MAX_FRAME_BYTES = 1 << 28;
+    private static final int ZSTD_MAGIC = 0x28b52ffd;
+    private static final int GZIP_MAGIC = 0x1f8b08;
 
     private final FileChannel channel;
     private final SegmentName name;
     private final FrameFormat format;
-    private final List<Indexed> found = new ArrayList<>();
+    private final List<IndexEntry> frames = new ArrayList<>();
 
-    Scan(FileChannel channel, SegmentName name, FrameFormat format) {
+    FrameScanner(FileChannel channel, SegmentName name, FrameFormat format) {
       this.channel = channel;
       this.name = name;
       this.format = format;
     }
 
-    List<Indexed> complete(Lines lines, long size) throws IOException {
-      for (var line : lines.sure()) {
+    List<IndexEntry> complete(IndexLines lines, long size) throws IOException {
+      for (var line : lines.trusted()) {
         if (line.offset() >= end()) {
-          fill(line.offset(), lines.others(), true);
-          while (number() + 1 < line.position().frame()) {
-            found.add(hole(end(), end())); // one that lay among what could not be read
+          scanTo(line.offset(), lines.untrusted(), true);
+          while (frameCount() + 1 < line.position().frame()) {
+            frames.add(gapFrame(end(), end())); // one that lay among what could not be read
           }
-          found.add(numbered(line));
+          frames.add(renumber(line));
         }
       }
-      fill(size, lines.others(), lines.damaged());
-      return found;
+      scanTo(size, lines.untrusted(), lines.damaged());
+      return frames;
     }
 
     private long end() {
-      return found.isEmpty() ? 0 : found.getLast().end();
+      return frames.isEmpty() ? 0 : frames.getLast().end();
     }
 
-    private int number() {
-      return found.size();
+    private int frameCount() {
+      return frames.size();
     }
 
-    private Indexed numbered(Indexed line) {
-      return new Indexed(
-          name.frame(number() + 1),
+    private IndexEntry renumber(IndexEntry line) {
+      return new IndexEntry(
+          name.position(frameCount() + 1),
           line.offset(),
           line.length(),
           line.records(),
@@ -277,46 +284,48 @@ final class Recovery {
      * Finds what there is up to a place.
      *
      * @param lines that count where no frame can be read
-     * @param all whether what cannot be read at its end is kept too
+     * @param keepGapAtEnd whether what cannot be read at its end is kept too
      */
-    private void fill(long to, Map<Long, Indexed> lines, boolean all) throws IOException {
+    private void scanTo(long to, Map<Long, IndexEntry> lines, boolean keepGapAtEnd)
+        throws IOException {
       while (end() < to) {
-        var frame = at(end(), to);
+        var frame = readFrame(end(), to);
         if (frame == null) {
-          frame = said(lines, to);
+          frame = fromUntrustedLine(lines, to);
         }
         if (frame == null) {
-          long next = next(end() + 1, to);
-          if (next == to && !all) {
+          long next = findNext(end() + 1, to);
+          if (next == to && !keepGapAtEnd) {
             return;
           }
-          frame = hole(end(), next);
+          frame = gapFrame(end(), next);
         }
-        found.add(frame);
+        frames.add(frame);
       }
     }
 
     /** The frame that is there by a line alone; null when there is no such line. */
-    private @Nullable Indexed said(Map<Long, Indexed> lines, long to) {
+    private @Nullable IndexEntry fromUntrustedLine(Map<Long, IndexEntry> lines, long to) {
       var line = lines.get(end());
-      return line == null || line.length() == 0 || line.end() > to ? null : numbered(line);
+      return line == null || line.length() == 0 || line.end() > to ? null : renumber(line);
     }
 
-    private Indexed hole(long from, long to) {
-      int length = (int) Math.min(to - from, MAX_FRAME);
+    private IndexEntry gapFrame(long from, long to) {
+      int length = (int) Math.min(to - from, MAX_FRAME_BYTES);
       LOG.warn("{} bytes of {} from byte {} on cannot be read", length, name, from);
-      return new Indexed(name.frame(number() + 1), from, length, 0, 0, 0, 0);
+      return new IndexEntry(name.position(frameCount() + 1), from, length, 0, 0, 0, 0);
     }
 
     /** Where a frame begins that can be read. */
-    private long next(long from, long to) throws IOException {
-      var window = new byte[FIRST_WINDOW];
+    private long findNext(long from, long to) throws IOException {
+      var window = new byte[INITIAL_WINDOW_BYTES];
       for (long start = from; start < to; start += window.length - 3) {
         var bytes = ByteBuffer.wrap(window, 0, (int) Math.min(window.length, to - start));
-        fully(bytes, start);
+        readFully(bytes, start);
         for (int i = 0; i + 3 < bytes.limit(); i++) {
           int magic = bytes.getInt(i);
-          if ((magic == ZSTD || magic >>> 8 == GZIP) && at(start + i, to) != null) {
+          if ((magic == ZSTD_MAGIC || magic >>> 8 == GZIP_MAGIC)
+              && readFrame(start + i, to) != null) {
             return start + i;
           }
         }
@@ -325,17 +334,17 @@ final class Recovery {
     }
 
     /** The frame that begins there; null when there is none that can be read. */
-    private @Nullable Indexed at(long from, long to) throws IOException {
-      long left = Math.min(to - from, MAX_FRAME);
-      for (long window = FIRST_WINDOW; ; window *= 4) {
+    private @Nullable IndexEntry readFrame(long from, long to) throws IOException {
+      long left = Math.min(to - from, MAX_FRAME_BYTES);
+      for (long window = INITIAL_WINDOW_BYTES; ; window *= 4) {
         var bytes = ByteBuffer.allocate((int) Math.min(window, left));
-        fully(bytes, from);
+        readFully(bytes, from);
         try {
           int length = format.lengthOf(bytes);
           if (length > 0) {
             var frame = format.describe(Arrays.copyOf(bytes.array(), length));
-            return new Indexed(
-                name.frame(number() + 1),
+            return new IndexEntry(
+                name.position(frameCount() + 1),
                 from,
                 length,
                 frame.records(),
@@ -343,7 +352,7 @@ final class Recovery {
                 frame.lastNanos(),
                 frame.crc32());
           }
-        } catch (UnreadableFrame _) {
+        } catch (UnreadableFrameException _) {
           return null;
         }
         if (window >= left) {
@@ -352,7 +361,7 @@ final class Recovery {
       }
     }
 
-    private void fully(ByteBuffer bytes, long from) throws IOException {
+    private void readFully(ByteBuffer bytes, long from) throws IOException {
       int start = bytes.position();
       while (bytes.hasRemaining()) {
         if (channel.read(bytes, from + bytes.position() - start) < 0) {

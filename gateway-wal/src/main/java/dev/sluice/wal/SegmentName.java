@@ -106,12 +106,12 @@ record SegmentName(LocalDate day, int number, Compression compression)
     }
   }
 
-  boolean holds(Position position) {
+  boolean contains(FramePosition position) {
     return day.equals(position.day()) && number == position.segment();
   }
 
-  Position frame(int frame) {
-    return new Position(day, number, frame);
+  FramePosition position(int frame) {
+    return new FramePosition(day, number, frame);
   }
 
   /** Without the folder. */

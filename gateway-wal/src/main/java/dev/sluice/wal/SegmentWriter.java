@@ -1,10 +1,10 @@
 package dev.sluice.wal;
 
-import dev.sluice.wal.Segments.Outside;
-import dev.sluice.wal.Segments.Written;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
+import dev.sluice.wal.SegmentLog.LogDependencies;
 import dev.sluice.wal.WalSpool.Fsync;
-import dev.sluice.wal.WriteQueue.Group;
-import dev.sluice.wal.WriteQueue.Pending;
+import dev.sluice.wal.WriteQueue.PendingFrame;
+import dev.sluice.wal.WriteQueue.WriteBatch;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  */
 final class SegmentWriter implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(SegmentWriter.class);
-  private static final int BUFFER = 1 << 20;
+  private static final int BUFFER_BYTES = 1 << 20;
 
   /**
    * In one segment: its index stays below some twenty megabytes, so that mending it costs little
@@ -38,39 +38,39 @@ final class SegmentWriter implements Runnable {
   static final int MAX_FRAMES = 100_000;
 
   /** Room that a failed write may have wanted beside its frames: index lines, whole blocks. */
-  private static final long MARGIN = 1 << 20;
+  private static final long WRITE_OVERHEAD_BYTES = 1 << 20;
 
   private final Path node;
-  private final WalSpool.Writing writing;
-  private final WalSpool.Filing filing;
-  private final Outside outside;
+  private final WalSpool.WriteSettings writeSettings;
+  private final WalSpool.SegmentSettings segmentSettings;
+  private final LogDependencies dependencies;
   private final WriteQueue queue;
-  private final Catalog catalog;
+  private final SegmentCatalog catalog;
 
   /** Held while files are changed. */
-  private final ReentrantLock files = new ReentrantLock();
+  private final ReentrantLock filesLock = new ReentrantLock();
 
-  private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER);
-  private final Deque<OpenSegment> torn = new ArrayDeque<>();
+  private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
+  private final Deque<ActiveSegment> segmentsToTruncate = new ArrayDeque<>();
   private final Set<SegmentName> unforced = new HashSet<>();
-  private final List<Runnable> answers = new ArrayList<>();
-  private @Nullable OpenSegment open;
-  private volatile @Nullable Trouble trouble;
+  private final List<Runnable> completions = new ArrayList<>();
+  private @Nullable ActiveSegment activeSegment;
+  private volatile @Nullable WriteFailure lastFailure;
 
   /** A failure that was met lately. */
-  private record Trouble(String reason, Instant at) {}
+  private record WriteFailure(String reason, Instant at) {}
 
   SegmentWriter(
       Path node,
-      WalSpool.Writing writing,
-      WalSpool.Filing filing,
-      Outside outside,
+      WalSpool.WriteSettings writeSettings,
+      WalSpool.SegmentSettings segmentSettings,
+      LogDependencies dependencies,
       WriteQueue queue,
-      Catalog catalog) {
+      SegmentCatalog catalog) {
     this.node = node;
-    this.writing = writing;
-    this.filing = filing;
-    this.outside = outside;
+    this.writeSettings = writeSettings;
+    this.segmentSettings = segmentSettings;
+    this.dependencies = dependencies;
     this.queue = queue;
     this.catalog = catalog;
   }
@@ -78,120 +78,126 @@ final class SegmentWriter implements Runnable {
   @Override
   public void run() {
     for (boolean last = false; !last; ) {
-      var group = queue.take();
-      last = group.last();
-      holdingFiles(group, () -> write(group.frames()));
-      holdingFiles(group, () -> serve(group));
+      var batch = queue.take();
+      last = batch.last();
+      withFilesLocked(batch, () -> write(batch.frames()));
+      withFilesLocked(batch, () -> maintain(batch));
     }
   }
 
   /** Whoever waits is told afterwards: he may do much in this thread, and may want the files. */
-  private void holdingFiles(Group group, Runnable step) {
-    files.lock();
+  private void withFilesLocked(WriteBatch batch, Runnable step) {
+    filesLock.lock();
     try {
       step.run();
     } catch (RuntimeException | Error e) {
       // whatever it is, those who wait are told, and the next group has its chance
       LOG.error("the write-ahead log met a fault of its own", e);
-      refuse(group.frames(), e);
+      fail(batch.frames(), e);
     } finally {
-      files.unlock();
+      filesLock.unlock();
     }
-    answers.forEach(Runnable::run);
-    answers.clear();
+    completions.forEach(Runnable::run);
+    completions.clear();
   }
 
-  private void serve(Group group) {
+  private void maintain(WriteBatch batch) {
     prune();
-    if (group.force() || group.last()) {
+    if (batch.force() || batch.last()) {
       force();
     }
-    if (group.last()) {
+    if (batch.last()) {
       seal();
-      torn.forEach(this::close);
+      segmentsToTruncate.forEach(this::close);
     }
   }
 
-  private void write(List<Pending> frames) {
-    torn.removeIf(this::cutAndClose);
+  private void write(List<PendingFrame> frames) {
+    segmentsToTruncate.removeIf(this::truncateAndClose);
     int from = 0;
     try {
       if (!frames.isEmpty()) {
-        requireRoom(frames);
+        requireFreeSpace(frames);
       }
       while (from < frames.size()) {
-        var segment = segment();
-        int to = portion(segment, frames, from);
+        var segment = rollIfNeeded();
+        int to = endOfSegment(segment, frames, from);
         commit(segment, frames.subList(from, to));
         from = to;
       }
     } catch (IOException e) {
       var rest = frames.subList(from, frames.size());
-      refuse(rest, e);
-      makeRoomWhenFull(rest);
+      fail(rest, e);
+      freeSpaceAfterFailure(rest);
     }
   }
 
-  private void refuse(List<Pending> frames, Throwable cause) {
+  private void fail(List<PendingFrame> frames, Throwable cause) {
     var reason = "the write-ahead log cannot be written: " + cause.getMessage();
-    if (trouble == null) {
+    if (lastFailure == null) {
       LOG.warn(reason);
     }
-    trouble = new Trouble(reason, outside.clock().instant());
+    lastFailure = new WriteFailure(reason, dependencies.clock().instant());
     for (var frame : frames) {
-      answers.add(() -> queue.answer(frame, new Written.Not(Segments.RETRY, reason)));
+      completions.add(
+          () -> queue.complete(frame, new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, reason)));
     }
   }
 
-  private void requireRoom(List<Pending> frames) throws IOException {
-    long bytes = frames.stream().mapToLong(Pending::bytes).sum();
-    if (shortOf(bytes)) {
-      makeRoom(bytes);
-      if (shortOf(bytes)) {
-        throw new IOException(shortage() + ", and %s are to be written".formatted(size(bytes)));
+  private void requireFreeSpace(List<PendingFrame> frames) throws IOException {
+    long bytes = frames.stream().mapToLong(PendingFrame::bytes).sum();
+    if (isShortOf(bytes)) {
+      freeSpace(bytes);
+      if (isShortOf(bytes)) {
+        throw new IOException(
+            shortageReason() + ", and %s are to be written".formatted(formatSize(bytes)));
       }
     }
   }
 
-  private boolean shortOf(long bytes) throws IOException {
-    return filing.headroom() > 0 && outside.disk().usable(node) - bytes < filing.headroom();
+  private boolean isShortOf(long bytes) throws IOException {
+    return segmentSettings.minFreeDiskBytes() > 0
+        && dependencies.disk().usableSpace(node) - bytes < segmentSettings.minFreeDiskBytes();
   }
 
-  private String shortage() throws IOException {
+  private String shortageReason() throws IOException {
     return "the disk of %s has %s free, a headroom of %s is kept"
-        .formatted(node, size(outside.disk().usable(node)), size(filing.headroom()));
+        .formatted(
+            node,
+            formatSize(dependencies.disk().usableSpace(node)),
+            formatSize(segmentSettings.minFreeDiskBytes()));
   }
 
-  private static String size(long bytes) {
+  private static String formatSize(long bytes) {
     return bytes < 1 << 20 ? bytes + " bytes" : (bytes >> 20) + " MB";
   }
 
   /** The segment to write to: the open one unless it is full, old, of yesterday or in doubt. */
-  private OpenSegment segment() throws IOException {
-    var now = outside.clock().instant();
+  private ActiveSegment rollIfNeeded() throws IOException {
+    var now = dependencies.clock().instant();
     var today = LocalDate.ofInstant(now, ZoneOffset.UTC);
-    if (open != null && isDone(open, now, today)) {
+    if (activeSegment != null && needsRoll(activeSegment, now, today)) {
       seal();
     }
-    if (open == null) {
-      var name = catalog.next(today, writing.compression());
-      open = OpenSegment.begin(node, name, outside.disk(), now, buffer);
-      catalog.put(open.extent());
+    if (activeSegment == null) {
+      var name = catalog.nextName(today, writeSettings.compression());
+      activeSegment = ActiveSegment.create(node, name, dependencies.disk(), now, buffer);
+      catalog.put(activeSegment.extent());
     }
-    return open;
+    return activeSegment;
   }
 
-  private boolean isDone(OpenSegment segment, Instant now, LocalDate today) {
-    return segment.isDoubtful()
-        || segment.extent().bytes() >= filing.segmentBytes()
+  private boolean needsRoll(ActiveSegment segment, Instant now, LocalDate today) {
+    return segment.isFailed()
+        || segment.extent().bytes() >= segmentSettings.segmentBytes()
         || segment.extent().frames() >= MAX_FRAMES
-        || !now.isBefore(segment.begun().plus(filing.segmentAge()))
+        || !now.isBefore(segment.openedAt().plus(segmentSettings.segmentRollInterval()))
         || today.isAfter(segment.extent().name().day());
   }
 
   /** How many of the frames still go into the segment; the first does always. */
-  private int portion(OpenSegment segment, List<Pending> frames, int from) {
-    long left = filing.segmentBytes() - segment.extent().bytes();
+  private int endOfSegment(ActiveSegment segment, List<PendingFrame> frames, int from) {
+    long left = segmentSettings.segmentBytes() - segment.extent().bytes();
     int end = Math.min(frames.size(), from + MAX_FRAMES - segment.extent().frames());
     int to = from;
     do {
@@ -200,35 +206,35 @@ final class SegmentWriter implements Runnable {
     return to;
   }
 
-  private void commit(OpenSegment segment, List<Pending> frames) throws IOException {
-    boolean force = writing.fsync() == Fsync.FLUSH;
-    segment.append(frames.stream().map(Pending::frame).toList(), force);
+  private void commit(ActiveSegment segment, List<PendingFrame> frames) throws IOException {
+    boolean force = writeSettings.fsync() == Fsync.FLUSH;
+    segment.append(frames.stream().map(PendingFrame::frame).toList(), force);
     catalog.put(segment.extent());
     if (!force) {
       unforced.add(segment.extent().name());
-      if (writing.fsync() == Fsync.INTERVAL) {
-        queue.forceLater();
+      if (writeSettings.fsync() == Fsync.INTERVAL) {
+        queue.scheduleForce();
       }
     }
-    trouble = null;
+    lastFailure = null;
     int number = segment.extent().frames() - frames.size();
     for (var frame : frames) {
-      var position = segment.extent().name().frame(++number);
-      answers.add(() -> queue.answer(frame, new Written.At(position)));
+      var position = segment.extent().name().position(++number);
+      completions.add(() -> queue.complete(frame, new FrameWriteResult.Written(position)));
     }
   }
 
   /** Makes durable what is not, in whatever segment it is. */
   private void force() {
     try {
-      if (open != null && !open.isDoubtful()) {
-        open.force();
-        unforced.remove(open.extent().name());
+      if (activeSegment != null && !activeSegment.isFailed()) {
+        activeSegment.force();
+        unforced.remove(activeSegment.extent().name());
       }
       for (var name : List.copyOf(unforced)) {
-        if (catalog.has(name)) {
-          outside.disk().force(name.data(node));
-          outside.disk().force(name.index(node));
+        if (catalog.contains(name)) {
+          dependencies.disk().force(name.data(node));
+          dependencies.disk().force(name.index(node));
         }
         unforced.remove(name);
       }
@@ -240,24 +246,24 @@ final class SegmentWriter implements Runnable {
 
   /** Ends the open segment; what is not durable in it is forced with all else. */
   void seal() {
-    if (open != null) {
-      if (!cutAndClose(open)) {
-        torn.add(open);
+    if (activeSegment != null) {
+      if (!truncateAndClose(activeSegment)) {
+        segmentsToTruncate.add(activeSegment);
       }
-      open = null;
+      activeSegment = null;
     }
   }
 
   /** False when something of a failed append is left in it; then it stays open. */
-  private boolean cutAndClose(OpenSegment segment) {
-    boolean cut = segment.cut();
-    if (cut) {
+  private boolean truncateAndClose(ActiveSegment segment) {
+    boolean truncated = segment.truncatePartialWrite();
+    if (truncated) {
       close(segment);
     }
-    return cut;
+    return truncated;
   }
 
-  private void close(OpenSegment segment) {
+  private void close(ActiveSegment segment) {
     try {
       segment.close();
     } catch (IOException e) {
@@ -267,47 +273,47 @@ final class SegmentWriter implements Runnable {
 
   /** By the watermarks, and when the disk is short of room. */
   private void prune() {
-    var dispensable = catalog.dispensable();
-    long kept = dispensable.stream().mapToLong(Extent::bytes).sum();
+    var deletable = catalog.deletable();
+    long retainedBytes = deletable.stream().mapToLong(Extent::bytes).sum();
     try {
-      if (kept >= filing.keepHigh()) {
-        for (var oldest : dispensable) {
-          if (kept <= filing.keepLow()) {
+      if (retainedBytes >= segmentSettings.retainedBytesHighWatermark()) {
+        for (var oldest : deletable) {
+          if (retainedBytes <= segmentSettings.retainedBytesLowWatermark()) {
             break;
           }
           delete(oldest);
-          kept -= oldest.bytes();
+          retainedBytes -= oldest.bytes();
         }
       }
-      makeRoom(0);
+      freeSpace(0);
     } catch (IOException e) {
       LOG.warn("old segments were not deleted: {}", e.getMessage());
     }
   }
 
-  private void makeRoom(long bytes) throws IOException {
-    for (var oldest : catalog.dispensable()) {
-      if (!shortOf(bytes)) {
+  private void freeSpace(long bytes) throws IOException {
+    for (var oldest : catalog.deletable()) {
+      if (!isShortOf(bytes)) {
         return;
       }
       delete(oldest);
     }
-    if (shortOf(bytes)) {
+    if (isShortOf(bytes)) {
       deleteNewest();
     }
   }
 
   /** Without a headroom it is only known when it has happened. */
-  private void makeRoomWhenFull(List<Pending> refused) {
-    long wanted = refused.stream().mapToLong(Pending::bytes).sum() + MARGIN;
+  private void freeSpaceAfterFailure(List<PendingFrame> failed) {
+    long required = failed.stream().mapToLong(PendingFrame::bytes).sum() + WRITE_OVERHEAD_BYTES;
     try {
-      for (var oldest : catalog.dispensable()) {
-        if (outside.disk().usable(node) >= wanted) {
+      for (var oldest : catalog.deletable()) {
+        if (dependencies.disk().usableSpace(node) >= required) {
           return;
         }
         delete(oldest);
       }
-      if (outside.disk().usable(node) < wanted) {
+      if (dependencies.disk().usableSpace(node) < required) {
         deleteNewest();
       }
     } catch (IOException e) {
@@ -320,7 +326,7 @@ final class SegmentWriter implements Runnable {
    * all the same, also after a restart: that it is settled is written elsewhere.
    */
   private void deleteNewest() throws IOException {
-    var newest = catalog.dispensableNewest();
+    var newest = catalog.deletableNewest();
     if (newest != null) {
       seal();
       delete(newest);
@@ -345,43 +351,44 @@ final class SegmentWriter implements Runnable {
   /**
    * Has an index mended that was found damaged. What is written to at the moment is ended first.
    *
-   * @param doubted see {@link Recovery#mend}
+   * @param suspectFrame see {@link Recovery#repair}
    * @return null when the segment has gone
    */
-  @Nullable Extent mend(SegmentName name, int doubted, Recovery recovery) throws IOException {
-    files.lock();
+  @Nullable Extent repair(SegmentName name, int suspectFrame, Recovery recovery)
+      throws IOException {
+    filesLock.lock();
     try {
-      if (!catalog.has(name)) {
+      if (!catalog.contains(name)) {
         return null;
       }
-      if (open != null && open.extent().name().equals(name)) {
+      if (activeSegment != null && activeSegment.extent().name().equals(name)) {
         seal();
       }
-      var mended = recovery.mend(name, doubted);
-      catalog.put(mended);
-      return mended;
+      var repaired = recovery.repair(name, suspectFrame);
+      catalog.put(repaired);
+      return repaired;
     } finally {
-      files.unlock();
+      filesLock.unlock();
     }
   }
 
-  /** See {@link Segments#obstacle}. */
-  @Nullable String obstacle() {
+  /** See {@link SegmentLog#unavailableReason}. */
+  @Nullable String unavailableReason() {
     try {
-      if (shortOf(0)) {
+      if (isShortOf(0)) {
         queue.wake(); // there may be something to delete
-        return shortage();
+        return shortageReason();
       }
     } catch (IOException e) {
       return "the disk of the write-ahead log does not answer: " + e.getMessage();
     }
-    var lately = trouble;
-    return lately != null && isLately(lately.at()) ? lately.reason() : null;
+    var failure = lastFailure;
+    return failure != null && isRecent(failure.at()) ? failure.reason() : null;
   }
 
   /** Not what lies ahead: the clock was set back since. */
-  private boolean isLately(Instant at) {
-    var now = outside.clock().instant();
-    return !at.isAfter(now) && now.isBefore(at.plus(Segments.RETRY));
+  private boolean isRecent(Instant at) {
+    var now = dependencies.clock().instant();
+    return !at.isAfter(now) && now.isBefore(at.plus(SegmentLog.RETRY_AFTER));
   }
 }

@@ -50,16 +50,16 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @param compression of new segments
    * @param fsync when they are forced to it, index and all
    * @param fsyncInterval how often, where it is {@link Fsync#INTERVAL}
-   * @param flushAfter how long what nobody waits for lies in memory at most
+   * @param flushInterval how long what nobody waits for lies in memory at most
    * @param flushBytes how much of it, before compression
    * @param queueBytes how much all that is not yet written may hold, whoever waits for it, copies
    *     included
    */
-  public record Writing(
+  public record WriteSettings(
       Compression compression,
       Fsync fsync,
       Duration fsyncInterval,
-      Duration flushAfter,
+      Duration flushInterval,
       long flushBytes,
       long queueBytes) {}
 
@@ -67,50 +67,55 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * How segments are kept.
    *
    * @param segmentBytes at which a new one is begun
-   * @param segmentAge at which a new one is begun; one is begun each day (UTC) too
-   * @param keepHigh bytes of segments all of whose logs are delivered, from which on the oldest are
-   *     pruned
-   * @param keepLow bytes of such segments at which that ends
-   * @param headroom bytes of the disk that are left free, so that what is there can be delivered
+   * @param segmentRollInterval at which a new one is begun; one is begun each day (UTC) too
+   * @param retainedBytesHighWatermark bytes of segments all of whose logs are delivered, from which
+   *     on the oldest are pruned
+   * @param retainedBytesLowWatermark bytes of such segments at which that ends
+   * @param minFreeDiskBytes bytes of the disk that are left free, so that what is there can be
+   *     delivered
    */
-  public record Filing(
-      long segmentBytes, Duration segmentAge, long keepHigh, long keepLow, long headroom) {}
+  public record SegmentSettings(
+      long segmentBytes,
+      Duration segmentRollInterval,
+      long retainedBytesHighWatermark,
+      long retainedBytesLowWatermark,
+      long minFreeDiskBytes) {}
 
   /**
    * What the spool needs to know.
    *
    * @param directory below which {@code log.wal} lies
    * @param node this process's own folder there, {@code node-<id>}
-   * @param bounds of one delivery
+   * @param deliveryLimits of one delivery
    * @param deadLetters that are kept at most
-   * @param keys idempotency keys remembered at most; the oldest is forgotten first
-   * @param keyRetention how long a key is remembered
+   * @param idempotencyKeys idempotency keys remembered at most; the oldest is forgotten first
+   * @param idempotencyRetention how long a key is remembered
    */
   public record Settings(
       Path directory,
       String node,
-      Writing writing,
-      Filing filing,
-      SpoolConsumer.DeliveryLimits bounds,
+      WriteSettings writeSettings,
+      SegmentSettings segmentSettings,
+      SpoolConsumer.DeliveryLimits deliveryLimits,
       int deadLetters,
-      int keys,
-      Duration keyRetention) {}
+      int idempotencyKeys,
+      Duration idempotencyRetention) {}
 
   /**
    * How the log is, for those who look after it.
    *
    * @param segments oldest first
    * @param quarantined oldest first
-   * @param unreadable entries that are passed over since this release cannot deliver them
-   * @param obstacle why nothing can be appended; null when it can
+   * @param skippedEntries entries that are passed over since this release cannot deliver them
+   * @param unavailableReason why nothing can be appended; null when it can
    */
   public record Status(
       List<SegmentStatus> segments,
-      List<Quarantined> quarantined,
+      List<DamagedFrame> quarantined,
       Depth backlog,
-      long waitingRecords,
-      int unreadable,
-      @Nullable String obstacle) {}
+      long pendingRecords,
+      int skippedEntries,
+      @Nullable String unavailableReason) {}
 
   /** One segment; see {@link Status}. */
   public record SegmentStatus(
@@ -122,7 +127,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @param frame its position
    * @param copy where its bytes are
    */
-  public record Quarantined(String frame, Path copy, int records, String reason, Instant at) {}
+  public record DamagedFrame(String frame, Path copy, int records, String reason, Instant at) {}
 
   /**
    * What came of looking at every frame of a segment.
@@ -132,34 +137,45 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   public record Verification(String file, long frames, long records, List<String> faults) {}
 
   /** The oldest frame that waits, and when its logs were received. */
-  private record Oldest(Position position, long nanos) {}
+  private record OldestFrame(FramePosition position, long receivedNanos) {}
 
-  private static final int PAGE = 1_000;
-  private static final Duration WHEN_BETTER = Duration.ofSeconds(5);
+  private static final int PAGE_SIZE = 1_000;
+  private static final Duration RETRY_AFTER = Duration.ofSeconds(5);
 
   private final Settings settings;
   private final InstantSource clock;
-  private final Segments segments;
-  private final Keys keys;
-  private final Book book;
-  private final Appends appends;
-  private final Bookkeeper keeper;
-  private volatile @Nullable Oldest oldest;
+  private final SegmentLog segmentLog;
+  private final IdempotencyKeyTable idempotencyKeyTable;
+  private final ConsumerState consumerState;
+  private final DedupingAppender appender;
+  private final ConsumerStateJournal stateJournal;
+  private volatile @Nullable OldestFrame oldestFrame;
 
-  private WalSpool(Settings settings, Path node, InstantSource clock, Journal.Disk disk)
+  private WalSpool(
+      Settings settings, Path node, InstantSource clock, Journal.WriteFunction writeFunction)
       throws IOException {
     this.settings = settings;
     this.clock = clock;
-    this.segments = Segments.open(node, settings.writing(), settings.filing(), clock);
-    this.keys = new Keys(settings.keys(), settings.keyRetention(), clock);
-    this.book = new Book(new Letters(settings.deadLetters()), keys);
-    var codec = new FrameCodec(settings.writing().compression());
-    this.appends = new Appends(segments, codec, book, keys, clock);
+    this.segmentLog =
+        SegmentLog.open(node, settings.writeSettings(), settings.segmentSettings(), clock);
+    this.idempotencyKeyTable =
+        new IdempotencyKeyTable(settings.idempotencyKeys(), settings.idempotencyRetention(), clock);
+    this.consumerState =
+        new ConsumerState(new DeadLetterTable(settings.deadLetters()), idempotencyKeyTable);
+    var codec = new FrameCodec(settings.writeSettings().compression());
+    this.appender =
+        new DedupingAppender(segmentLog, codec, consumerState, idempotencyKeyTable, clock);
     try {
-      this.keeper =
-          Bookkeeper.open(node.resolve("journal"), segments, book, clock, disk, this::waits);
+      this.stateJournal =
+          ConsumerStateJournal.open(
+              node.resolve("journal"),
+              segmentLog,
+              consumerState,
+              clock,
+              writeFunction,
+              this::restoreUnacked);
     } catch (IOException | RuntimeException e) {
-      segments.close();
+      segmentLog.close();
       throw e;
     }
   }
@@ -167,16 +183,16 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   /**
    * Takes the node's folder and puts it in order.
    *
-   * @throws NodeTaken when another process has it
+   * @throws NodeLockedException when another process has it
    * @throws IOException when it cannot be used for another reason, which it says
    */
   public static WalSpool open(Settings settings, InstantSource clock) throws IOException {
     return open(settings, clock, RandomAccessFile::write);
   }
 
-  static WalSpool open(Settings settings, InstantSource clock, Journal.Disk disk)
+  static WalSpool open(Settings settings, InstantSource clock, Journal.WriteFunction writeFunction)
       throws IOException {
-    return new WalSpool(settings, node(settings), clock, disk);
+    return new WalSpool(settings, node(settings), clock, writeFunction);
   }
 
   /**
@@ -187,9 +203,9 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @param own node that is not looked at; null for none
    * @throws IOException when the folder cannot be listed
    */
-  public static SortedMap<String, Long> leftIn(Path directory, @Nullable String own)
+  public static SortedMap<String, Long> orphanedRecords(Path directory, @Nullable String own)
       throws IOException {
-    return Leftovers.in(directory.resolve("log.wal"), own);
+    return OrphanedNodeScanner.scan(directory.resolve("log.wal"), own);
   }
 
   private static Path node(Settings settings) {
@@ -197,38 +213,39 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   /** A frame from before the start. */
-  private void waits(Position position, Entry entry) {
+  private void restoreUnacked(FramePosition position, WalEntry entry) {
     var batch = entry.batch();
-    appends.remember(batch.appendId(), position);
+    appender.remember(batch.appendId(), position);
     if (entry.key() != null) {
-      keys.take(Keys.taken(entry.key(), batch.receivedNanos()));
+      idempotencyKeyTable.complete(
+          IdempotencyKeyTable.completedKey(entry.key(), batch.receivedNanos()));
     }
   }
 
   /** The other end; the one before it, if any, is used no more. */
-  public FallbackSpoolConsumer deliveries() {
-    return new WalDeliveries(settings.bounds(), segments, book, keeper);
+  public FallbackSpoolConsumer newConsumer() {
+    return new WalSpoolConsumer(settings.deliveryLimits(), segmentLog, consumerState, stateJournal);
   }
 
   public DeadLetterQueue deadLetters() {
-    return new WalDeadLetters(book, keeper, appends);
+    return new WalDeadLetterQueue(consumerState, stateJournal, appender);
   }
 
   public Status status() {
     var all =
-        segments.segments().stream()
+        segmentLog.segments().stream()
             .map(
                 one ->
                     new SegmentStatus(
-                        one.file(), one.bytes(), one.frames(), one.records(), one.settled()))
+                        one.file(), one.bytes(), one.frames(), one.records(), one.acked()))
             .toList();
     return new Status(
         all,
-        book.quarantined(),
+        consumerState.quarantinedFrames(),
         depth(),
-        book.waitingRecords(),
-        book.unreadable(),
-        segments.obstacle());
+        consumerState.pendingRecords(),
+        consumerState.skippedEntries(),
+        segmentLog.unavailableReason());
   }
 
   /**
@@ -238,18 +255,18 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
    * @throws java.nio.file.NoSuchFileException when there is none
    */
   public Verification verify(LocalDate day, int segment) throws IOException {
-    var it =
-        segments.segments().stream()
+    var info =
+        segmentLog.segments().stream()
             .filter(one -> one.day().equals(day) && one.number() == segment)
             .findFirst()
             .orElseThrow(() -> new NoSuchFileException(day + ", segment " + segment));
     var faults = new ArrayList<String>();
     long frames = 0;
     long records = 0;
-    var from = new Position(day, segment, 0);
-    for (var page = frames(from); !page.isEmpty(); page = frames(from)) {
+    var from = new FramePosition(day, segment, 0);
+    for (var page = segmentFrames(from); !page.isEmpty(); page = segmentFrames(from)) {
       for (var frame : page) {
-        var fault = fault(frame);
+        var fault = findFault(frame);
         if (fault != null) {
           faults.add("frame %d: %s".formatted(frame.position().frame(), fault));
         }
@@ -258,12 +275,12 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
         from = frame.position();
       }
     }
-    return new Verification(it.file(), frames, records, faults);
+    return new Verification(info.file(), frames, records, faults);
   }
 
   /** Of the same segment, behind that one. */
-  private List<Segments.Indexed> frames(Position from) throws IOException {
-    return segments.after(from, PAGE).stream()
+  private List<SegmentLog.IndexEntry> segmentFrames(FramePosition from) throws IOException {
+    return segmentLog.entriesAfter(from, PAGE_SIZE).stream()
         .filter(
             frame ->
                 frame.position().day().equals(from.day())
@@ -271,112 +288,122 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
         .toList();
   }
 
-  private @Nullable String fault(Segments.Indexed frame) throws IOException {
+  private @Nullable String findFault(SegmentLog.IndexEntry frame) throws IOException {
     try {
-      WalDeliveries.read(segments, frame);
+      WalSpoolConsumer.read(segmentLog, frame);
       return null;
-    } catch (UnreadableFrame e) {
+    } catch (UnreadableFrameException e) {
       return e.getMessage();
     }
   }
 
   @Override
-  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode manner) {
-    return appends.append(
-        batch, manner != AppendMode.LAZY, manner == AppendMode.POSSIBLE_DUPLICATE, null);
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode) {
+    return appender.append(
+        batch, mode != AppendMode.LAZY, mode == AppendMode.POSSIBLE_DUPLICATE, null);
   }
 
   @Override
-  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
-    DeliveryStatus fate;
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records) {
+    DeliveryStatus status;
     try {
-      fate =
+      status =
           receipt.shard() == 0
-              ? book.fate(Position.of(receipt.entryId()), first, records)
+              ? consumerState.statusOf(FramePosition.of(receipt.entryId()), firstId, records)
               : new DeliveryStatus.Unknown("there is no shard " + receipt.shard());
     } catch (IllegalArgumentException | DateTimeException e) {
-      fate = new DeliveryStatus.Unknown(String.valueOf(e.getMessage()));
+      status = new DeliveryStatus.Unknown(String.valueOf(e.getMessage()));
     }
-    return CompletableFuture.completedStage(fate);
+    return CompletableFuture.completedStage(status);
   }
 
   @Override
   public CompletionStage<SpoolStatus> spoolStatus() {
     return CompletableFuture.completedStage(
-        new SpoolStatus(segments.obstacle(), null, book.waitingRecords(), book.settledRecords()));
+        new SpoolStatus(
+            segmentLog.unavailableReason(),
+            null,
+            consumerState.pendingRecords(),
+            consumerState.ackedRecords()));
   }
 
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-    return book.tally(from);
+    return consumerState.recordCounts(from);
   }
 
   @Override
   public LocalDate countsCompleteSince() {
-    var since = book.since();
+    var since = consumerState.countsCompleteSince();
     return since == null ? LocalDate.ofInstant(clock.instant(), ZoneOffset.UTC) : since;
   }
 
   @Override
   public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
-    var obstacle = segments.obstacle();
+    var reason = segmentLog.unavailableReason();
     return CompletableFuture.completedStage(
-        obstacle == null ? keys.claim(key) : new ClaimResult.Unavailable(WHEN_BETTER, obstacle));
+        reason == null
+            ? idempotencyKeyTable.claim(key)
+            : new ClaimResult.Unavailable(RETRY_AFTER, reason));
   }
 
   @Override
   public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
-    return keys.taken(key);
+    return idempotencyKeyTable.completedKey(key);
   }
 
   @Override
-  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode manner) {
-    return appends.append(
-        batch, manner != AppendMode.LAZY, manner == AppendMode.POSSIBLE_DUPLICATE, claim);
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode mode) {
+    return appender.append(
+        batch, mode != AppendMode.LAZY, mode == AppendMode.POSSIBLE_DUPLICATE, claim);
   }
 
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    keys.release(claim);
+    idempotencyKeyTable.release(claim);
     return CompletableFuture.completedStage(null);
   }
 
   @Override
   public Depth depth() {
-    long frames = book.waitingFrames();
-    return frames == 0 ? new Depth(0, Duration.ZERO) : new Depth(frames, age());
+    long frames = consumerState.pendingFrames();
+    return frames == 0 ? new Depth(0, Duration.ZERO) : new Depth(frames, oldestAge());
   }
 
-  private Duration age() {
+  private Duration oldestAge() {
     var now = clock.instant();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
-    long oldestAside =
-        book.aside().stream().mapToLong(Event.Aside::receivedNanos).min().orElse(nanos);
-    return Duration.ofNanos(Math.max(0, nanos - Math.min(oldestAside, oldestBehind(nanos))));
+    long oldestSkipped =
+        consumerState.skippedFrames().stream()
+            .mapToLong(JournalEvent.FrameSkipped::receivedNanos)
+            .min()
+            .orElse(nanos);
+    return Duration.ofNanos(
+        Math.max(0, nanos - Math.min(oldestSkipped, oldestUnackedNanos(nanos))));
   }
 
-  private long oldestBehind(long now) {
+  private long oldestUnackedNanos(long now) {
     try {
-      var frames = segments.after(book.settled(), 1);
+      var frames = segmentLog.entriesAfter(consumerState.ackedPosition(), 1);
       if (frames.isEmpty()) {
         return now;
       }
       var frame = frames.getFirst();
-      var known = oldest;
-      if (known == null || !known.position().equals(frame.position())) {
-        known = new Oldest(frame.position(), receivedNanos(frame));
-        oldest = known;
+      var cached = oldestFrame;
+      if (cached == null || !cached.position().equals(frame.position())) {
+        cached = new OldestFrame(frame.position(), receivedNanos(frame));
+        oldestFrame = cached;
       }
-      return known.nanos();
+      return cached.receivedNanos();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  private long receivedNanos(Segments.Indexed frame) throws IOException {
+  private long receivedNanos(SegmentLog.IndexEntry frame) throws IOException {
     try {
-      return FrameCodec.head(segments.read(frame)).batch().receivedNanos();
-    } catch (UnreadableFrame _) {
+      return FrameCodec.decodeHeader(segmentLog.read(frame)).batch().receivedNanos();
+    } catch (UnreadableFrameException _) {
       return frame.firstNanos();
     }
   }
@@ -384,8 +411,8 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   /** Makes everything durable; what is unsettled stays. Appends after it are answered as busy. */
   @Override
   public void close() {
-    appends.close();
-    segments.close();
-    keeper.close();
+    appender.close();
+    segmentLog.close();
+    stateJournal.close();
   }
 }

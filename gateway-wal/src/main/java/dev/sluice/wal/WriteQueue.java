@@ -1,7 +1,7 @@
 package dev.sluice.wal;
 
 import dev.sluice.core.port.Scheduler;
-import dev.sluice.wal.Segments.Written;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 final class WriteQueue {
 
   /** A frame, and who is to be told of it. */
-  record Pending(Frame frame, CompletableFuture<Written> written) {
+  record PendingFrame(Frame frame, CompletableFuture<FrameWriteResult> result) {
     long bytes() {
       return frame.bytes().length;
     }
@@ -26,40 +26,41 @@ final class WriteQueue {
    * @param force whether it is time to make durable what was written before
    * @param last whether nothing comes after it
    */
-  record Group(List<Pending> frames, boolean force, boolean last) {}
+  record WriteBatch(List<PendingFrame> frames, boolean force, boolean last) {}
 
-  private final WalSpool.Writing writing;
-  private final Scheduler timer;
+  private final WalSpool.WriteSettings settings;
+  private final Scheduler scheduler;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition wanted = lock.newCondition();
-  private List<Pending> frames = new ArrayList<>();
+  private final Condition workAvailable = lock.newCondition();
+  private List<PendingFrame> frames = new ArrayList<>();
 
   /** Bytes of what is about to be encoded and of frames. */
-  private long held;
+  private long heldBytes;
 
   /** Bytes of frames. */
-  private long queued;
+  private long queuedBytes;
 
-  private long payload;
+  private long payloadBytes;
   private boolean due;
   private boolean forceDue;
-  private boolean flushArmed;
-  private boolean forceArmed;
+  private boolean flushScheduled;
+  private boolean forceScheduled;
   private boolean closed;
 
-  WriteQueue(WalSpool.Writing writing, Scheduler timer) {
-    this.writing = writing;
-    this.timer = timer;
+  WriteQueue(WalSpool.WriteSettings settings, Scheduler scheduler) {
+    this.settings = settings;
+    this.scheduler = scheduler;
   }
 
-  /** See {@link Segments#reserve}. */
+  /** See {@link SegmentLog#reserve}. */
   @Nullable String reserve(long bytes) {
     lock.lock();
     try {
-      if (held > 0 && bytes > writing.queueBytes() - held) { // a lone one gets in, however large
-        return excess(held);
+      if (heldBytes > 0
+          && bytes > settings.queueBytes() - heldBytes) { // a lone one gets in, however large
+        return excessReason(heldBytes);
       }
-      held += bytes;
+      heldBytes += bytes;
       return null;
     } finally {
       lock.unlock();
@@ -69,110 +70,110 @@ final class WriteQueue {
   void release(long bytes) {
     lock.lock();
     try {
-      held -= bytes;
+      heldBytes -= bytes;
     } finally {
       lock.unlock();
     }
   }
 
-  private void written(long bytes) {
+  private void releaseWritten(long bytes) {
     lock.lock();
     try {
-      held -= bytes;
-      queued -= bytes;
+      heldBytes -= bytes;
+      queuedBytes -= bytes;
     } finally {
       lock.unlock();
     }
   }
 
-  CompletionStage<Written> append(Frame frame, boolean awaited) {
-    var pending = new Pending(frame, new CompletableFuture<>());
-    boolean arm;
+  CompletionStage<FrameWriteResult> append(Frame frame, boolean awaited) {
+    var pending = new PendingFrame(frame, new CompletableFuture<>());
+    boolean schedule;
     lock.lock();
     try {
-      var obstacle = obstacle(pending.bytes());
-      if (obstacle != null) {
-        return CompletableFuture.completedFuture(obstacle);
+      var failure = checkCapacity(pending.bytes());
+      if (failure != null) {
+        return CompletableFuture.completedFuture(failure);
       }
-      held += pending.bytes();
-      queued += pending.bytes();
-      payload += frame.payloadBytes();
+      heldBytes += pending.bytes();
+      queuedBytes += pending.bytes();
+      payloadBytes += frame.payloadBytes();
       frames.add(pending);
-      if (awaited || payload >= writing.flushBytes()) {
-        beDue();
+      if (awaited || payloadBytes >= settings.flushBytes()) {
+        signalDue();
       }
-      arm = !due && !flushArmed;
-      flushArmed |= arm;
+      schedule = !due && !flushScheduled;
+      flushScheduled |= schedule;
     } finally {
       lock.unlock();
     }
-    if (arm) {
-      timer.schedule(writing.flushAfter(), this::grownOld);
+    if (schedule) {
+      scheduler.schedule(settings.flushInterval(), this::onFlushTimer);
     }
-    return pending.written();
+    return pending.result();
   }
 
-  private Written.@Nullable Not obstacle(long bytes) {
+  private FrameWriteResult.@Nullable Failed checkCapacity(long bytes) {
     if (closed) {
-      return new Written.Not(Segments.RETRY, "the write-ahead log is closed");
+      return new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, "the write-ahead log is closed");
     }
-    return queued > 0 && bytes > writing.queueBytes() - queued
-        ? new Written.Not(Segments.RETRY, excess(queued))
+    return queuedBytes > 0 && bytes > settings.queueBytes() - queuedBytes
+        ? new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, excessReason(queuedBytes))
         : null;
   }
 
-  private String excess(long waiting) {
+  private String excessReason(long pendingBytes) {
     return "%d bytes wait to be written, all together may be %d"
-        .formatted(waiting, writing.queueBytes());
+        .formatted(pendingBytes, settings.queueBytes());
   }
 
-  private void grownOld() {
+  private void onFlushTimer() {
     lock.lock();
     try {
-      flushArmed = false;
+      flushScheduled = false;
       if (!frames.isEmpty()) {
-        beDue();
+        signalDue();
       }
     } finally {
       lock.unlock();
     }
   }
 
-  private void beDue() {
+  private void signalDue() {
     due = true;
-    wanted.signal();
+    workAvailable.signal();
   }
 
   /** Has the writer look after its files. */
   void wake() {
     lock.lock();
     try {
-      beDue();
+      signalDue();
     } finally {
       lock.unlock();
     }
   }
 
   /** Something was written that is not durable; the writer is to see to it when it is time. */
-  void forceLater() {
+  void scheduleForce() {
     lock.lock();
     try {
-      if (forceArmed) {
+      if (forceScheduled) {
         return;
       }
-      forceArmed = true;
+      forceScheduled = true;
     } finally {
       lock.unlock();
     }
-    timer.schedule(writing.fsyncInterval(), this::forceNow);
+    scheduler.schedule(settings.fsyncInterval(), this::onForceTimer);
   }
 
-  private void forceNow() {
+  private void onForceTimer() {
     lock.lock();
     try {
-      forceArmed = false;
+      forceScheduled = false;
       forceDue = true;
-      beDue();
+      signalDue();
     } finally {
       lock.unlock();
     }
@@ -183,35 +184,35 @@ final class WriteQueue {
     lock.lock();
     try {
       closed = true;
-      beDue();
+      signalDue();
     } finally {
       lock.unlock();
     }
   }
 
   /** Waits until there is something to do. */
-  Group take() {
+  WriteBatch take() {
     lock.lock();
     try {
       while (!due) {
-        wanted.awaitUninterruptibly();
+        workAvailable.awaitUninterruptibly();
       }
-      var group = new Group(frames, forceDue, closed);
+      var batch = new WriteBatch(frames, forceDue, closed);
       frames = new ArrayList<>();
-      payload = 0;
+      payloadBytes = 0;
       due = false;
       forceDue = false;
-      return group;
+      return batch;
     } finally {
       lock.unlock();
     }
   }
 
   /** Tells who waits; the frame is held no more. */
-  void answer(Pending pending, Written written) {
-    if (!pending.written().isDone()) {
-      written(pending.bytes());
-      pending.written().complete(written);
+  void complete(PendingFrame pending, FrameWriteResult result) {
+    if (!pending.result().isDone()) {
+      releaseWritten(pending.bytes());
+      pending.result().complete(result);
     }
   }
 }

@@ -2,9 +2,9 @@ package dev.sluice.wal;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.sluice.wal.Segments.Outside;
-import dev.sluice.wal.Segments.Written;
-import dev.sluice.wal.WalSpool.Filing;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
+import dev.sluice.wal.SegmentLog.LogDependencies;
+import dev.sluice.wal.WalSpool.SegmentSettings;
 import java.io.FileDescriptor;
 import java.io.FileOutputStream;
 import java.io.IOException;
@@ -20,45 +20,50 @@ import java.util.concurrent.Semaphore;
  * each number that was confirmed, until it is killed.
  */
 final class AppendingProcess {
-  private static final int UNDER_WAY = 16;
+  private static final int MAX_IN_FLIGHT = 16;
 
   private AppendingProcess() {}
 
   public static void main(String[] args) throws Exception {
     var random = new Random();
-    var room = new Semaphore(UNDER_WAY);
-    try (var segments = open(Path.of(args[0]));
+    var room = new Semaphore(MAX_IN_FLIGHT);
+    try (var segmentLog = open(Path.of(args[0]));
         var out = new FileOutputStream(FileDescriptor.out)) {
       for (long number = Long.parseLong(args[1]); ; number++) {
         room.acquire();
-        var frame = NumberFrames.frame(number, Compression.ZSTD, 1, 1 + random.nextInt(40_000));
+        var frame =
+            NumberedFrameFormat.frame(number, Compression.ZSTD, 1, 1 + random.nextInt(40_000));
         long appended = number;
         var _ =
-            segments
+            segmentLog
                 .append(frame, true)
                 .thenAccept(
-                    written -> {
+                    frameWriteResult -> {
                       room.release();
-                      print(out, written, appended);
+                      print(out, frameWriteResult, appended);
                     });
       }
     }
   }
 
-  private static void print(FileOutputStream out, Written written, long number) {
+  private static void print(FileOutputStream out, FrameWriteResult frameWriteResult, long number) {
     try {
-      var line = written instanceof Written.At ? String.valueOf(number) : written.toString();
+      var line =
+          frameWriteResult instanceof FrameWriteResult.Written
+              ? String.valueOf(number)
+              : frameWriteResult.toString();
       out.write((line + "\n").getBytes(US_ASCII));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  private static Segments open(Path node) throws IOException {
-    return Segments.open(
+  private static SegmentLog open(Path node) throws IOException {
+    return SegmentLog.open(
         node,
-        Log.WRITING,
-        new Filing(200_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, 0),
-        new Outside(InstantSource.system(), (_, _) -> {}, Disk.REAL, NumberFrames.FORMAT));
+        SegmentLogFixture.WRITE_SETTINGS,
+        new SegmentSettings(200_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, 0),
+        new LogDependencies(
+            InstantSource.system(), (_, _) -> {}, Disk.REAL, NumberedFrameFormat.FORMAT));
   }
 }

@@ -19,9 +19,9 @@ final class FaultyDisk implements Disk {
     TRUNCATE
   }
 
-  final List<String> asked = new ArrayList<>();
+  final List<String> calls = new ArrayList<>();
   private final Set<String> failing = new HashSet<>();
-  long usable = Long.MAX_VALUE;
+  long usableSpace = Long.MAX_VALUE;
   private int open;
 
   synchronized void fail(Step step, String suffix) {
@@ -35,7 +35,7 @@ final class FaultyDisk implements Disk {
   private synchronized boolean fails(Step step, Path file) {
     var name = file.toString();
     var asking = step + " " + name.substring(name.lastIndexOf('.') + 1);
-    asked.add(asking);
+    calls.add(asking);
     return failing.contains(asking);
   }
 
@@ -46,11 +46,11 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public Tail create(Path file) throws IOException {
+  public AppendFile create(Path file) throws IOException {
     check(Step.CREATE, file);
     var real = Disk.REAL.create(file);
-    opened(1);
-    return new Tail() {
+    addOpen(1);
+    return new AppendFile() {
       @Override
       public void write(ByteBuffer bytes, long at) throws IOException {
         if (fails(Step.WRITE, file)) {
@@ -75,7 +75,7 @@ final class FaultyDisk implements Disk {
 
       @Override
       public void close() throws IOException {
-        opened(-1);
+        addOpen(-1);
         real.close();
       }
     };
@@ -88,15 +88,15 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public synchronized long usable(Path folder) {
-    return usable;
+  public synchronized long usableSpace(Path folder) {
+    return usableSpace;
   }
 
-  synchronized void usable(long bytes) {
-    usable = bytes;
+  synchronized void usableSpace(long bytes) {
+    usableSpace = bytes;
   }
 
-  private synchronized void opened(int more) {
+  private synchronized void addOpen(int more) {
     open += more;
   }
 
@@ -106,6 +106,6 @@ final class FaultyDisk implements Disk {
   }
 
   synchronized long count(Step step, String suffix) {
-    return asked.stream().filter((step + " " + suffix)::equals).count();
+    return calls.stream().filter((step + " " + suffix)::equals).count();
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.wal;
 
-import dev.sluice.wal.Segments.Written;
-import dev.sluice.wal.WalSpool.Filing;
+import dev.sluice.wal.SegmentLog.FrameWriteResult;
+import dev.sluice.wal.WalSpool.SegmentSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -18,24 +18,30 @@ final class FillingProcess {
   public static void main(String[] args) throws Exception {
     var folder = Path.of(args[0]);
     long headroom = Long.parseLong(args[1]);
-    var filing = new Filing(300_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, headroom);
+    var segmentSettings =
+        new SegmentSettings(300_000, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, headroom);
     var ballast = Files.write(folder.resolve("ballast"), new byte[1 << 20]);
     var expected = new ArrayList<Long>();
-    try (var log = new Log(folder.resolve("node-a"), Log.WRITING, filing, Disk.REAL)) {
+    try (var log =
+        new SegmentLogFixture(
+            folder.resolve("node-a"),
+            SegmentLogFixture.WRITE_SETTINGS,
+            segmentSettings,
+            Disk.REAL)) {
       long number = append(log, 0, expected);
-      System.out.println("full after " + number + ": " + log.segments().obstacle());
+      System.out.println("full after " + number + ": " + log.segmentLog().unavailableReason());
       var settled = log.all().getLast().position();
       Files.delete(ballast);
       number = append(log, number + 1, expected);
       System.out.println("full again after " + number);
       require(log.numbers().equals(expected), "what was confirmed is there, and nothing else");
-      log.segments().settled(settled, List.of());
+      log.segmentLog().markAcked(settled, List.of());
       log.reopen(() -> {});
       require(expected.containsAll(log.numbers()), "a start on a full disk loses nothing");
-      Log.assertWhole(log.node);
+      SegmentLogFixture.assertIndexMatchesData(log.node);
       if (headroom > 0) {
-        log.segments().settled(log.all().getLast().position(), List.of());
-        require(log.append(number + 1) instanceof Written.At, "pruning made room");
+        log.segmentLog().markAcked(log.all().getLast().position(), List.of());
+        require(log.append(number + 1) instanceof FrameWriteResult.Written, "pruning made room");
       }
     }
     oneSegment(folder.resolve("node-b"), headroom);
@@ -47,10 +53,12 @@ final class FillingProcess {
     try (var files = Files.walk(node.resolveSibling("node-a"))) {
       files.sorted(Comparator.reverseOrder()).forEach(FillingProcess::delete);
     }
-    var filing = new Filing(1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, headroom);
-    try (var log = new Log(node, Log.WRITING, filing, Disk.REAL)) {
+    var segmentSettings =
+        new SegmentSettings(1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, headroom);
+    try (var log =
+        new SegmentLogFixture(node, SegmentLogFixture.WRITE_SETTINGS, segmentSettings, Disk.REAL)) {
       long number = append(log, 0, new ArrayList<>());
-      require(log.segments().segments().size() == 1, "there is one segment");
+      require(log.segmentLog().segments().size() == 1, "there is one segment");
       settleAll(log);
       long next = append(log, number, new ArrayList<>());
       require(log.numbers().getLast() >= number, "there is room again");
@@ -61,8 +69,8 @@ final class FillingProcess {
     }
   }
 
-  private static void settleAll(Log log) throws IOException {
-    log.segments().settled(log.all().getLast().position(), List.of());
+  private static void settleAll(SegmentLogFixture log) throws IOException {
+    log.segmentLog().markAcked(log.all().getLast().position(), List.of());
   }
 
   private static void delete(Path file) {
@@ -74,11 +82,11 @@ final class FillingProcess {
   }
 
   /** Until the disk is full, and some more; the number that comes next. */
-  private static long append(Log log, long from, List<Long> expected) {
+  private static long append(SegmentLogFixture log, long from, List<Long> expected) {
     long number = from;
     for (int refused = 0; refused < 5; number++) {
-      var frame = NumberFrames.frame(number, Compression.ZSTD, 1, 50_000);
-      if (log.append(frame) instanceof Written.At) {
+      var frame = NumberedFrameFormat.frame(number, Compression.ZSTD, 1, 50_000);
+      if (log.append(frame) instanceof FrameWriteResult.Written) {
         expected.add(number);
       } else {
         refused++;

@@ -48,7 +48,7 @@ class FrameCodecTest {
 
       var decoded = FrameCodec.decode(encode(batch, compression).bytes());
 
-      assertThat(decoded.again()).isFalse();
+      assertThat(decoded.possibleDuplicate()).isFalse();
       assertThat(decoded.key()).isNull();
       assertThat(decoded.batch().excludedOrdinals().isEmpty()).isTrue();
       SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
@@ -111,17 +111,17 @@ class FrameCodecTest {
 
   @ParameterizedTest
   @EnumSource
-  void head_ofAKeyedBatch_isAllButItsLogs(Compression compression) throws Exception {
+  void decodeHeader_batchWithKey_isAllButItsLogs(Compression compression) throws Exception {
     var batch = LogBatches.of(20);
     var key =
         new IdempotencyStore.IdempotencyKey(
             "default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
-    var frame = new FrameCodec(compression).encode(new Entry(batch, true, key));
+    var frame = new FrameCodec(compression).encode(new WalEntry(batch, true, key));
 
-    var head = FrameCodec.head(frame.bytes());
+    var head = FrameCodec.decodeHeader(frame.bytes());
     var whole = FrameCodec.decode(frame.bytes());
 
-    assertThat(head.again()).isTrue();
+    assertThat(head.possibleDuplicate()).isTrue();
     assertThat(head.key()).isEqualTo(key);
     assertThat(head.batch().otlp()).isEmpty();
     assertThat(head.batch())
@@ -129,13 +129,13 @@ class FrameCodecTest {
             LogBatch::appendId, LogBatch::records, LogBatch::expandedBytes, LogBatch::receivedNanos)
         .containsExactly(
             batch.appendId(), batch.records(), batch.expandedBytes(), batch.receivedNanos());
-    assertThat(whole.again()).isTrue();
+    assertThat(whole.possibleDuplicate()).isTrue();
     assertThat(whole.key()).isEqualTo(key);
   }
 
   @ParameterizedTest
   @EnumSource
-  void describe_anyFrame_saysWhatEncodeSaid(Compression compression) throws Exception {
+  void describe_anyFrame_equalsWhatEncodeReturned(Compression compression) throws Exception {
     var random = new Random(4);
     for (int i = 0; i < 50; i++) {
       var frame = encode(batch(RandomOtlp.request(random).toByteArray()), compression);
@@ -157,13 +157,13 @@ class FrameCodecTest {
 
     SpoolContract.assertSame(List.of(entry.batch()), List.of(batch));
     assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32() ^ 1, records))
-        .isInstanceOf(UnreadableFrame.class);
+        .isInstanceOf(UnreadableFrameException.class);
     assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32(), records + 1))
-        .isInstanceOf(UnreadableFrame.class);
+        .isInstanceOf(UnreadableFrameException.class);
   }
 
   @Test
-  void encode_timesOfLogs_areEventElseObservedElseReceived() {
+  void encode_timesOfLogs_areEventThenObservedThenReceived() {
     var request =
         """
         resource_logs { scope_logs {
@@ -171,8 +171,9 @@ class FrameCodecTest {
           log_records { observed_time_unix_nano: 900 }
         } }
         """;
-    var batch = LogBatches.of(Otlp.of(request));
-    var withReceived = LogBatches.of(Otlp.of(request.replace("observed_time_unix_nano: 900", "")));
+    var batch = LogBatches.of(OtlpTextFormat.of(request));
+    var withReceived =
+        LogBatches.of(OtlpTextFormat.of(request.replace("observed_time_unix_nano: 900", "")));
 
     assertThat(encode(batch, Compression.ZSTD))
         .extracting(Frame::firstNanos, Frame::lastNanos)
@@ -182,7 +183,7 @@ class FrameCodecTest {
   }
 
   @Test
-  void encode_notWhatItSays_throws() {
+  void encode_wrongRecordCount_throws() {
     var batch = LogBatches.of(3);
 
     assertThatThrownBy(() -> encode(with(batch, 4, batch.otlp()), Compression.ZSTD))
@@ -195,10 +196,10 @@ class FrameCodecTest {
   }
 
   @Test
-  void encode_refusedRecords_areNotWritten() throws Exception {
+  void encode_excludedRecords_areNotWritten() throws Exception {
     var batch =
         LogBatches.of(
-            Otlp.of(
+            OtlpTextFormat.of(
                 """
                 resource_logs { scope_logs {
                   log_records { trace_id: "short" body { string_value: "one" } }
@@ -232,7 +233,7 @@ class FrameCodecTest {
       all.position(all.position() + frame.length);
     }
     assertThatThrownBy(() -> FrameCodec.lengthOf(ByteBuffer.allocate(4096)))
-        .isInstanceOf(UnreadableFrame.class);
+        .isInstanceOf(UnreadableFrameException.class);
   }
 
   @ParameterizedTest
@@ -241,11 +242,13 @@ class FrameCodecTest {
     var frame = encode(LogBatches.of(20), compression).bytes();
     for (int length = 0; length < frame.length; length++) {
       var cut = Arrays.copyOf(frame, length);
-      assertThatThrownBy(() -> FrameCodec.decode(cut)).isInstanceOf(UnreadableFrame.class);
-      assertThatThrownBy(() -> FrameCodec.describe(cut)).isInstanceOf(UnreadableFrame.class);
+      assertThatThrownBy(() -> FrameCodec.decode(cut)).isInstanceOf(UnreadableFrameException.class);
+      assertThatThrownBy(() -> FrameCodec.describe(cut))
+          .isInstanceOf(UnreadableFrameException.class);
     }
     var longer = Arrays.copyOf(frame, frame.length + 1);
-    assertThatThrownBy(() -> FrameCodec.decode(longer)).isInstanceOf(UnreadableFrame.class);
+    assertThatThrownBy(() -> FrameCodec.decode(longer))
+        .isInstanceOf(UnreadableFrameException.class);
   }
 
   /** A bit that says nothing may be flipped; what is read is then what was written. */
@@ -259,8 +262,8 @@ class FrameCodecTest {
       frame[bit / 8] ^= (byte) (1 << bit % 8);
       try {
         SpoolContract.assertSame(List.of(FrameCodec.decode(frame).batch()), List.of(batch));
-      } catch (UnreadableFrame e) {
-        assertThat(e.isNewer()).isFalse();
+      } catch (UnreadableFrameException e) {
+        assertThat(e.isUnsupportedVersion()).isFalse();
         corrupt++;
       }
       frame[bit / 8] ^= (byte) (1 << bit % 8);
@@ -275,10 +278,10 @@ class FrameCodecTest {
     int unreadable = 0;
     for (int i = 0; i < 20 * ROUNDS; i++) {
       var frame = encode(batch(RandomOtlp.request(random).toByteArray()), Compression.GZIP);
-      var lines = damaged(unpacked(frame), random);
+      var lines = damaged(decompress(frame), random);
       try {
-        var _ = FrameCodec.decode(packed(lines));
-      } catch (UnreadableFrame e) {
+        var _ = FrameCodec.decode(compress(lines));
+      } catch (UnreadableFrameException e) {
         unreadable++;
       }
     }
@@ -306,8 +309,8 @@ class FrameCodecTest {
   }
 
   @Test
-  void decode_otherLines_sayWhatIsWrong() {
-    var lines = new String(unpacked(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
+  void decode_otherLines_throwsNamingTheFault() {
+    var lines = new String(decompress(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
 
     assertUnreadable(lines.replace("{\"v\":1,", "{\"v\":0,"), "line 1");
     assertUnreadable(
@@ -325,7 +328,7 @@ class FrameCodecTest {
 
   @Test
   void decode_nestedTooDeep_isCorrupt() {
-    var lines = new String(unpacked(encode(LogBatches.of(1), Compression.ZSTD)), UTF_8);
+    var lines = new String(decompress(encode(LogBatches.of(1), Compression.ZSTD)), UTF_8);
     var deep = "{\"arrayValue\":{\"values\":[".repeat(50_000);
 
     assertUnreadable(
@@ -339,7 +342,7 @@ class FrameCodecTest {
     for (int field : new int[] {1, 2, 2, 5}) {
       marks.push(out.beginMessage(field));
     }
-    for (int i = 0; i < Words.MAX_DEPTH; i++) {
+    for (int i = 0; i < JsonTokens.MAX_DEPTH; i++) {
       marks.push(out.beginMessage(5 + i % 2));
       marks.push(out.beginMessage(1));
       if (i % 2 == 1) {
@@ -358,25 +361,26 @@ class FrameCodecTest {
   }
 
   @Test
-  void decode_newerVersion_saysSo() {
-    var lines = new String(unpacked(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
+  void decode_newerVersion_throwsUnsupportedVersion() {
+    var lines = new String(decompress(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
 
-    var newer = packed(lines.replace("{\"v\":1,", "{\"v\":2,\"what\":[],").getBytes(UTF_8));
+    var newer = compress(lines.replace("{\"v\":1,", "{\"v\":2,\"what\":[],").getBytes(UTF_8));
 
-    for (Reading reading :
-        List.<Reading>of(FrameCodec::decode, FrameCodec::head, FrameCodec::describe)) {
-      assertThatThrownBy(() -> reading.of(newer))
-          .isInstanceOfSatisfying(UnreadableFrame.class, e -> assertThat(e.isNewer()).isTrue());
+    for (FrameReader frameReader :
+        List.<FrameReader>of(FrameCodec::decode, FrameCodec::decodeHeader, FrameCodec::describe)) {
+      assertThatThrownBy(() -> frameReader.read(newer))
+          .isInstanceOfSatisfying(
+              UnreadableFrameException.class, e -> assertThat(e.isUnsupportedVersion()).isTrue());
     }
   }
 
-  private interface Reading {
-    Object of(byte[] frame) throws UnreadableFrame;
+  private interface FrameReader {
+    Object read(byte[] frame) throws UnreadableFrameException;
   }
 
   /** A size that the frame cannot have is not even tried: the test's memory would not hold it. */
   @Test
-  void decode_lyingSize_asksForNoMemory() {
+  void decode_wrongSize_allocatesNoMemory() {
     var zstd = encode(LogBatches.of(20), Compression.ZSTD).bytes();
     var gzip = encode(LogBatches.of(20), Compression.GZIP).bytes();
     // of two bytes, with 256 to be added: of eight instead
@@ -384,16 +388,16 @@ class FrameCodecTest {
     zstd[6] = (byte) 0xFF;
     gzip[gzip.length - 1] = 0x6F;
 
-    assertThatThrownBy(() -> FrameCodec.decode(zstd)).isInstanceOf(UnreadableFrame.class);
+    assertThatThrownBy(() -> FrameCodec.decode(zstd)).isInstanceOf(UnreadableFrameException.class);
     assertThatThrownBy(() -> FrameCodec.decode(gzip))
-        .isInstanceOf(UnreadableFrame.class)
+        .isInstanceOf(UnreadableFrameException.class)
         .hasMessageContaining("says");
     var huge = ByteBuffer.allocate(32).order(ByteOrder.LITTLE_ENDIAN);
-    huge.putInt(ZstdPacking.MAGIC).put((byte) 0b1110_0100).putLong(1L << 40);
+    huge.putInt(ZstdFrameCompressor.MAGIC).put((byte) 0b1110_0100).putLong(1L << 40);
     huge.put((byte) 0b0000_0011).putShort((short) 0).put((byte) 'x').putInt(0);
     var frame = Arrays.copyOf(huge.array(), huge.position());
     assertThatThrownBy(() -> FrameCodec.decode(frame))
-        .isInstanceOf(UnreadableFrame.class)
+        .isInstanceOf(UnreadableFrameException.class)
         .hasMessageContaining("1 blocks that says 1099511627776");
   }
 
@@ -420,8 +424,9 @@ class FrameCodecTest {
   }
 
   private static void assertUnreadable(String lines, String reason) {
-    assertThatThrownBy(() -> FrameCodec.decode(packed(lines.getBytes(UTF_8))))
-        .isInstanceOfSatisfying(UnreadableFrame.class, e -> assertThat(e.isNewer()).isFalse())
+    assertThatThrownBy(() -> FrameCodec.decode(compress(lines.getBytes(UTF_8))))
+        .isInstanceOfSatisfying(
+            UnreadableFrameException.class, e -> assertThat(e.isUnsupportedVersion()).isFalse())
         .hasMessageContaining(reason);
   }
 
@@ -431,13 +436,13 @@ class FrameCodecTest {
     return crc.getValue();
   }
 
-  static byte[] packed(byte[] lines) {
-    try (var bench = Workbench.take(Compression.GZIP)) {
-      return bench.packing.pack(lines, lines.length);
+  static byte[] compress(byte[] lines) {
+    try (var bench = PooledCodec.acquire(Compression.GZIP)) {
+      return bench.compressor.compress(lines, lines.length);
     }
   }
 
-  static byte[] unpacked(Frame frame) {
+  static byte[] decompress(Frame frame) {
     try {
       return new GZIPInputStream(new ByteArrayInputStream(frame.bytes())).readAllBytes();
     } catch (IOException _) {
@@ -466,6 +471,6 @@ class FrameCodecTest {
   }
 
   private static Frame encode(LogBatch batch, Compression compression) {
-    return new FrameCodec(compression).encode(new Entry(batch, false, null));
+    return new FrameCodec(compression).encode(new WalEntry(batch, false, null));
   }
 }

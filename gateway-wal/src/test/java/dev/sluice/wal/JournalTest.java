@@ -26,14 +26,14 @@ class JournalTest {
   }
 
   @Test
-  void open_someLines_givesThemBackInOrder() throws IOException {
+  void open_someLines_replaysThemInOrder() throws IOException {
     write("one", "", "drei äöü");
 
     assertThat(read()).containsExactly("one", "", "drei äöü");
   }
 
   @Test
-  void open_tornLastLine_cutsItOffAndGoesOn() throws IOException {
+  void open_truncatedLastLine_dropsItAndContinues() throws IOException {
     write("one", "two");
     try (var channel = Files.newByteChannel(file, StandardOpenOption.WRITE)) {
       channel.truncate(Files.size(file) - 2);
@@ -45,7 +45,7 @@ class JournalTest {
   }
 
   @Test
-  void open_zerosAtTheEnd_cutsThemOff() throws IOException {
+  void open_zerosAtTheEnd_dropsThem() throws IOException {
     write("one");
     Files.write(file, new byte[5_000], StandardOpenOption.APPEND);
 
@@ -53,7 +53,7 @@ class JournalTest {
   }
 
   @Test
-  void open_damageInTheLastLine_cutsItOff() throws IOException {
+  void open_damageInTheLastLine_dropsIt() throws IOException {
     write("one", "two");
     flip(Files.size(file) - 2);
 
@@ -61,7 +61,7 @@ class JournalTest {
   }
 
   @Test
-  void open_damageBeforeTheLastLine_isRefusedAndNamesTheLine() throws IOException {
+  void open_damageBeforeTheLastLine_throwsNamingTheLine() throws IOException {
     write("one", "two", "three");
     flip(9);
 
@@ -72,7 +72,7 @@ class JournalTest {
   }
 
   @Test
-  void append_fullDisk_livesOnItsReserveAndThenLeavesNothingBehind() throws IOException {
+  void append_fullDisk_usesTheReserveThenLeavesNoPartialLine() throws IOException {
     var disk = new SmallDisk(directory, Journal.RESERVE_BYTES + 100);
     try (var journal = Journal.open(file, _ -> {}, disk)) {
       journal.append("one"); // 13 bytes
@@ -93,7 +93,7 @@ class JournalTest {
   }
 
   @Test
-  void append_roomAgain_makesTheReserveAgain() throws IOException {
+  void append_spaceFreed_reallocatesTheReserve() throws IOException {
     var disk = new SmallDisk(directory, Journal.RESERVE_BYTES + 100);
     try (var journal = Journal.open(file, _ -> {}, disk)) {
       disk.fill();
@@ -107,7 +107,7 @@ class JournalTest {
   }
 
   @Test
-  void append_interruptedThread_writesAllTheSame() throws IOException {
+  void append_interruptedThread_stillWrites() throws IOException {
     try (var journal = Journal.open(file, _ -> {})) {
       Thread.currentThread().interrupt();
       try {
@@ -123,7 +123,7 @@ class JournalTest {
   }
 
   @Test
-  void compact_little_asksForNothing() throws IOException {
+  void compact_smallJournal_doesNothing() throws IOException {
     try (var journal = Journal.open(file, _ -> {})) {
       journal.append("one");
 
@@ -137,7 +137,7 @@ class JournalTest {
   }
 
   @Test
-  void compact_much_isReplacedAndGoesOn() throws IOException {
+  void compact_largeJournal_isReplacedAndContinues() throws IOException {
     var line = "x".repeat(1 << 20);
     try (var journal = Journal.open(file, _ -> {})) {
       IntStream.range(0, 5).forEach(_ -> append(journal, line));
@@ -151,7 +151,7 @@ class JournalTest {
   }
 
   @Test
-  void compact_fails_keepsWhatThereWas() throws IOException {
+  void compact_fails_keepsTheOldJournal() throws IOException {
     var line = "x".repeat(5 << 20);
     try (var journal = Journal.open(file, _ -> {})) {
       journal.append(line);

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 /**
  * A disk of so many bytes: what does not fit is written in part, and an error, as a full one does.
  */
-final class SmallDisk implements Journal.Disk {
+final class SmallDisk implements Journal.WriteFunction {
   private final Path directory;
   private long capacity;
 

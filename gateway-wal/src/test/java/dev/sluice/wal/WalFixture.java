@@ -21,7 +21,7 @@ final class WalFixture implements AfterEachCallback {
   private final Path directory;
   private final Compression compression;
   private final InstantSource clock;
-  private int lives;
+  private int generation;
   private Path current;
   private WalSpool spool;
 
@@ -41,12 +41,12 @@ final class WalFixture implements AfterEachCallback {
     return spool;
   }
 
-  FallbackSpoolConsumer deliveries() {
-    return spool.deliveries();
+  FallbackSpoolConsumer newConsumer() {
+    return spool.newConsumer();
   }
 
   /** The {@code sluice.wal.dir} of now. */
-  Path place() {
+  Path walDirectory() {
     return current;
   }
 
@@ -60,15 +60,15 @@ final class WalFixture implements AfterEachCallback {
     return reopen(RandomAccessFile::write);
   }
 
-  WalSpool reopen(Journal.Disk disk) throws IOException {
+  WalSpool reopen(Journal.WriteFunction writeFunction) throws IOException {
     spool.close();
-    spool = open(disk);
+    spool = open(writeFunction);
     return spool;
   }
 
   /** As after a kill: what is in the files at this moment is all there is. */
   WalSpool kill() throws IOException {
-    var next = directory.resolve("life-" + ++lives);
+    var next = directory.resolve("life-" + ++generation);
     try (var files = Files.walk(current)) {
       for (var file : (Iterable<Path>) files::iterator) {
         Files.copy(file, next.resolve(current.relativize(file)));
@@ -81,26 +81,26 @@ final class WalFixture implements AfterEachCallback {
   }
 
   /** Another process would have the same node. */
-  WalSpool openAgain() throws IOException {
+  WalSpool openSecond() throws IOException {
     return open(RandomAccessFile::write);
   }
 
-  private WalSpool open(Journal.Disk disk) throws IOException {
-    return WalSpool.open(settings(current), clock, disk);
+  private WalSpool open(Journal.WriteFunction writeFunction) throws IOException {
+    return WalSpool.open(settings(current), clock, writeFunction);
   }
 
   private WalSpool.Settings settings(Path path) {
     return new WalSpool.Settings(
         path,
         "one",
-        new WalSpool.Writing(
+        new WalSpool.WriteSettings(
             compression,
             WalSpool.Fsync.FLUSH,
             Duration.ofSeconds(1),
             Duration.ofMillis(100),
             1 << 20,
             64 << 20),
-        new WalSpool.Filing(64 << 20, Duration.ofHours(1), 1 << 30, 1 << 29, 0),
+        new WalSpool.SegmentSettings(64 << 20, Duration.ofHours(1), 1 << 30, 1 << 29, 0),
         WalSpoolTest.BOUNDS,
         DEAD_LETTERS,
         1_000,

@@ -35,7 +35,7 @@ class WalLedgerTest {
   }
 
   @Test
-  void count_standsByAndWasNeverUsed_saysEverythingFromTheFirstDayOn() throws Exception {
+  void count_unusedStandby_isCompleteFromTheFirstDay() throws Exception {
     var redis = new InMemorySpool();
     var store = new InMemoryLogStore();
     redis.append(batch);
@@ -46,19 +46,19 @@ class WalLedgerTest {
     clock.advance(Duration.ofDays(1));
     wal.reopen();
 
-    try (var both = standsBy(redis)) {
+    try (var both = standby(redis)) {
       var ledgerReport = new Ledger(both, store, clock, Duration.ofDays(7), null).count();
       assertThat(ledgerReport.from()).isEqualTo(firstDay);
       assertThat(ledgerReport.days()).containsOnlyKeys(firstDay);
     }
   }
 
-  private FailoverSpool standsBy(InMemorySpool redis) {
+  private FailoverSpool standby(InMemorySpool redis) {
     var spool = wal.spool();
     return new FailoverSpool(
         new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis),
         new FailoverSpool.SpoolTarget("the log", spool, spool, spool, spool.deadLetters()),
-        spool.deliveries(),
+        spool.newConsumer(),
         new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(1),
             Duration.ofSeconds(1),
@@ -73,7 +73,7 @@ class WalLedgerTest {
 
   /** As an earlier release wrote it. */
   @Test
-  void countedSince_journalThatDoesNotSay_isTheFirstDayThatHasAnyElseToday() throws Exception {
+  void countsCompleteSince_journalWithoutIt_isTheFirstCountedDayElseToday() throws Exception {
     wal.spool().close();
     var file = wal.node().resolve("journal");
     Files.delete(file);

@@ -42,10 +42,10 @@ class WalReaderTest {
     return folder.resolve("bin/wal-reader");
   }
 
-  private record Run(int exit, String output) {}
+  private record ReaderResult(int exit, String output) {}
 
   @BeforeEach
-  void aSegment() {
+  void writeGzipSegment() {
     write(Compression.GZIP);
   }
 
@@ -55,7 +55,7 @@ class WalReaderTest {
     for (int i = 1; i <= FRAMES; i++) {
       var frame =
           new FrameCodec(compression)
-              .encode(new Entry(LogBatches.of(RECORDS, new Random(i)), false, null));
+              .encode(new WalEntry(LogBatches.of(RECORDS, new Random(i)), false, null));
       index.add(
           """
           {"file":"seg-000001.wal.%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,\
@@ -75,7 +75,7 @@ class WalReaderTest {
     segment = out.toByteArray();
   }
 
-  private Run run(Compression compression, String... options) throws Exception {
+  private ReaderResult run(Compression compression, String... options) throws Exception {
     var day = Files.createDirectories(node.resolve("2026-11-22"));
     Files.write(day.resolve("seg-000001.wal." + compression.suffix()), segment);
     Files.writeString(day.resolve("seg-000001.wal.idx"), String.join("", index));
@@ -85,7 +85,7 @@ class WalReaderTest {
     var process = new ProcessBuilder(command).redirectErrorStream(true).start();
     var output = new String(process.getInputStream().readAllBytes(), UTF_8);
     assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-    return new Run(process.exitValue(), output);
+    return new ReaderResult(process.exitValue(), output);
   }
 
   @ParameterizedTest
@@ -93,19 +93,20 @@ class WalReaderTest {
   void read_intactSegment_findsNoFault(Compression compression) throws Exception {
     write(compression);
 
-    var run = run(compression);
+    var readerResult = run(compression);
 
-    assertThat(run.output())
+    assertThat(readerResult.output())
         .contains("seg-000001: 3 frames, 15 records, OK")
         .endsWith("1 segments, 3 frames, 15 records, 0 faults\n");
-    assertThat(run.exit()).isZero();
+    assertThat(readerResult.exit()).isZero();
   }
 
   @Test
   void read_ids_printsEachOnce() throws Exception {
-    var run = run(Compression.GZIP, "--ids");
+    var readerResult = run(Compression.GZIP, "--ids");
 
-    assertThat(run.output().lines().filter(line -> line.matches("[0-9a-f]{32}")).distinct())
+    assertThat(
+            readerResult.output().lines().filter(line -> line.matches("[0-9a-f]{32}")).distinct())
         .hasSize(FRAMES * RECORDS);
   }
 
@@ -118,7 +119,7 @@ class WalReaderTest {
     assertFault(run(compression), "seg-000001.wal." + compression.suffix() + " frame 2: ");
   }
 
-  static Stream<Arguments> lies() {
+  static Stream<Arguments> wrongIndexFields() {
     return Stream.of(
         Arguments.of("\"crc32\":[0-9]+", "\"crc32\":1", "crc32 is"),
         Arguments.of("\"recs\":5", "\"recs\":4", "number of lines is 5, should be 4"),
@@ -132,26 +133,27 @@ class WalReaderTest {
   }
 
   @ParameterizedTest
-  @MethodSource("lies")
-  void read_indexThatLies_isAFault(String pattern, String lie, String fault) throws Exception {
+  @MethodSource("wrongIndexFields")
+  void read_wrongIndexField_isAFault(String pattern, String lie, String fault) throws Exception {
     index.set(1, index.get(1).replaceFirst(pattern, lie));
 
     assertFault(run(Compression.GZIP), fault);
   }
 
   @Test
-  void read_bytesBehindTheLastFrame_areAFaultUnlessLive() throws Exception {
+  void read_bytesAfterTheLastFrame_areAFaultUnlessLive() throws Exception {
     index.removeLast();
 
     assertFault(run(Compression.GZIP), "its frames end at");
     assertThat(run(Compression.GZIP, "--live"))
         .satisfies(
-            run -> assertThat(run.output()).endsWith("2 frames, 10 records, 0 faults\n"),
-            run -> assertThat(run.exit()).isZero());
+            readerResult ->
+                assertThat(readerResult.output()).endsWith("2 frames, 10 records, 0 faults\n"),
+            readerResult -> assertThat(readerResult.exit()).isZero());
   }
 
   @Test
-  void read_tornIndexLine_isAFaultUnlessLive() throws Exception {
+  void read_truncatedIndexLine_isAFaultUnlessLive() throws Exception {
     index.set(2, index.get(2).strip());
 
     assertFault(run(Compression.GZIP), "the last line of the index has no end");
@@ -160,28 +162,28 @@ class WalReaderTest {
 
   @Test
   void read_otherLines_areAFault() throws Exception {
-    relined(line -> line.replaceFirst("\"v\":1", "\"v\":2"));
+    writeChangedLines(line -> line.replaceFirst("\"v\":1", "\"v\":2"));
     assertFault(run(Compression.GZIP), "version is 2");
 
-    relined(line -> line.replace("\"received\"", "\"when\""));
+    writeChangedLines(line -> line.replace("\"received\"", "\"when\""));
     assertFault(run(Compression.GZIP), "fields is");
 
-    relined(line -> line.replaceFirst("\"id\":\"[0-9a-f]{8}", "\"id\":\"00000000"));
+    writeChangedLines(line -> line.replaceFirst("\"id\":\"[0-9a-f]{8}", "\"id\":\"00000000"));
     assertFault(run(Compression.GZIP), "id is");
 
-    relined(line -> line.substring(1));
+    writeChangedLines(line -> line.substring(1));
     assertFault(run(Compression.GZIP), "frame 1: ");
   }
 
   /** One frame of other lines, for which the index vouches. */
-  private void relined(UnaryOperator<String> change) throws IOException {
+  private void writeChangedLines(UnaryOperator<String> change) throws IOException {
     var frame =
         new FrameCodec(Compression.GZIP)
-            .encode(new Entry(LogBatches.of(RECORDS, new Random(1)), false, null));
-    var text = new String(FrameCodecTest.unpacked(frame), UTF_8);
+            .encode(new WalEntry(LogBatches.of(RECORDS, new Random(1)), false, null));
+    var text = new String(FrameCodecTest.decompress(frame), UTF_8);
     var lines = text.lines().map(line -> change.apply(line) + "\n").toList();
     var payload = String.join("", lines).getBytes(UTF_8);
-    segment = FrameCodecTest.packed(payload);
+    segment = FrameCodecTest.compress(payload);
     index.clear();
     index.add(
         """
@@ -195,8 +197,8 @@ class WalReaderTest {
                 FrameCodecTest.crc32(payload)));
   }
 
-  private static void assertFault(Run run, String fault) {
-    assertThat(run.output()).contains(fault).endsWith(" 1 faults\n");
-    assertThat(run.exit()).isEqualTo(1);
+  private static void assertFault(ReaderResult readerResult, String fault) {
+    assertThat(readerResult.output()).contains(fault).endsWith(" 1 faults\n");
+    assertThat(readerResult.exit()).isEqualTo(1);
   }
 }

@@ -53,17 +53,17 @@ class WalRecoveryTest {
   }
 
   @Test
-  void next_handedOutBeforeAKill_isTheSameDeliveryAgain() throws Exception {
+  void poll_deliveredBeforeAKill_isRedeliveredUnchanged() throws Exception {
     var batches = LogBatches.some(4, 10);
     append(batches);
-    var first = next(wal.deliveries());
+    var first = poll(wal.newConsumer());
     append(LogBatches.some(1, 10));
 
     wal.kill();
-    var deliveries = wal.deliveries();
-    var second = next(deliveries);
+    var deliveries = wal.newConsumer();
+    var second = poll(deliveries);
     deliveries.ack(second);
-    var third = next(deliveries);
+    var third = poll(deliveries);
 
     assertThat(first.redelivered()).isFalse();
     assertThat(second.redelivered()).isTrue();
@@ -73,7 +73,7 @@ class WalRecoveryTest {
   }
 
   @Test
-  void append_sameBatchAfterAKill_landsOnce() throws Exception {
+  void append_sameBatchAfterAKill_isStoredOnce() throws Exception {
     var batch = LogBatches.of(7);
     var first = append(batch);
 
@@ -84,52 +84,52 @@ class WalRecoveryTest {
   }
 
   @Test
-  void append_unhurried_isSafeOnceItIsAnswered() throws Exception {
+  void append_lazy_isDurableOnceCompleted() throws Exception {
     var batch = LogBatches.of(7);
     var answer = wal.spool().append(batch, AppendMode.LAZY).toCompletableFuture();
 
     assertThat(answer.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
 
     wal.kill();
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
   @Test
-  void append_afterClose_isBusy() throws Exception {
+  void append_afterClose_isUnavailable() throws Exception {
     wal.spool().close();
 
     assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
   }
 
   @Test
-  void open_twice_isRefusedAndNamesTheFolder() {
-    assertThatThrownBy(wal::openAgain)
+  void open_twice_throwsNamingTheDirectory() {
+    assertThatThrownBy(wal::openSecond)
         .isInstanceOf(IOException.class)
         .hasMessageContaining(wal.node().toString());
   }
 
   @Test
-  void tally_wayOfEverything_survivesKillsAtEachStep() throws Exception {
+  void recordCounts_eachStep_survivesKills() throws Exception {
     append(List.of(LogBatches.of(600), LogBatches.of(300), LogBatches.of(400)));
-    survives(new RecordCounts(1_300, 1_300, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(1_300, 1_300, 0, 0, 0));
 
-    settle(next(wal.deliveries()), letters(2));
-    survives(new RecordCounts(1_300, 400, 2, 0, 0));
+    ack(poll(wal.newConsumer()), letters(2));
+    assertSurvivesKill(new RecordCounts(1_300, 400, 2, 0, 0));
 
     wal.spool().deadLetters().purge("1");
-    survives(new RecordCounts(1_300, 400, 1, 1, 0));
+    assertSurvivesKill(new RecordCounts(1_300, 400, 1, 1, 0));
 
     append(List.of(LogBatches.of(50)));
-    survives(new RecordCounts(1_350, 450, 1, 1, 0));
+    assertSurvivesKill(new RecordCounts(1_350, 450, 1, 1, 0));
 
-    var last = wal.deliveries();
-    last.ack(next(last));
-    survives(new RecordCounts(1_350, 0, 1, 1, 0));
+    var last = wal.newConsumer();
+    last.ack(poll(last));
+    assertSurvivesKill(new RecordCounts(1_350, 0, 1, 1, 0));
     assertThat(wal.spool().spoolStatus().toCompletableFuture().get().deliveredRecords())
         .isEqualTo(1_350);
   }
 
-  private void survives(RecordCounts recordCounts) throws IOException {
+  private void assertSurvivesKill(RecordCounts recordCounts) throws IOException {
     assertThat(wal.spool().recordCounts()).isEqualTo(recordCounts);
     wal.kill();
     assertThat(wal.spool().recordCounts()).isEqualTo(recordCounts);
@@ -138,66 +138,66 @@ class WalRecoveryTest {
   }
 
   @Test
-  void setAside_thenKill_isStillPassedOverAndCounted() throws Exception {
+  void skip_thenKill_isStillSkippedAndCounted() throws Exception {
     var batches = LogBatches.some(3, 10);
     append(batches);
-    var deliveries = wal.deliveries();
-    var all = next(deliveries);
+    var deliveries = wal.newConsumer();
+    var all = poll(deliveries);
     deliveries.skip(batches.get(1).appendId(), "not what it says");
 
     wal.kill();
-    deliveries = wal.deliveries();
-    var rest = next(deliveries);
+    deliveries = wal.newConsumer();
+    var rest = poll(deliveries);
 
     assertThat(rest.token()).isNotEqualTo(all.token());
     SpoolContract.assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
     deliveries.ack(rest);
     wal.kill();
-    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
+    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 10, 0, 0, 0));
     assertThat(wal.spool().depth().entries()).isEqualTo(1);
-    assertThat(fate(batches.get(1), new Position(day(), 1, 2)))
+    assertThat(statusOf(batches.get(1), new FramePosition(day(), 1, 2)))
         .isEqualTo(new DeliveryStatus.Pending());
   }
 
   @Test
-  void setAside_heldDelivery_isNotHandedOutAgain() throws Exception {
-    var deliveries = held();
+  void skip_deferredDelivery_isNotRedelivered() throws Exception {
+    var deliveries = pollDeferred();
     var held = deliveries.poll(Duration.ZERO).orElseThrow();
 
     deliveries.skip(held.batches().getFirst().appendId(), "not what it says");
 
     assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
-    survives(new RecordCounts(10, 10, 0, 0, 0));
-    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
+    assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
+    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
   }
 
   /** Ten logs that may be in another spool, too, passed over. */
-  private FallbackSpoolConsumer held() throws Exception {
+  private FallbackSpoolConsumer pollDeferred() throws Exception {
     var appended =
         wal.spool().append(LogBatches.of(10), AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture();
     assertThat(appended.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
-    var deliveries = wal.deliveries();
+    var deliveries = wal.newConsumer();
     assertThat(deliveries.pollConfirmed(Duration.ZERO, Duration.ZERO)).isEmpty();
     return deliveries;
   }
 
   @Test
-  void next_heldDeliveryThatWasOutAtAKill_comesOnce() throws Exception {
-    assertThat(held().poll(Duration.ZERO)).isPresent();
+  void poll_deferredDeliveryOpenAtAKill_isRedeliveredOnce() throws Exception {
+    assertThat(pollDeferred().poll(Duration.ZERO)).isPresent();
 
     wal.kill();
-    var deliveries = wal.deliveries();
+    var deliveries = wal.newConsumer();
     deliveries.ackDrained(deliveries.poll(Duration.ZERO).orElseThrow());
 
     assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
-    survives(new RecordCounts(0, 0, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(0, 0, 0, 0, 0));
   }
 
   @Test
-  void next_newerFrameThatWasOutBeforeADowngrade_waitsForTheNewerRelease() throws Exception {
+  void poll_newerFrameOpenBeforeADowngrade_waitsForTheNewerRelease() throws Exception {
     var batch = LogBatches.of(10);
     append(batch);
     var readable = Files.readAllBytes(data());
@@ -205,24 +205,24 @@ class WalRecoveryTest {
     var journal = wal.node().resolve("journal");
 
     restart(newer);
-    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     restart(readable);
-    assertThat(next(wal.deliveries()).batches()).hasSize(1);
+    assertThat(poll(wal.newConsumer()).batches()).hasSize(1);
     assertThat(journal).content().contains("handed-out");
     restart(newer);
 
-    assertThat(wal.deliveries().poll(Duration.ZERO)).isEmpty();
-    assertThat(wal.deliveries().skippedEntries()).isEqualTo(1);
-    survives(new RecordCounts(10, 10, 0, 0, 0));
+    assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
+    assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
+    assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
     restart(readable);
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
-  private static byte[] newer(byte[] frame) throws UnreadableFrame {
-    try (var packing = new ZstdPacking()) {
-      var lines = new String(packing.unpack(frame), UTF_8).replace("{\"v\":1,", "{\"v\":2,");
+  private static byte[] newer(byte[] frame) throws UnreadableFrameException {
+    try (var packing = new ZstdFrameCompressor()) {
+      var lines = new String(packing.decompress(frame), UTF_8).replace("{\"v\":1,", "{\"v\":2,");
       var bytes = lines.getBytes(UTF_8);
-      return packing.pack(bytes, bytes.length);
+      return packing.compress(bytes, bytes.length);
     }
   }
 
@@ -239,19 +239,19 @@ class WalRecoveryTest {
   }
 
   @Test
-  void next_damagedFrame_costsExactlyItsRows() throws Exception {
+  void poll_damagedFrame_losesExactlyItsRecords() throws Exception {
     var batches = List.of(LogBatches.of(10), LogBatches.of(7), LogBatches.of(5));
     append(batches);
     damage(2);
-    var deliveries = wal.deliveries();
+    var deliveries = wal.newConsumer();
 
-    var delivery = next(deliveries);
+    var delivery = poll(deliveries);
 
     SpoolContract.assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
-    survives(new RecordCounts(22, 15, 0, 0, 7));
-    deliveries = wal.deliveries();
-    deliveries.ack(next(deliveries));
-    survives(new RecordCounts(22, 0, 0, 0, 7));
+    assertSurvivesKill(new RecordCounts(22, 15, 0, 0, 7));
+    deliveries = wal.newConsumer();
+    deliveries.ack(poll(deliveries));
+    assertSurvivesKill(new RecordCounts(22, 0, 0, 0, 7));
     var quarantined = wal.spool().status().quarantined();
     assertThat(quarantined).hasSize(1);
     assertThat(quarantined.getFirst().records()).isEqualTo(7);
@@ -260,13 +260,13 @@ class WalRecoveryTest {
   }
 
   @Test
-  void next_damagedAfterItWasHandedOut_restComesAgain() throws Exception {
+  void poll_damagedAfterDelivery_redeliversTheRest() throws Exception {
     var batches = List.of(LogBatches.of(10), LogBatches.of(7));
     append(batches);
-    var all = next(wal.deliveries());
+    var all = poll(wal.newConsumer());
 
     damage(1);
-    var rest = next(wal.deliveries());
+    var rest = poll(wal.newConsumer());
 
     assertThat(rest.redelivered()).isTrue();
     assertThat(rest.token()).isNotEqualTo(all.token());
@@ -275,7 +275,7 @@ class WalRecoveryTest {
 
   @Test
   @Timeout(600)
-  void next_anyByteOfTheIndexFlipped_costsNothing() throws Exception {
+  void poll_anyIndexByteFlipped_losesNothing() throws Exception {
     var batches = List.of(LogBatches.of(2), LogBatches.of(3));
     append(batches);
     var index = index();
@@ -294,7 +294,7 @@ class WalRecoveryTest {
       assertThat(wal.spool().recordCounts())
           .as("byte %d", i)
           .isEqualTo(new RecordCounts(5, 5, 0, 0, 0));
-      var deliveries = wal.deliveries();
+      var deliveries = wal.newConsumer();
       var delivery = deliveries.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
       SpoolContract.assertSame(delivery.batches(), batches);
@@ -306,14 +306,14 @@ class WalRecoveryTest {
   }
 
   @Test
-  void next_checksumOfALineWrong_isMendedWhileItRuns() throws Exception {
+  void poll_wrongChecksumInIndex_isRepairedWhileRunning() throws Exception {
     var batches = LogBatches.some(3, 10);
     append(batches);
     var index = index();
     var lines = Files.readString(index);
     Files.writeString(index, lines.replaceFirst("(?<=\"crc32\":)[0-9]+", "7"));
 
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), batches);
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), batches);
 
     assertThat(index).hasContent(lines);
   }
@@ -333,13 +333,13 @@ class WalRecoveryTest {
   }
 
   @Test
-  void status_someFrames_tellsOfThem() throws Exception {
+  void status_someFrames_listsThem() throws Exception {
     append(LogBatches.some(3, 10));
 
     var status = wal.spool().status();
 
-    assertThat(status.obstacle()).isNull();
-    assertThat(status.waitingRecords()).isEqualTo(30);
+    assertThat(status.unavailableReason()).isNull();
+    assertThat(status.pendingRecords()).isEqualTo(30);
     assertThat(status.backlog().entries()).isEqualTo(3);
     assertThat(status.segments().getLast().frames()).isEqualTo(3);
     assertThat(status.segments().getLast().records()).isEqualTo(30);
@@ -349,7 +349,7 @@ class WalRecoveryTest {
   void deadLetters_kill_areTheSame() throws Exception {
     append(LogBatches.some(1, 10));
     var letters = letters(3);
-    settle(next(wal.deliveries()), letters);
+    ack(poll(wal.newConsumer()), letters);
 
     wal.kill();
 
@@ -360,101 +360,101 @@ class WalRecoveryTest {
   }
 
   @Test
-  void replay_kill_isWaitingOnceAndNoLetter() throws Exception {
+  void replay_kill_isPendingOnceAndNoLetter() throws Exception {
     append(LogBatches.some(1, 10));
     var letters = letters(2);
-    settle(next(wal.deliveries()), letters);
+    ack(poll(wal.newConsumer()), letters);
 
     assertThat(wal.spool().deadLetters().replay("1", letters.getFirst().log())).isTrue();
 
-    survives(new RecordCounts(10, 1, 1, 0, 0));
-    var deliveries = wal.deliveries();
-    var delivery = next(deliveries);
+    assertSurvivesKill(new RecordCounts(10, 1, 1, 0, 0));
+    var deliveries = wal.newConsumer();
+    var delivery = poll(deliveries);
     assertThat(delivery.redelivered()).isTrue();
     SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
     deliveries.ack(delivery);
-    survives(new RecordCounts(10, 0, 1, 0, 0));
+    assertSurvivesKill(new RecordCounts(10, 0, 1, 0, 0));
     assertThat(wal.spool().deadLetters().find("1")).isEmpty();
     assertThat(wal.spool().deadLetters().find("2")).isPresent();
   }
 
   /** It was in no other spool: it need not wait for one that may be away for days. */
   @Test
-  void replay_logStandsInForAnother_isDeliveredByItAsAgain() throws Exception {
+  void replay_fallbackLog_isDeliveredAsRedelivered() throws Exception {
     append(LogBatches.some(1, 10));
     var letters = letters(1);
-    settle(next(wal.deliveries()), letters);
+    ack(poll(wal.newConsumer()), letters);
     wal.spool().deadLetters().replay("1", letters.getFirst().log());
 
     wal.kill();
-    var delivery = wal.deliveries().pollConfirmed(PATIENCE, Duration.ZERO).orElseThrow();
+    var delivery = wal.newConsumer().pollConfirmed(PATIENCE, Duration.ZERO).orElseThrow();
 
     assertThat(delivery.redelivered()).isTrue();
     SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
   }
 
   @Test
-  void replay_killBetweenAppendAndItsLine_isNoLetterAndComesOnce() throws Exception {
+  void replay_killBeforeItsJournalLine_isNoLetterAndDeliveredOnce() throws Exception {
     append(LogBatches.some(1, 10));
     var letters = letters(1);
-    settle(next(wal.deliveries()), letters);
+    ack(poll(wal.newConsumer()), letters);
     wal.spool().deadLetters().replay("1", letters.getFirst().log());
     cutLastLine();
 
     wal.reopen();
 
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(10, 1, 0, 0, 0));
-    var deliveries = wal.deliveries();
-    deliveries.ack(next(deliveries));
-    survives(new RecordCounts(10, 0, 0, 0, 0));
+    var deliveries = wal.newConsumer();
+    deliveries.ack(poll(deliveries));
+    assertSurvivesKill(new RecordCounts(10, 0, 0, 0, 0));
   }
 
   @Test
-  void settle_noRoomForItsLine_throwsAndIsDoneOnceThereIs() throws Exception {
+  void ack_noSpaceForItsLine_throwsAndSucceedsOnceThereIs() throws Exception {
     append(LogBatches.some(3, 10));
     var disk = new SmallDisk(wal.node(), Long.MAX_VALUE / 2);
     wal.reopen(disk);
-    var deliveries = wal.deliveries();
-    var delivery = next(deliveries);
+    var deliveries = wal.newConsumer();
+    var delivery = poll(deliveries);
     Files.delete(wal.node().resolve("reserve"));
     disk.fill();
 
     assertThatThrownBy(() -> deliveries.ack(delivery)).isInstanceOf(UncheckedIOException.class);
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 30, 0, 0, 0));
-    assertThat(next(deliveries).token()).isEqualTo(delivery.token());
+    assertThat(poll(deliveries).token()).isEqualTo(delivery.token());
 
     disk.free(1_000);
     deliveries.ack(delivery);
-    survives(new RecordCounts(30, 0, 0, 0, 0));
+    assertSurvivesKill(new RecordCounts(30, 0, 0, 0, 0));
   }
 
   @Test
-  void settle_manyLetters_isCompactedAndSaysTheSame() throws Exception {
+  void ack_manyLetters_isCompactedToTheSameState() throws Exception {
     var keep = letters(1).getFirst();
     append(LogBatches.some(1, 10));
-    settle(next(wal.deliveries()), List.of(keep));
+    ack(poll(wal.newConsumer()), List.of(keep));
     for (int i = 2; i < 40; i++) {
       append(LogBatches.some(1, 1));
-      settle(next(wal.deliveries()), List.of(large()));
+      ack(poll(wal.newConsumer()), List.of(large()));
       wal.spool().deadLetters().purge(Integer.toString(i));
     }
 
     assertThat(Files.size(wal.node().resolve("journal"))).isLessThan(6 << 20);
-    survives(new RecordCounts(48, 0, 1, 38, 0));
+    assertSurvivesKill(new RecordCounts(48, 0, 1, 38, 0));
     assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
         .isEqualTo(keep.reason());
     append(LogBatches.some(1, 1));
-    settle(next(wal.deliveries()), letters(1));
+    ack(poll(wal.newConsumer()), letters(1));
     assertThat(wal.spool().deadLetters().find("40")).isPresent();
   }
 
   @Test
-  void open_segmentsTakenAway_showsAsAnImbalanceAndLosesNothingNew() throws Exception {
+  void open_segmentsRemoved_isAnImbalanceAndLosesNothingNew() throws Exception {
     append(LogBatches.some(3, 10));
-    var deliveries = wal.deliveries();
-    deliveries.ack(next(deliveries));
+    var deliveries = wal.newConsumer();
+    deliveries.ack(poll(deliveries));
     append(LogBatches.some(2, 10));
-    deliveries.ack(next(deliveries)); // the line holds that all 50 were accepted
+    deliveries.ack(poll(deliveries)); // the line holds that all 50 were accepted
     append(LogBatches.some(1, 10));
     wal.spool().close();
     deleteSegments();
@@ -465,15 +465,15 @@ class WalRecoveryTest {
     var batch = LogBatches.of(4);
     append(batch);
     wal.kill();
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(54, 4, 0, 0, 0));
   }
 
   @Test
-  void open_settledFramesLost_losesNothingThatComesInTheirPlace() throws Exception {
+  void open_ackedFramesLost_losesNothingAppendedLater() throws Exception {
     append(LogBatches.some(2, 10));
-    var deliveries = wal.deliveries();
-    deliveries.ack(next(deliveries));
+    var deliveries = wal.newConsumer();
+    deliveries.ack(poll(deliveries));
     var file = data();
     var index = index();
     wal.spool().close();
@@ -488,17 +488,17 @@ class WalRecoveryTest {
     append(batch);
     wal.kill();
 
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(24, 4, 0, 0, 0));
   }
 
   @Test
-  void open_segmentsWithMarksTakenAway_deliversWhatComesAfterThem() throws Exception {
+  void open_segmentsWithSkippedFramesRemoved_deliversWhatFollows() throws Exception {
     var lost = List.of(LogBatches.of(10), LogBatches.of(7));
     append(lost);
     damage(1);
-    var deliveries = wal.deliveries();
-    next(deliveries);
+    var deliveries = wal.newConsumer();
+    poll(deliveries);
     deliveries.skip(lost.get(1).appendId(), "not what it says");
     wal.spool().close();
     deleteSegments();
@@ -508,16 +508,16 @@ class WalRecoveryTest {
     append(batches);
     wal.kill();
 
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), batches);
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), batches);
     assertThat(wal.spool().recordCounts().inFlight()).isEqualTo(12);
     assertThat(wal.spool().recordCounts().quarantined()).isEqualTo(10);
   }
 
   @Test
-  void append_allSegmentsPruned_isBehindWhatWasSettled() throws Exception {
+  void append_allSegmentsPruned_isAfterTheAckedPosition() throws Exception {
     append(LogBatches.some(3, 10));
-    var deliveries = wal.deliveries();
-    deliveries.ack(next(deliveries));
+    var deliveries = wal.newConsumer();
+    deliveries.ack(poll(deliveries));
     wal.spool().close();
     deleteSegments();
     wal.reopen();
@@ -525,8 +525,8 @@ class WalRecoveryTest {
     var batch = LogBatches.of(4);
 
     assertThat(append(batch)).extracting("receipt.entry").asString().endsWith("/seg-000002/1");
-    survives(new RecordCounts(34, 4, 0, 0, 0));
-    SpoolContract.assertSame(next(wal.deliveries()).batches(), List.of(batch));
+    assertSurvivesKill(new RecordCounts(34, 4, 0, 0, 0));
+    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
   private void deleteSegments() throws IOException {
@@ -538,7 +538,7 @@ class WalRecoveryTest {
   }
 
   @Test
-  void depth_oldest_isByItsReceipt() throws Exception {
+  void depth_oldest_isAgedByReceiptTime() throws Exception {
     var batch = LogBatches.of(1);
     append(
         new LogBatch(
@@ -556,16 +556,16 @@ class WalRecoveryTest {
         .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
   }
 
-  private void settle(Delivery delivery, List<DeadLetter> letters) {
+  private void ack(Delivery delivery, List<DeadLetter> letters) {
     assertThat(requireNonNull(last).ack(delivery, letters)).isTrue();
   }
 
-  private Delivery next(FallbackSpoolConsumer deliveries) throws InterruptedException {
+  private Delivery poll(FallbackSpoolConsumer deliveries) throws InterruptedException {
     last = deliveries;
     return deliveries.poll(PATIENCE).orElseThrow();
   }
 
-  private DeliveryStatus fate(LogBatch batch, Position position) throws Exception {
+  private DeliveryStatus statusOf(LogBatch batch, FramePosition position) throws Exception {
     return wal.spool()
         .statusOf(new Receipt(0, position.toString()), batch.firstId(), batch.records())
         .toCompletableFuture()
@@ -597,7 +597,7 @@ class WalRecoveryTest {
   }
 
   private LocalDate day() throws IOException {
-    return Position.of(
+    return FramePosition.of(
             wal.spool().status().segments().getLast().file().replaceAll("[.].*", "") + "/1")
         .day();
   }
@@ -627,7 +627,7 @@ class WalRecoveryTest {
   /** Told without a stack: it is not a fault of this release. */
   @ParameterizedTest
   @ValueSource(strings = {"\"version\":99", "\"version\":[]"})
-  void open_journalThisReleaseDoesNotKnow_saysSoAndNamesTheFile(String version) throws Exception {
+  void open_unknownJournalVersion_throwsNamingTheFile(String version) throws Exception {
     wal.spool().close();
     var journal = wal.node().resolve("journal");
     var base = Files.readString(journal).lines().findFirst().orElseThrow().substring(9);
@@ -636,7 +636,7 @@ class WalRecoveryTest {
       other.append(base.replaceFirst("\"version\":[0-9]+", version));
     }
 
-    assertThatThrownBy(wal::openAgain)
+    assertThatThrownBy(wal::openSecond)
         .isInstanceOf(IOException.class)
         .hasMessageContaining(journal.toString())
         .hasMessageContaining("this release");

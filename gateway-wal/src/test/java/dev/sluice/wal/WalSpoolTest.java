@@ -38,7 +38,7 @@ class WalSpoolTest extends SpoolContract {
   @Override
   protected SpoolConsumer restarted() {
     try {
-      return wal.reopen().deliveries();
+      return wal.reopen().newConsumer();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

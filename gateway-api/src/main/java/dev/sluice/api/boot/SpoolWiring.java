@@ -59,7 +59,7 @@ class SpoolWiring {
           delivery.deadLetters(),
           redis.claimIdle(),
           redis.timeout(),
-          new RedisSpool.Appending(
+          new RedisSpool.AppendSettings(
               redis.replicas(),
               redis.appendWithin(),
               ingest.idempotencyKeys(),
@@ -120,7 +120,7 @@ class SpoolWiring {
     var own = sluice.spool() == Waiting.REDIS ? null : wal.nodeOr(common.instance());
     return () -> {
       try {
-        WalSpool.leftIn(wal.dir(), own)
+        WalSpool.orphanedRecords(wal.dir(), own)
             .forEach(
                 (node, records) ->
                     LOG.warn(
@@ -152,7 +152,7 @@ class SpoolWiring {
           .description("What they take on the disk")
           .baseUnit("bytes")
           .register(registry);
-      gauge("waiting", spools, WalSpool.Status::waitingRecords)
+      gauge("waiting", spools, WalSpool.Status::pendingRecords)
           .description("Log records in the write-ahead log that are not delivered yet")
           .register(registry);
       gauge("quarantined", spools, status -> status.quarantined().size())
@@ -162,7 +162,7 @@ class SpoolWiring {
           .description("Age of the oldest of them")
           .baseUnit("seconds")
           .register(registry);
-      gauge("unavailable", spools, status -> status.obstacle() == null ? 0 : 1)
+      gauge("unavailable", spools, status -> status.unavailableReason() == null ? 0 : 1)
           .description("Whether something keeps logs from being appended to it: 1 or 0")
           .register(registry);
       Gauge.builder("sluice.failover.active", spools, SpoolWiring::standsIn)

@@ -95,7 +95,7 @@ final class Spools implements SmartLifecycle, AutoCloseable {
         new FailoverSpool(
             new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis.deadLetters()),
             new FailoverSpool.SpoolTarget("the write-ahead log", wal, wal, wal, wal.deadLetters()),
-            wal.deliveries(),
+            wal.newConsumer(),
             settings,
             scheduler,
             timeoutScheduler,
@@ -162,14 +162,14 @@ final class Spools implements SmartLifecycle, AutoCloseable {
         for (int worker = 0; worker < workers; worker++) {
           sources.put(
               shard + "-" + worker,
-              new ExclusiveRedeliveryConsumer(redis.deliveries(shard, worker), turns));
+              new ExclusiveRedeliveryConsumer(redis.newConsumer(shard, worker), turns));
         }
       }
     }
     if (failover != null) {
       sources.put(WAL, failover.fallbackConsumer());
     } else if (wal != null) {
-      sources.put(WAL, wal.deliveries());
+      sources.put(WAL, wal.newConsumer());
     }
     return sources;
   }

@@ -88,15 +88,15 @@ final class WalEndpoint {
             status.segments().stream().mapToLong(WalSpool.SegmentStatus::frames).sum(),
             new Lag(
                 status.backlog().entries(),
-                status.waitingRecords(),
+                status.pendingRecords(),
                 status.backlog().oldestAge().toString()),
             status.quarantined().stream().map(WalEndpoint::damage).toList(),
-            status.unreadable(),
-            status.obstacle(),
+            status.skippedEntries(),
+            status.unavailableReason(),
             failover == null ? null : failover.failoverStatus()));
   }
 
-  private static Damage damage(WalSpool.Quarantined frame) {
+  private static Damage damage(WalSpool.DamagedFrame frame) {
     return new Damage(
         frame.frame(), frame.copy().toString(), frame.records(), frame.reason(), frame.at());
   }

@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.wal.NodeTaken;
+import dev.sluice.wal.NodeLockedException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
@@ -14,7 +14,7 @@ final class WalFailureAnalyzer extends AbstractFailureAnalyzer<WalUnusable> {
   protected FailureAnalysis analyze(Throwable rootFailure, WalUnusable cause) {
     return new FailureAnalysis(
         String.valueOf(cause.getMessage()),
-        cause.getCause() instanceof NodeTaken ? SHARED : null,
+        cause.getCause() instanceof NodeLockedException ? SHARED : null,
         cause);
   }
 }

@@ -1,9 +1,9 @@
 package dev.sluice.api.boot;
 
 import dev.sluice.wal.Compression;
-import dev.sluice.wal.WalSpool.Filing;
 import dev.sluice.wal.WalSpool.Fsync;
-import dev.sluice.wal.WalSpool.Writing;
+import dev.sluice.wal.WalSpool.SegmentSettings;
+import dev.sluice.wal.WalSpool.WriteSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.regex.Pattern;
@@ -98,8 +98,8 @@ record WalProperties(
     return node == null ? NOT_IN_A_NODE.matcher(instance).replaceAll("-") : node;
   }
 
-  Writing writing() {
-    return new Writing(
+  WriteSettings writing() {
+    return new WriteSettings(
         compression, fsync, fsyncInterval, age(), bytesTogether(), queueBytes.toBytes());
   }
 
@@ -115,8 +115,8 @@ record WalProperties(
     return flushBytes.toBytes() == 0 ? Long.MAX_VALUE : flushBytes.toBytes();
   }
 
-  Filing filing() {
-    return new Filing(
+  SegmentSettings filing() {
+    return new SegmentSettings(
         segmentBytes.toBytes(),
         segmentAge,
         keepHigh.toBytes(),

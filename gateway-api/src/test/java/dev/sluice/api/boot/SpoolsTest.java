@@ -64,7 +64,7 @@ class SpoolsTest {
             10,
             Duration.ofMinutes(1),
             Duration.ofSeconds(1),
-            RedisSpool.Appending.DEFAULT),
+            RedisSpool.AppendSettings.DEFAULT),
         new WalSpool.Settings(
             folder, "one", wal.writing(), wal.filing(), BOUNDS, 10, 10, Duration.ofMinutes(1)),
         new FailoverSpool.FailoverSettings(

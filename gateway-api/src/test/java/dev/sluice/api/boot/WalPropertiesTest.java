@@ -29,11 +29,12 @@ class WalPropertiesTest {
 
     assertThat(settings.dir()).hasFileName("data");
     assertThat(settings.nodeOr("host:1/a-8080")).isEqualTo("host-1-a-8080");
-    assertThat(settings.writing().flushAfter()).isEqualTo(Duration.ofSeconds(2));
+    assertThat(settings.writing().flushInterval()).isEqualTo(Duration.ofSeconds(2));
     assertThat(settings.writing().flushBytes()).isEqualTo(64L << 20);
     assertThat(settings.writing().queueBytes()).isPositive();
     assertThat(settings.filing().segmentBytes()).isEqualTo(1L << 30);
-    assertThat(settings.filing().keepLow()).isLessThan(settings.filing().keepHigh());
+    assertThat(settings.filing().retainedBytesLowWatermark())
+        .isLessThan(settings.filing().retainedBytesHighWatermark());
   }
 
   @Test
@@ -49,12 +50,12 @@ class WalPropertiesTest {
   })
   void writing_zero_isNoBoundUnlessThereWouldBeNone(
       String after, String bytes, Duration waits, long together) {
-    var writing =
+    var writeSettings =
         settings(Map.of("sluice.wal.flush-after", after, "sluice.wal.flush-bytes", bytes))
             .writing();
 
-    assertThat(writing.flushAfter()).isEqualTo(waits);
-    assertThat(writing.flushBytes()).isEqualTo(together);
+    assertThat(writeSettings.flushInterval()).isEqualTo(waits);
+    assertThat(writeSettings.flushBytes()).isEqualTo(together);
   }
 
   @ParameterizedTest

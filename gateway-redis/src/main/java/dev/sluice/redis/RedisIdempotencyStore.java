@@ -1,0 +1,102 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.Script.number;
+
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.Claim;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import io.lettuce.core.api.StatefulRedisConnection;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Claims of keys, each in the shard that its digest says. An append under a claim takes the key in
+ * the step that appends, which is {@link RedisSpool}'s.
+ *
+ * <p>Safe for use by many threads.
+ */
+final class RedisIdempotencyStore {
+
+  /** Sends a step that may be repeated until it is known whether it has happened. */
+  interface RetryingSender {
+    <T extends @Nullable Object> CompletableFuture<T> send(
+        Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step);
+  }
+
+  private final RedisSpool.Settings settings;
+  private final List<ShardKeys> shards;
+  private final RetryingSender sender;
+
+  RedisIdempotencyStore(
+      RedisSpool.Settings settings, List<ShardKeys> shards, RetryingSender sender) {
+    this.settings = settings;
+    this.shards = shards;
+    this.sender = sender;
+  }
+
+  CompletionStage<ClaimResult> claim(IdempotencyStore.IdempotencyKey key) {
+    byte[] digest = bytes(key.digest());
+    var shard = shardOf(digest);
+    var claim = new Claim(key, UUID.randomUUID());
+    return sender
+        .<Long>send(
+            redis ->
+                Script.KEY_CLAIM.run(
+                    redis,
+                    new byte[][] {shard.keys(), shard.keyAges()},
+                    digest,
+                    bytes(key.requestDigest()),
+                    bytes(claim.owner()),
+                    number(IdempotencyStore.CLAIM_TTL.toMillis()),
+                    number(settings.appendSettings().idempotencyRetention().toMillis()),
+                    number(settings.appendSettings().idempotencyKeys())))
+        .handle(
+            (state, failure) ->
+                failure == null ? toClaimResult(state, claim) : unavailable(failure));
+  }
+
+  private static ClaimResult toClaimResult(long state, Claim claim) {
+    return switch ((int) state) {
+      case 1 -> new ClaimResult.Granted(claim);
+      case 2 -> new ClaimResult.Completed();
+      case 3 -> new ClaimResult.InProgress();
+      case 4 -> new ClaimResult.KeyReused();
+      default -> throw new IllegalStateException("a claim that is " + state);
+    };
+  }
+
+  private ClaimResult unavailable(Throwable failure) {
+    return new ClaimResult.Unavailable(
+        RedisSpool.retryAfter(failure), RedisConnection.reason(failure, settings.commandTimeout()));
+  }
+
+  CompletionStage<Void> release(Claim claim) {
+    byte[] digest = bytes(claim.key().digest());
+    var shard = shardOf(digest);
+    return sender
+        .<Long>send(
+            redis ->
+                Script.KEY_RELEASE.run(
+                    redis,
+                    new byte[][] {shard.keys(), shard.keyAges()},
+                    digest,
+                    bytes(claim.owner())))
+        .handle((_, _) -> null); // a claim that could not be given back ends by itself
+  }
+
+  ShardKeys shardOf(byte[] digest) {
+    return shards.get(Math.floorMod(ByteBuffer.wrap(digest).getInt(), shards.size()));
+  }
+
+  static byte[] bytes(UUID id) {
+    return ByteBuffer.allocate(2 * Long.BYTES)
+        .putLong(id.getMostSignificantBits())
+        .putLong(id.getLeastSignificantBits())
+        .array();
+  }
+}

@@ -1,0 +1,193 @@
+package dev.sluice.redis;
+
+import static dev.sluice.redis.RedisTestKeys.bytes;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.IdempotencyKeysContract;
+import dev.sluice.testkit.LogBatches;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
+  static final int MOST = 3;
+
+  final RedisTestKeys keys = new RedisTestKeys();
+  final RedisSpool spool = new RedisSpool(settings(), InstantSource.system());
+
+  private RedisSpool.Settings settings() {
+    return new RedisSpool.Settings(
+        keys.url,
+        1,
+        keys.prefix,
+        "sluice",
+        "one",
+        SpoolConsumer.DeliveryLimits.DEFAULT,
+        100,
+        Duration.ofMinutes(2),
+        RedisTestKeys.COMMAND_TIMEOUT,
+        new RedisSpool.AppendSettings(0, Duration.ofSeconds(10), MOST, Duration.ofHours(1)));
+  }
+
+  @Override
+  protected IdempotencyStore keys() {
+    return spool;
+  }
+
+  @Override
+  protected Spool spool() {
+    return spool;
+  }
+
+  @AfterEach
+  void close() {
+    spool.close();
+    keys.close();
+  }
+
+  @Test
+  void claim_oldClaimExpired_isGrantedAndTheOldOneLost() throws Exception {
+    var old = mine(KEY);
+    assertThat(until() - redisMillis()).isBetween(50_000L, 60_000L);
+    setUntil(redisMillis());
+
+    var claim = mine(KEY);
+
+    assertThat(append(LogBatches.of(1), old)).isEqualTo(new AppendResult.ClaimLost());
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
+  }
+
+  @Test
+  void claim_completedLongAgo_isGranted() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+    setUntil(redisMillis() - 3_600_000);
+
+    mine(KEY);
+  }
+
+  @Test
+  void claim_oldKeys_areForgotten() throws Exception {
+    mine(key(1));
+    mine(key(2));
+    for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
+      keys.redis().zadd(keys.key("keys:age"), (double) (redisMillis() - 3_700_000), member);
+    }
+
+    mine(key(3));
+
+    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
+    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(1);
+  }
+
+  @Test
+  void claim_moreThanTheMaximum_forgetsTheOldest() throws Exception {
+    for (int i = 0; i <= MOST; i++) {
+      mine(key(i));
+      for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
+        keys.redis().zincrby(keys.key("keys:age"), -1, member);
+      }
+    }
+
+    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MOST);
+    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MOST);
+    assertThat(claim(key(MOST))).isInstanceOf(ClaimResult.InProgress.class);
+    mine(key(0));
+  }
+
+  @Test
+  void claim_keyOfAClient_isNotStored() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+
+    assertThat(new String(onlyKey(), StandardCharsets.ISO_8859_1))
+        .hasSize(16)
+        .doesNotContain(KEY.key());
+  }
+
+  @Test
+  void claim_memoryFull_isUnavailableAndCompletedKeysAreKnown() throws Exception {
+    append(LogBatches.of(1), mine(KEY));
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", "1");
+
+      assertThat(claim(key(1)))
+          .isInstanceOfSatisfying(
+              ClaimResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("OOM"));
+      assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+      assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void append_memoryFull_leavesTheClaimUnchanged() throws Exception {
+    var claim = mine(KEY);
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", "1");
+
+      assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Unavailable.class);
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+    assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
+    assertThat(spool.recordCounts().accepted()).isEqualTo(1);
+  }
+
+  @Test
+  void claim_redisStopped_isUnavailable() throws Exception {
+    Engines.redis().stop();
+    try {
+      assertThat(claim(KEY)).isInstanceOf(ClaimResult.Unavailable.class);
+    } finally {
+      Engines.redis().restart();
+    }
+  }
+
+  private static IdempotencyStore.IdempotencyKey key(int number) {
+    return new IdempotencyStore.IdempotencyKey("default", "key-" + number, new UUID(0, number));
+  }
+
+  private byte[] onlyKey() {
+    return keys.redis().hkeys(keys.key("keys")).getFirst();
+  }
+
+  private byte[] value() {
+    return keys.redis().hget(keys.key("keys"), onlyKey());
+  }
+
+  private long until() {
+    byte[] value = value();
+    return Long.parseLong(
+        new String(Arrays.copyOfRange(value, 33, value.length), StandardCharsets.UTF_8));
+  }
+
+  private void setUntil(long millis) {
+    byte[] head = Arrays.copyOf(value(), 33);
+    byte[] tail = bytes(Long.toString(millis));
+    byte[] value = Arrays.copyOf(head, head.length + tail.length);
+    System.arraycopy(tail, 0, value, head.length, tail.length);
+    keys.redis().hset(keys.key("keys"), onlyKey(), value);
+  }
+
+  private long redisMillis() {
+    var time = keys.redis().time();
+    return number(time.get(0)) * 1_000 + number(time.get(1)) / 1_000;
+  }
+
+  private static long number(byte[] text) {
+    return Long.parseLong(new String(text, StandardCharsets.UTF_8));
+  }
+}

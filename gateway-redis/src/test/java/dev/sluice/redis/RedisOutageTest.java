@@ -1,0 +1,335 @@
+package dev.sluice.redis;
+
+import static dev.sluice.testkit.SpoolContract.assertSame;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.LogBatches;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import java.util.concurrent.FutureTask;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Redis away, full, silent, or not letting us in. */
+@Timeout(120)
+class RedisOutageTest {
+  static final SpoolConsumer.DeliveryLimits BOUNDS =
+      new SpoolConsumer.DeliveryLimits(100_000, 1L << 30, Duration.ofMillis(50));
+  static final Duration PATIENCE = Duration.ofSeconds(5);
+  static final Duration SHORT = Duration.ofMillis(50);
+
+  final RedisTestKeys keys = new RedisTestKeys();
+  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
+  final RedisSpoolConsumer deliveries = spool.newConsumer(0);
+
+  @AfterEach
+  void close() {
+    deliveries.close();
+    spool.close();
+    keys.close();
+  }
+
+  @Test
+  void allOperations_redisRestarted_continueWithoutLoss() throws Exception {
+    var before = LogBatches.of(3);
+    assertThat(append(before)).isInstanceOf(AppendResult.Accepted.class);
+    var unsettled = deliveries.poll(PATIENCE).orElseThrow();
+    Engines.redis().stop();
+
+    try {
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
+      assertThat(spool.unavailableReason()).isPresent();
+      assertThatThrownBy(() -> deliveries.poll(SHORT))
+          .isInstanceOf(SpoolUnreachableException.class);
+      assertThatThrownBy(spool::recordCounts).isInstanceOf(SpoolUnreachableException.class);
+      assertThatThrownBy(spool::depth).isInstanceOf(SpoolUnreachableException.class);
+    } finally {
+      Engines.redis().restart();
+    }
+
+    await().until(() -> spool.unavailableReason().isEmpty());
+    var after = LogBatches.of(2);
+    await().until(() -> append(after) instanceof AppendResult.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
+    var again = deliveries.poll(PATIENCE).orElseThrow();
+    assertThat(again.token()).isEqualTo(unsettled.token());
+    assertSame(again.batches(), List.of(before));
+    deliveries.ack(again);
+    assertSame(deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(after));
+    assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(5, 2, 0, 0, 0));
+  }
+
+  @Test
+  void append_redisStopped_isUnavailableAtOnce() throws Exception {
+    assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
+    Engines.redis().stop();
+    try {
+      append(LogBatches.of(1)); // may have been sent before the loss was noticed, and then waits
+      long start = System.nanoTime();
+
+      for (int i = 0; i < 100; i++) {
+        assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
+      }
+
+      assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+    } finally {
+      Engines.redis().restart();
+    }
+  }
+
+  /** With so much patience only the loss of the connection can end the wait. */
+  @Test
+  void append_connectionLostInFlight_isAcceptedOnceWhenRedisIsBack() {
+    var settings =
+        new RedisSpool.Settings(
+            Engines.redis().url(),
+            1,
+            keys.prefix,
+            "sluice",
+            "one",
+            BOUNDS,
+            3,
+            Duration.ofMinutes(2),
+            Duration.ofMinutes(1),
+            RedisSpool.AppendSettings.DEFAULT);
+    try (var patient = new RedisSpool(settings, InstantSource.system())) {
+      assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isInstanceOf(AppendResult.Accepted.class);
+      keys.redis().clientPause(60_000);
+      var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
+      Engines.redis().kill();
+
+      assertThat(underWay.join()).isInstanceOf(AppendResult.Accepted.class);
+
+      await().until(() -> spool.unavailableReason().isEmpty());
+      assertThat(spool.recordCounts().accepted()).isEqualTo(2);
+    }
+  }
+
+  @Test
+  void poll_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
+    assertThat(deliveries.poll(SHORT)).isEmpty();
+    var waiting = new FutureTask<>(() -> deliveries.poll(Duration.ofMinutes(1)));
+    Thread.ofVirtual().start(waiting);
+    await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
+
+    Engines.redis().kill();
+
+    assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolUnreachableException.class);
+    var batch = LogBatches.of(1);
+    await().until(() -> append(batch) instanceof AppendResult.Accepted);
+    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
+  }
+
+  @Test
+  void allOperations_redisDownAtStart_workOnceItIsUp() throws Exception {
+    Engines.redis().stop();
+    var early = keys.spool(keys.settings(BOUNDS));
+    try (var waiting = early.newConsumer(0)) {
+      try {
+        assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
+            .isInstanceOf(AppendResult.Unavailable.class);
+        assertThat(early.unavailableReason()).isPresent();
+        assertThatThrownBy(() -> waiting.poll(SHORT)).isInstanceOf(SpoolUnreachableException.class);
+      } finally {
+        Engines.redis().restart();
+      }
+
+      await().until(() -> early.unavailableReason().isEmpty());
+      await()
+          .until(
+              () ->
+                  early.append(LogBatches.of(1)).toCompletableFuture().join()
+                      instanceof AppendResult.Accepted);
+      await().ignoreExceptions().until(() -> waiting.poll(SHORT).isPresent());
+    } finally {
+      early.close();
+    }
+  }
+
+  @Test
+  void append_memoryFull_isUnavailableAndDrainsAfterAGatewayRestart() throws Exception {
+    append(LogBatches.of(1));
+    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", Long.toString(usedMemory() + (8 << 20)));
+      long accepted = 1;
+      AppendResult appendResult = append(incompressible());
+      while (appendResult instanceof AppendResult.Accepted) {
+        accepted++;
+        appendResult = append(incompressible());
+      }
+
+      assertThat(appendResult)
+          .isInstanceOfSatisfying(
+              AppendResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("OOM"));
+      assertThat(accepted).isBetween(2L, 100L);
+      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+      assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(accepted, accepted - 1, 0, 0, 0));
+      try (var restarted = spool.newConsumer(0)) {
+        var delivery = restarted.poll(PATIENCE).orElseThrow();
+        assertThat(delivery.records()).isEqualTo(accepted - 1);
+        restarted.ack(delivery);
+      }
+      assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
+      assertThat(spool.unavailableReason()).isEmpty();
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void unavailableReason_memoryOverTheLimit_isFullWithoutAnAppend() {
+    var limit = keys.redis().configGet("maxmemory").get("maxmemory");
+    try {
+      keys.redis().configSet("maxmemory", Long.toString(usedMemory() / 2));
+
+      assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
+    } finally {
+      keys.redis().configSet("maxmemory", limit);
+    }
+  }
+
+  @Test
+  void append_replica_isUnavailable() {
+    try {
+      keys.redis().replicaof("127.0.0.1", 1);
+
+      assertThat(append(LogBatches.of(1)))
+          .isInstanceOfSatisfying(
+              AppendResult.Unavailable.class,
+              unavailable -> assertThat(unavailable.reason()).contains("READONLY"));
+      assertThat(spool.unavailableReason())
+          .hasValueSatisfying(r -> assertThat(r).contains("replica"));
+    } finally {
+      keys.redis().replicaofNoOne();
+    }
+  }
+
+  @Test
+  void append_wrongPassword_isUnavailableWithoutDisclosingIt() {
+    var settings =
+        RedisSpool.Settings.of(
+            "redis://:secret-and-wrong@127.0.0.1:" + Engines.redis().port(), "one");
+    try (var locked = new RedisSpool(settings, InstantSource.system())) {
+      var appendResult = locked.append(LogBatches.of(1)).toCompletableFuture().join();
+
+      assertThat(appendResult)
+          .isInstanceOfSatisfying(
+              AppendResult.Unavailable.class,
+              unavailable ->
+                  assertThat(unavailable.reason()).contains("WRONGPASS").doesNotContain("secret"));
+      assertThat(locked.unavailableReason()).isPresent();
+      assertThat(settings.toString()).doesNotContain("secret");
+    }
+  }
+
+  @Test
+  void append_unresponsivePeer_isResentOnANewConnectionAndStoredOnce() throws Exception {
+    var settings =
+        new RedisSpool.Settings(
+            Engines.redis().url(),
+            1,
+            keys.prefix,
+            "hasty",
+            "one",
+            BOUNDS,
+            3,
+            Duration.ofMinutes(2),
+            Duration.ofMillis(300),
+            RedisSpool.AppendSettings.DEFAULT);
+    try (var hasty = new RedisSpool(settings, InstantSource.system())) {
+      assertThat(hasty.append(LogBatches.of(1)).toCompletableFuture().join())
+          .isInstanceOf(AppendResult.Accepted.class);
+      var before = addressesOf("hasty");
+      keys.redis().clientPause(1_000);
+
+      var appendResult = hasty.append(LogBatches.of(1)).toCompletableFuture().join();
+
+      assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
+      assertThat(keys.streamLength()).isEqualTo(2);
+      assertThat(before).hasSize(1);
+      assertThat(addressesOf("hasty")).doesNotContainAnyElementsOf(before);
+    }
+  }
+
+  @Test
+  void unavailableReason_unresponsivePort_returnsWithinTheTimeout() throws Exception {
+    try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      var settings = RedisSpool.Settings.of("redis://127.0.0.1:" + silent.getLocalPort(), "one");
+      try (var away = new RedisSpool(settings, InstantSource.system())) {
+        long start = System.nanoTime();
+
+        assertThat(away.unavailableReason()).isPresent();
+
+        assertThat(Duration.ofNanos(System.nanoTime() - start))
+            .isLessThan(Duration.ofMillis(1_500));
+      }
+    }
+  }
+
+  @Test
+  void construct_noRedis_connectsLazily() {
+    var settings = RedisSpool.Settings.of("redis://127.0.0.1:1", "one");
+    long start = System.nanoTime();
+
+    new RedisSpool(settings, InstantSource.system()).close();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
+  }
+
+  private List<String> addressesOf(String client) {
+    return keys.redis()
+        .clientList()
+        .lines()
+        .filter(line -> line.contains(" name=" + client + " "))
+        .map(line -> line.split(" ", -1)[1])
+        .toList();
+  }
+
+  private long usedMemory() {
+    return keys.redis()
+        .info("memory")
+        .lines()
+        .filter(line -> line.startsWith("used_memory:"))
+        .mapToLong(line -> Long.parseLong(line.substring("used_memory:".length()).strip()))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private LogBatch incompressible() {
+    byte[] otlp = new byte[256 << 10];
+    new Random().nextBytes(otlp);
+    var sample = LogBatches.of(1);
+    return new LogBatch(
+        UUID.randomUUID(),
+        sample.tenant(),
+        sample.receivedNanos(),
+        sample.firstId(),
+        1,
+        otlp.length,
+        new BitSet(),
+        otlp);
+  }
+
+  private AppendResult append(LogBatch batch) {
+    return spool.append(batch).toCompletableFuture().join();
+  }
+}

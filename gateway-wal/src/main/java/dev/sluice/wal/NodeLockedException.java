@@ -1,0 +1,13 @@
+package dev.sluice.wal;
+
+import java.io.IOException;
+import java.io.Serial;
+
+/** Another process has the node's folder. */
+public final class NodeLockedException extends IOException {
+  @Serial private static final long serialVersionUID = 1L;
+
+  NodeLockedException(String message) {
+    super(message);
+  }
+}
