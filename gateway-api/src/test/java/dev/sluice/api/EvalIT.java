@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.demo.Eval;
+import dev.sluice.demo.TemplateEvaluation;
 import dev.sluice.testkit.Engines;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
@@ -76,7 +76,8 @@ class EvalIT {
     var arguments = new ArrayList<>(options);
     arguments.addAll(List.of(logs, results));
     arguments.addAll(List.of(gateway));
-    return Eval.run(arguments.stream().map(Object::toString).toList(), stream, stream);
+    return TemplateEvaluation.run(
+        arguments.stream().map(Object::toString).toList(), stream, stream);
   }
 
   private List<JsonNode> results(String name) throws IOException {

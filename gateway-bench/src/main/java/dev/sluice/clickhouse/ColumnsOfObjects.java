@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dev.sluice.clickhouse.Column.Plain;
+import dev.sluice.clickhouse.Column.PlainColumn;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
@@ -16,40 +16,44 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * What {@link LogColumns} makes, to the byte, of the messages that protobuf-java makes of the OTLP
- * first. Only as far as {@code SampleLogs} goes: all values are texts, and each log has a time.
+ * What {@link LogBlockBuilder} makes, to the byte, of the messages that protobuf-java makes of the
+ * OTLP first. Only as far as {@code SampleLogs} goes: all values are texts, and each log has a
+ * time.
  */
 final class ColumnsOfObjects {
   private final NativeBlock block = new NativeBlock();
   private final ByteOutput scratch = new ByteOutput(1 << 10);
 
-  private final Plain timestamp = block.plain("Timestamp", "DateTime64(9)");
-  private final Plain traceId = block.plain("TraceId", "String");
-  private final Plain spanId = block.plain("SpanId", "String");
-  private final Plain traceFlags = block.plain("TraceFlags", "UInt8");
-  private final LowCardinalityColumn severityText = block.lowCardinality("SeverityText");
-  private final Plain severityNumber = block.plain("SeverityNumber", "UInt8");
-  private final LowCardinalityColumn serviceName = block.lowCardinality("ServiceName");
-  private final Plain body = block.plain("Body", "String");
-  private final LowCardinalityColumn resourceSchemaUrl = block.lowCardinality("ResourceSchemaUrl");
+  private final PlainColumn timestamp = block.addPlain("Timestamp", "DateTime64(9)");
+  private final PlainColumn traceId = block.addPlain("TraceId", "String");
+  private final PlainColumn spanId = block.addPlain("SpanId", "String");
+  private final PlainColumn traceFlags = block.addPlain("TraceFlags", "UInt8");
+  private final LowCardinalityColumn severityText = block.addLowCardinality("SeverityText");
+  private final PlainColumn severityNumber = block.addPlain("SeverityNumber", "UInt8");
+  private final LowCardinalityColumn serviceName = block.addLowCardinality("ServiceName");
+  private final PlainColumn body = block.addPlain("Body", "String");
+  private final LowCardinalityColumn resourceSchemaUrl =
+      block.addLowCardinality("ResourceSchemaUrl");
   private final Pairs resourceAttributes = pairs("ResourceAttributes");
-  private final LowCardinalityColumn scopeSchemaUrl = block.lowCardinality("ScopeSchemaUrl");
-  private final Plain scopeName = block.plain("ScopeName", "String");
-  private final LowCardinalityColumn scopeVersion = block.lowCardinality("ScopeVersion");
+  private final LowCardinalityColumn scopeSchemaUrl = block.addLowCardinality("ScopeSchemaUrl");
+  private final PlainColumn scopeName = block.addPlain("ScopeName", "String");
+  private final LowCardinalityColumn scopeVersion = block.addLowCardinality("ScopeVersion");
   private final Pairs scopeAttributes = pairs("ScopeAttributes");
   private final Pairs logAttributes = pairs("LogAttributes");
-  private final Plain eventName = block.plain("EventName", "String");
-  private final Plain id = block.plain("Id", "FixedString(16)");
-  private final LowCardinalityColumn tenant = block.lowCardinality("Tenant");
-  private final Plain templateId = block.plain("TemplateId", "UUID");
-  private final Plain observedTimestamp = block.plain("ObservedTimestamp", "DateTime64(9)");
-  private final Plain receivedTimestamp = block.plain("ReceivedTimestamp", "DateTime64(9)");
-  private final Plain flags = block.plain("Flags", "UInt32");
-  private final Plain droppedAttributes = block.plain("DroppedAttributesCount", "UInt32");
-  private final Plain resourceId = block.plain("ResourceId", "UUID");
+  private final PlainColumn eventName = block.addPlain("EventName", "String");
+  private final PlainColumn id = block.addPlain("Id", "FixedString(16)");
+  private final LowCardinalityColumn tenant = block.addLowCardinality("Tenant");
+  private final PlainColumn templateId = block.addPlain("TemplateId", "UUID");
+  private final PlainColumn observedTimestamp =
+      block.addPlain("ObservedTimestamp", "DateTime64(9)");
+  private final PlainColumn receivedTimestamp =
+      block.addPlain("ReceivedTimestamp", "DateTime64(9)");
+  private final PlainColumn flags = block.addPlain("Flags", "UInt32");
+  private final PlainColumn droppedAttributes = block.addPlain("DroppedAttributesCount", "UInt32");
+  private final PlainColumn resourceId = block.addPlain("ResourceId", "UUID");
 
   private Pairs pairs(String name) {
-    return block.with(name, "Map(LowCardinality(String), String)", new Pairs());
+    return block.addColumn(name, "Map(LowCardinality(String), String)", new Pairs());
   }
 
   void fill(List<LogBatch> batches) throws InvalidProtocolBufferException {
@@ -134,7 +138,7 @@ final class ColumnsOfObjects {
   private int number(String text, LowCardinalityColumn column) {
     scratch.clear();
     scratch.writeUtf8(text);
-    return column.numberOf(scratch.array(), 0, scratch.size());
+    return column.intern(scratch.array(), 0, scratch.size());
   }
 
   void writeTo(OutputStream out) throws IOException {

@@ -53,7 +53,7 @@ public class LogColumnsBenchmark {
   private static final int BATCHES = 8;
   private static final int PORTIONS = 8;
 
-  private final LogColumns columns = new LogColumns();
+  private final LogBlockBuilder columns = new LogBlockBuilder();
   private final ColumnsOfObjects objects = new ColumnsOfObjects();
   private final DeliverySlice[] portions = new DeliverySlice[PORTIONS];
   private int next;
@@ -85,7 +85,10 @@ public class LogColumnsBenchmark {
   private long columns(DeliverySlice portion, OutputStream out)
       throws InterruptedException, IOException {
     return columns.fill(
-        portion, Pass.first(Long.MAX_VALUE), LogEnricher.NONE, block -> block.writeTo(out));
+        portion,
+        InsertPartitioner.first(Long.MAX_VALUE),
+        LogEnricher.NONE,
+        block -> block.writeTo(out));
   }
 
   private void objects(DeliverySlice portion, OutputStream out)

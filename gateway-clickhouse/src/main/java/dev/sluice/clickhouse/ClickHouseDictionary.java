@@ -35,13 +35,13 @@ public final class ClickHouseDictionary implements Dictionary {
   private static final Duration OVERLAP = Duration.ofMinutes(2);
 
   /** Of the texts of one answer, which are held here. */
-  private static final long MOST_BYTES = 256L << 20;
+  private static final long MAX_TEXT_BYTES = 256L << 20;
 
-  private static final UUID LEAST = new UUID(0, 0);
+  private static final UUID MIN_ID = new UUID(0, 0);
 
   private final ClickHouseLogStore store;
-  private final ClickHouseHttp http;
-  private final Schema schema;
+  private final ClickHouseClient client;
+  private final SchemaMigrator migrator;
   private final InstantSource clock;
 
   /**
@@ -56,73 +56,73 @@ public final class ClickHouseDictionary implements Dictionary {
    */
   ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
     this.store = store;
-    http = store.http();
-    schema = store.schema();
+    client = store.client();
+    migrator = store.migrator();
     this.clock = clock;
   }
 
   /** An id, and when a row of it was last written: nanoseconds since 1970 by ClickHouse's clock. */
-  record Written(long atNanos, UUID id) {}
+  record WritePosition(long writtenNanos, UUID id) {}
 
   /**
    * Where {@link #changesSince} goes on.
    *
-   * @param next where to begin again when there is nothing more, nanoseconds since 1970
+   * @param resumeNanos where to begin again when there is nothing more, nanoseconds since 1970
    * @param last what was shown last
    */
-  private record Place(long next, Written last) {
+  private record ChangeCursor(long resumeNanos, WritePosition last) {
 
     /**
      * The text of a place that is reached again and again, or within what is being gone through.
      */
-    static Place of(String text, long next) {
+    static ChangeCursor parse(String text, long resumeNanos) {
       var parts = text.split(":", -1);
       return parts.length == 1
-          ? new Place(next, new Written(Long.parseLong(text), LEAST))
-          : new Place(
+          ? new ChangeCursor(resumeNanos, new WritePosition(Long.parseLong(text), MIN_ID))
+          : new ChangeCursor(
               Long.parseLong(parts[0]),
-              new Written(Long.parseLong(parts[1]), UUID.fromString(parts[2])));
+              new WritePosition(Long.parseLong(parts[1]), UUID.fromString(parts[2])));
     }
 
-    static String caughtUp(long next) {
-      return Long.toString(next);
+    static String formatCaughtUp(long resumeNanos) {
+      return Long.toString(resumeNanos);
     }
 
-    static String within(long next, Written last) {
-      return "%d:%d:%s".formatted(next, last.atNanos(), last.id());
+    static String formatWithinPage(long resumeNanos, WritePosition last) {
+      return "%d:%d:%s".formatted(resumeNanos, last.writtenNanos(), last.id());
     }
   }
 
   @Override
   public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
     try {
-      schema.ensure();
+      migrator.ensureMigrated();
       for (var table : DictionaryTable.values()) {
         var rows = entries.stream().filter(e -> DictionaryTable.of(e.kind()) == table).toList();
         if (!rows.isEmpty()) {
-          insert(table.title, table.block(rows));
+          insert(table.tableName, table.toBlock(rows));
         }
       }
       return new WriteResult.Written();
-    } catch (ClickHouseFailed e) {
-      var failed = known(e);
-      var message = failed.getMessage();
-      var reason = message == null ? failed.toString() : message;
-      return failed.kind() == ClickHouseFailed.Kind.LATER
+    } catch (ClickHouseException e) {
+      var failure = onFailure(e);
+      var message = failure.getMessage();
+      var reason = message == null ? failure.toString() : message;
+      return failure.kind() == ClickHouseException.FailureKind.RETRYABLE
           ? new WriteResult.Retryable(reason)
           : new WriteResult.SchemaMismatch(reason);
     }
   }
 
   private void insert(String table, NativeBlock block) {
-    var begun = clock.instant();
+    var start = clock.instant();
     // each write is one of its own: a token that comes again would be left out
     var token = UUID.randomUUID().toString();
-    http.insert(table, block, token, "dictionary~" + token);
-    var taken = Duration.between(begun, clock.instant());
-    if (taken.compareTo(OVERLAP) > 0) {
-      throw ClickHouseFailed.inDoubt(
-          "a write took %d s; others may have gone on without it".formatted(taken.toSeconds()));
+    client.insert(table, block, token, "dictionary~" + token);
+    var elapsed = Duration.between(start, clock.instant());
+    if (elapsed.compareTo(OVERLAP) > 0) {
+      throw ClickHouseException.retryable(
+          "a write took %d s; others may have gone on without it".formatted(elapsed.toSeconds()));
     }
   }
 
@@ -138,9 +138,9 @@ public final class ClickHouseDictionary implements Dictionary {
     }
     var table = DictionaryTable.of(kind);
     return ask(
-        table.find(ids),
-        table.scope(tenant, kind),
-        in -> RowBinary.readEntries(in, tenant, kind, MOST_BYTES));
+        table.entriesQuery(ids),
+        table.tenantFilter(tenant, kind),
+        in -> RowBinary.readEntries(in, tenant, kind, MAX_TEXT_BYTES));
   }
 
   /**
@@ -155,61 +155,62 @@ public final class ClickHouseDictionary implements Dictionary {
     if (limit < 1) {
       throw new IllegalArgumentException("limit is " + limit + ", at least 1");
     }
-    var place = Place.of(after == null ? "0" : after, now() - OVERLAP.toNanos());
-    int most = Math.min(limit, MAX_IDS);
+    var cursor = ChangeCursor.parse(after == null ? "0" : after, serverNow() - OVERLAP.toNanos());
+    int maxEntries = Math.min(limit, MAX_IDS);
     // one more than asked for tells whether there is more
-    var written = written(tenant, kind, place.last(), most + 1);
-    boolean last = written.size() <= most;
-    var page = last ? written : written.subList(0, most);
-    return new EntryPage(entries(tenant, kind, page), next(after, place, page, last), last);
+    var positions = findWritten(tenant, kind, cursor.last(), maxEntries + 1);
+    boolean last = positions.size() <= maxEntries;
+    var page = last ? positions : positions.subList(0, maxEntries);
+    return new EntryPage(entries(tenant, kind, page), nextCursor(after, cursor, page, last), last);
   }
 
-  private static @Nullable String next(
-      @Nullable String after, Place place, List<Written> page, boolean last) {
+  private static @Nullable String nextCursor(
+      @Nullable String after, ChangeCursor cursor, List<WritePosition> page, boolean last) {
     if (!last) {
-      return Place.within(place.next(), page.getLast());
+      return ChangeCursor.formatWithinPage(cursor.resumeNanos(), page.getLast());
     }
     boolean nothingEver = after == null && page.isEmpty();
-    return nothingEver ? null : Place.caughtUp(place.next());
+    return nothingEver ? null : ChangeCursor.formatCaughtUp(cursor.resumeNanos());
   }
 
-  private long now() throws InterruptedException {
+  private long serverNow() throws InterruptedException {
     return ask(
         "SELECT toUnixTimestamp64Nano(now64(9)) FORMAT RowBinary", Map.of(), RowBinary::readInt64);
   }
 
-  private List<Written> written(String tenant, EntryKind kind, Written last, int limit)
-      throws InterruptedException {
+  private List<WritePosition> findWritten(
+      String tenant, EntryKind kind, WritePosition last, int limit) throws InterruptedException {
     var table = DictionaryTable.of(kind);
-    var parameters = new HashMap<>(table.scope(tenant, kind));
-    parameters.put("at", String.valueOf(last.atNanos()));
+    var parameters = new HashMap<>(table.tenantFilter(tenant, kind));
+    parameters.put("at", String.valueOf(last.writtenNanos()));
     parameters.put("after", last.id().toString());
     parameters.put("limit", String.valueOf(limit));
-    return ask(table.written(), parameters, RowBinary::readWritten);
+    return ask(table.changesQuery(), parameters, RowBinary::readWritePositions);
   }
 
   /** In the same order. */
-  private List<DictionaryEntry> entries(String tenant, EntryKind kind, List<Written> page)
+  private List<DictionaryEntry> entries(String tenant, EntryKind kind, List<WritePosition> page)
       throws InterruptedException {
     var entries = new HashMap<UUID, DictionaryEntry>();
-    for (var entry : find(tenant, kind, page.stream().map(Written::id).toList())) {
+    for (var entry : find(tenant, kind, page.stream().map(WritePosition::id).toList())) {
       entries.put(entry.id(), entry);
     }
     return page.stream().flatMap(one -> Stream.ofNullable(entries.get(one.id()))).toList();
   }
 
-  private <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
+  private <T> T ask(
+      String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    return store.ask(sql, parameters, body);
+    return store.query(sql, parameters, reader);
   }
 
   /** What follows from it here. */
-  private ClickHouseFailed known(ClickHouseFailed e) throws InterruptedException {
+  private ClickHouseException onFailure(ClickHouseException e) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
-      schema.doubt();
+    if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
+      migrator.invalidate();
     }
     return e;
   }

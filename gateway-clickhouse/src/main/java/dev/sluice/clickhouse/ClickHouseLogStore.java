@@ -39,10 +39,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class ClickHouseLogStore implements LogStore, LogReader, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLogStore.class);
-  private static final Duration PING_PATIENCE = Duration.ofSeconds(1);
+  private static final Duration PING_TIMEOUT = Duration.ofSeconds(1);
 
   /** Column sets kept for the next delivery, one for each of the usual workers. */
-  private static final int SPARE_COLUMNS = 2;
+  private static final int MAX_SPARE_BUILDERS = 2;
 
   /**
    * A runaway query must not take the memory and the cores that inserts need. Ten thousand ids are
@@ -60,10 +60,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           String.valueOf(4 << 20));
 
   /** Of a question that is not worth more. */
-  private static final Map<String, String> SOON_SETTINGS = soon();
+  private static final Map<String, String> SHORT_TIMEOUT_SETTINGS = shortTimeoutSettings();
 
   /** A token that hides records is rare; one after the other means that something else is wrong. */
-  private static final int MOST_TOKENS = 5;
+  private static final int MAX_INSERT_TOKENS = 5;
 
   private static final Comparator<StoredLog> NEWEST_FIRST =
       Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed();
@@ -72,11 +72,12 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   private static final int MEMORY_LIMIT_EXCEEDED = 241;
 
   private final ClickHouseSettings settings;
-  private final ClickHouseHttp http;
-  private final Schema schema;
-  private final ConcurrentLinkedDeque<LogColumns> spare = new ConcurrentLinkedDeque<>();
+  private final ClickHouseClient client;
+  private final SchemaMigrator migrator;
+  private final ConcurrentLinkedDeque<LogBlockBuilder> spareBuilders =
+      new ConcurrentLinkedDeque<>();
   private final InstantSource clock;
-  private final Pace pace;
+  private final InsertPacer pacer;
 
   public ClickHouseLogStore(ClickHouseSettings settings) {
     this(settings, InstantSource.system());
@@ -88,9 +89,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   public ClickHouseLogStore(ClickHouseSettings settings, InstantSource clock) {
     this.settings = settings;
     this.clock = clock;
-    http = new ClickHouseHttp(settings);
-    schema = new Schema(http, settings);
-    pace = new Pace(http, clock);
+    client = new ClickHouseClient(settings);
+    migrator = new SchemaMigrator(client, settings);
+    pacer = new InsertPacer(client, clock);
   }
 
   /**
@@ -99,35 +100,35 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * @throws RuntimeException when ClickHouse is away or refuses; asking again later is right
    */
   public void migrate() throws InterruptedException {
-    schema.ensure();
+    migrator.ensureMigrated();
   }
 
   /**
    * Stores the records in one insert, or in several that each cover other days or not too many
    * bytes. The first attempt believes ClickHouse; a later one looks for itself, see {@link
-   * #complete}. What the records refer to is written before them.
+   * #storeMissing}. What the records refer to is written before them.
    */
   @Override
-  public StoreResult store(DeliverySlice portion, LogEnricher naming) throws InterruptedException {
-    var columns = spare.pollFirst();
-    if (columns == null) {
-      columns = new LogColumns();
+  public StoreResult store(DeliverySlice slice, LogEnricher enricher) throws InterruptedException {
+    var builder = spareBuilders.pollFirst();
+    if (builder == null) {
+      builder = new LogBlockBuilder();
     }
     try {
-      schema.ensure();
-      if (portion.redelivered()) {
-        complete(portion, naming, columns);
+      migrator.ensureMigrated();
+      if (slice.redelivered()) {
+        storeMissing(slice, enricher, builder);
       } else {
-        insert(portion, naming, null, "", columns);
+        insert(slice, enricher, null, "", builder);
       }
       return new StoreResult.Stored();
-    } catch (LogColumns.Unstorable e) {
+    } catch (LogBlockBuilder.UnstorableBatchException e) {
       LOG.error("a delivery cannot be stored: {}", e.getMessage());
       return new StoreResult.Corrupt(e.appendId(), e.reason());
-    } catch (ClickHouseFailed e) {
-      return outcome(e);
+    } catch (ClickHouseException e) {
+      return toOutcome(e);
     } finally {
-      keep(columns);
+      recycle(builder);
     }
   }
 
@@ -148,131 +149,140 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    *       table would be fed twice once the token is forgotten.
    * </ul>
    */
-  private void complete(DeliverySlice portion, LogEnricher naming, LogColumns columns)
+  private void storeMissing(DeliverySlice slice, LogEnricher enricher, LogBlockBuilder builder)
       throws InterruptedException {
-    http.endInserts(attempts(portion));
-    var missing = missing(new Identities(portion, Long.MIN_VALUE));
+    client.killInserts(queryIdPrefix(slice));
+    var missing = findMissing(new DuplicateCheck(slice, Long.MIN_VALUE));
     // what is older than the retention is inserted like any other, but may be gone at once
-    var lasting = new Identities(portion, keptSince());
+    var retained = new DuplicateCheck(slice, retentionStart());
     for (int token = 0; !missing.isEmpty(); token++) {
-      if (token == MOST_TOKENS) {
-        throw ClickHouseFailed.inDoubt(
+      if (token == MAX_INSERT_TOKENS) {
+        throw ClickHouseException.retryable(
             "ClickHouse confirmed %d records that are not there".formatted(missing.cardinality()));
       }
-      boolean all = missing.cardinality() == portion.records();
-      insert(portion, naming, all ? null : missing, token == 0 ? "" : "#" + token, columns);
-      missing = missing(lasting);
+      boolean all = missing.cardinality() == slice.records();
+      insert(slice, enricher, all ? null : missing, token == 0 ? "" : "#" + token, builder);
+      missing = findMissing(retained);
     }
   }
 
-  private BitSet missing(Identities identities) {
-    var missing = identities.places();
-    for (var question : identities.questions()) {
-      http.query(
-          question,
+  private BitSet findMissing(DuplicateCheck check) {
+    var missing = check.positions();
+    for (var sql : check.queries()) {
+      client.query(
+          sql,
           Map.of(),
           QUERY_SETTINGS,
           settings.queryTimeout(),
           in -> {
-            identities.clear(in, missing);
+            check.clearStored(in, missing);
             return missing;
           });
     }
     return missing;
   }
 
-  private long keptSince() {
+  private long retentionStart() {
     var retention = settings.retention();
     if (retention == null) {
       return Long.MIN_VALUE;
     }
-    var since = clock.instant().minus(retention);
-    return since.getEpochSecond() * 1_000_000_000L + since.getNano();
+    var start = clock.instant().minus(retention);
+    return start.getEpochSecond() * 1_000_000_000L + start.getNano();
   }
 
   /**
-   * @param only places in the portion of the records to insert; null for all. The others still have
-   *     their part in what goes into which insert, as when all were inserted
-   * @param again added to the tokens
+   * @param records places in the portion of the records to insert; null for all. The others still
+   *     have their part in what goes into which insert, as when all were inserted
+   * @param tokenSuffix added to the tokens
    */
   private void insert(
-      DeliverySlice portion,
-      LogEnricher naming,
-      @Nullable BitSet only,
-      String again,
-      LogColumns columns)
+      DeliverySlice slice,
+      LogEnricher enricher,
+      @Nullable BitSet records,
+      String tokenSuffix,
+      LogBlockBuilder builder)
       throws InterruptedException {
     int inserts = 0;
     int parts = 0;
-    for (var pass = Pass.first(settings.maxInsertBytes()); pass != null; pass = pass.next()) {
-      var taking = only == null ? pass : restricted(portion, naming, pass, only, columns);
-      if (taking != null) {
-        var token = (inserts == 0 ? portion.token() : portion.token() + "-" + inserts) + again;
-        http.insert(
+    for (var partitioner = InsertPartitioner.first(settings.maxInsertBytes());
+        partitioner != null;
+        partitioner = partitioner.next()) {
+      var selection =
+          records == null
+              ? partitioner
+              : withoutStored(slice, enricher, partitioner, records, builder);
+      if (selection != null) {
+        var token = (inserts == 0 ? slice.token() : slice.token() + "-" + inserts) + tokenSuffix;
+        client.insert(
             "otel_logs",
-            columns.names(),
+            builder.columnNames(),
             out ->
-                columns.fill(
-                    portion,
-                    taking,
-                    naming,
+                builder.fill(
+                    slice,
+                    selection,
+                    enricher,
                     block -> {
-                      write(naming);
+                      writeDictionary(enricher);
                       block.writeTo(out);
                     }),
             token,
-            attempts(portion) + token + "~" + UUID.randomUUID());
+            queryIdPrefix(slice) + token + "~" + UUID.randomUUID());
       }
       inserts++;
-      parts += pass.days();
+      parts += partitioner.dayCount();
     }
-    pace.made(parts);
+    pacer.recordInsert(parts);
   }
 
   /** First: rows must not refer to what nobody can look up. */
-  private static void write(LogEnricher naming) throws InterruptedException {
-    switch (naming.flush()) {
+  private static void writeDictionary(LogEnricher enricher) throws InterruptedException {
+    switch (enricher.flush()) {
       case Dictionary.WriteResult.Written() -> {}
       case Dictionary.WriteResult.Retryable(var reason) ->
-          throw ClickHouseFailed.inDoubt("the dictionary is not written: " + reason);
+          throw ClickHouseException.retryable("the dictionary is not written: " + reason);
       case Dictionary.WriteResult.SchemaMismatch(var reason) ->
-          throw ClickHouseFailed.misshapen("the dictionary cannot be written: " + reason);
+          throw ClickHouseException.schemaMismatch("the dictionary cannot be written: " + reason);
     }
   }
 
   /** For those of the pass that are to be inserted; null when there are none. */
-  private static @Nullable Pass restricted(
-      DeliverySlice portion, LogEnricher naming, Pass pass, BitSet only, LogColumns columns)
+  private static @Nullable InsertPartitioner withoutStored(
+      DeliverySlice slice,
+      LogEnricher enricher,
+      InsertPartitioner partitioner,
+      BitSet missing,
+      LogBlockBuilder builder)
       throws InterruptedException {
     try {
-      columns.fill(portion, pass, naming, _ -> {}); // tells what it takes
+      builder.fill(slice, partitioner, enricher, _ -> {}); // tells what it takes
     } catch (IOException e) {
       throw new UncheckedIOException(e); // nothing is written anywhere
     }
-    var taken = pass.taken();
-    taken.and(only);
-    return taken.isEmpty() ? null : Pass.only(taken);
+    var selected = partitioner.selected();
+    selected.and(missing);
+    return selected.isEmpty() ? null : InsertPartitioner.ofRecords(selected);
   }
 
   /**
    * How the ids of all inserts of a delivery begin. Not with the token: a part of a delivery has
    * another one than the whole, but an insert of the whole must not run on beside it.
    */
-  private static String attempts(DeliverySlice portion) {
-    return portion.batches().getFirst().appendId() + "~";
+  private static String queryIdPrefix(DeliverySlice slice) {
+    return slice.batches().getFirst().appendId() + "~";
   }
 
-  private StoreResult outcome(ClickHouseFailed e) throws InterruptedException {
+  private StoreResult toOutcome(ClickHouseException e) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     return switch (e.kind()) {
-      case LATER -> new StoreResult.Retryable(message(e));
-      case SCHEMA -> {
-        schema.doubt();
+      case RETRYABLE -> new StoreResult.Retryable(message(e));
+      case SCHEMA_MISMATCH -> {
+        migrator.invalidate();
         yield new StoreResult.SchemaMismatch(message(e));
       }
-      case DATA -> new StoreResult.Rejected(message(e));
+      case REJECTED -> new StoreResult.Rejected(message(e));
     };
   }
 
@@ -281,9 +291,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return message == null ? e.getClass().getSimpleName() : message;
   }
 
-  private void keep(LogColumns columns) {
-    if (!columns.oversized() && spare.size() < SPARE_COLUMNS) {
-      spare.addFirst(columns);
+  private void recycle(LogBlockBuilder builder) {
+    if (!builder.oversized() && spareBuilders.size() < MAX_SPARE_BUILDERS) {
+      spareBuilders.addFirst(builder);
     }
   }
 
@@ -292,24 +302,27 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     if (query.limit() < 1) {
       throw new IllegalArgumentException("limit is " + query.limit() + ", at least 1");
     }
-    schema.ensure();
+    migrator.ensureMigrated();
     // one more than asked for tells whether there is more
-    int most = query.limit() + 1;
-    var few = few(query, most);
-    if (few != null) {
-      return new LogPage(few, null);
+    int maxRows = query.limit() + 1;
+    var indexed = queryTextIndex(query, maxRows);
+    if (indexed != null) {
+      return new LogPage(indexed, null);
     }
     var logs = new ArrayList<StoredLog>();
-    boolean cut = false;
-    var late = LogQuery.late(query, most);
-    if (late != null && hasLate()) {
-      cut = ask(late, in -> RowBinary.readLogs(in, logs));
+    boolean truncated = false;
+    var unsortedQuery = LogQuery.unsortedRange(query, maxRows);
+    if (unsortedQuery != null && hasUnsortedRange()) {
+      truncated = query(unsortedQuery, in -> RowBinary.readLogs(in, logs));
     }
-    var early = cut || logs.size() == most ? null : LogQuery.early(query, most - logs.size());
-    if (early != null) {
-      cut = ask(early, in -> RowBinary.readLogs(in, logs));
+    var sortedQuery =
+        truncated || logs.size() == maxRows
+            ? null
+            : LogQuery.sortedRange(query, maxRows - logs.size());
+    if (sortedQuery != null) {
+      truncated = query(sortedQuery, in -> RowBinary.readLogs(in, logs));
     }
-    if (!cut && logs.size() < most) {
+    if (!truncated && logs.size() < maxRows) {
       return new LogPage(List.copyOf(logs), null);
     }
     var page = List.copyOf(logs.subList(0, Math.min(logs.size(), query.limit())));
@@ -323,43 +336,46 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
    * order takes 16 (one of ten million logs). Where many come and few are asked for, that order has
    * them at once and the index does not: so this gives up soon.
    */
-  private @Nullable List<StoredLog> few(Query query, int most) throws InterruptedException {
-    var question = LogQuery.few(query, most);
-    if (question == null) {
+  private @Nullable List<StoredLog> queryTextIndex(Query query, int maxRows)
+      throws InterruptedException {
+    var indexQuery = LogQuery.textIndexLookup(query, maxRows);
+    if (indexQuery == null) {
       return null;
     }
     var logs = new ArrayList<StoredLog>();
     try {
-      if (askSoon(question.sql(), question.parameters(), in -> RowBinary.readLogs(in, logs))) {
+      if (queryWithShortTimeout(
+          indexQuery.sql(), indexQuery.parameters(), in -> RowBinary.readLogs(in, logs))) {
         return null;
       }
     } catch (QueryTooExpensiveException _) {
       return null;
     }
     logs.sort(NEWEST_FIRST);
-    return logs.size() == most ? null : List.copyOf(logs);
+    return logs.size() == maxRows ? null : List.copyOf(logs);
   }
 
   /** Whether it is worth asking for those, which hardly anybody has: a third of what that costs. */
-  private boolean hasLate() throws InterruptedException {
-    return ask(LogQuery.LATE, Map.of(), in -> in.read() >= 0);
+  private boolean hasUnsortedRange() throws InterruptedException {
+    return query(LogQuery.UNSORTED_RANGE_EXISTS, Map.of(), in -> in.read() >= 0);
   }
 
   @Override
   public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
-    schema.ensure();
-    var early = ask(LogQuery.earlySpan(filter), RowBinary::readSpan);
-    var question = LogQuery.lateSpan(filter);
-    if (question == null || !hasLate()) {
-      return early;
+    migrator.ensureMigrated();
+    var sorted = query(LogQuery.sortedRangeExtent(filter), RowBinary::readTimeExtent);
+    var unsortedQuery = LogQuery.unsortedRangeExtent(filter);
+    if (unsortedQuery == null || !hasUnsortedRange()) {
+      return sorted;
     }
-    var late = ask(question, RowBinary::readSpan);
-    if (late.count() == 0) {
-      return early;
+    var unsorted = query(unsortedQuery, RowBinary::readTimeExtent);
+    if (unsorted.count() == 0) {
+      return sorted;
     }
-    return early.count() == 0
-        ? late
-        : new TimeExtent(early.count() + late.count(), early.firstNanos(), late.lastNanos());
+    return sorted.count() == 0
+        ? unsorted
+        : new TimeExtent(
+            sorted.count() + unsorted.count(), sorted.firstNanos(), unsorted.lastNanos());
   }
 
   @Override
@@ -368,55 +384,57 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     if (widthNanos < 1) {
       throw new IllegalArgumentException("width is " + widthNanos + " ns, at least 1");
     }
-    schema.ensure();
-    return ask(
+    migrator.ensureMigrated();
+    return query(
         LogQuery.histogram(filter, originNanos, widthNanos),
         in -> RowBinary.readBuckets(in, originNanos, widthNanos));
   }
 
-  private <T> T ask(LogQuery query, ClickHouseHttp.Body<T> body) throws InterruptedException {
-    return ask(query.sql(), query.parameters(), body);
+  private <T> T query(LogQuery query, ClickHouseClient.ResponseReader<T> reader)
+      throws InterruptedException {
+    return query(query.sql(), query.parameters(), reader);
   }
 
-  private static Map<String, String> soon() {
-    var soon = new HashMap<>(QUERY_SETTINGS);
-    soon.put("max_execution_time", "1");
-    return Map.copyOf(soon);
+  private static Map<String, String> shortTimeoutSettings() {
+    var shortTimeout = new HashMap<>(QUERY_SETTINGS);
+    shortTimeout.put("max_execution_time", "1");
+    return Map.copyOf(shortTimeout);
   }
 
   /** A question of a person, for whom it matters why it has no answer. */
-  <T> T ask(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
+  <T> T query(String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    return ask(sql, parameters, QUERY_SETTINGS, body);
+    return query(sql, parameters, QUERY_SETTINGS, reader);
   }
 
   /** The same, which would be good to know but can be done without: for a second at most. */
-  <T> T askSoon(String sql, Map<String, String> parameters, ClickHouseHttp.Body<T> body)
+  <T> T queryWithShortTimeout(
+      String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    return ask(sql, parameters, SOON_SETTINGS, body);
+    return query(sql, parameters, SHORT_TIMEOUT_SETTINGS, reader);
   }
 
-  private <T> T ask(
+  private <T> T query(
       String sql,
       Map<String, String> parameters,
       Map<String, String> querySettings,
-      ClickHouseHttp.Body<T> body)
+      ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
-    schema.ensure();
+    migrator.ensureMigrated();
     try {
-      return http.query(sql, parameters, querySettings, settings.queryTimeout(), body);
-    } catch (ClickHouseFailed e) {
+      return client.query(sql, parameters, querySettings, settings.queryTimeout(), reader);
+    } catch (ClickHouseException e) {
       if (Thread.interrupted()) {
         throw new InterruptedException();
       }
-      if (e.kind() == ClickHouseFailed.Kind.SCHEMA) {
-        schema.doubt();
+      if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
+        migrator.invalidate();
       }
       var failed = e.withoutDetail();
       if (e.code() == TIMEOUT_EXCEEDED) {
         throw new QueryTooExpensiveException("more time than a query may take", failed);
       }
-      if (e.code() == MEMORY_LIMIT_EXCEEDED && !e.memoryOfAll()) {
+      if (e.code() == MEMORY_LIMIT_EXCEEDED && !e.isServerMemoryLimit()) {
         throw new QueryTooExpensiveException("more memory than a query may take", failed);
       }
       throw failed;
@@ -426,12 +444,12 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   @Override
   public SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
     try {
-      schema.ensure();
+      migrator.ensureMigrated();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw ClickHouseFailed.unreachable("interrupted while the tables were made", e);
+      throw ClickHouseException.unreachable("interrupted while the tables were made", e);
     }
-    return http.query(
+    return client.query(
         // what others wrote has no identity of ours
         """
         SELECT toDate32(ReceivedTimestamp, 'UTC') AS day, count() FROM otel_logs
@@ -441,10 +459,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
         Map.of("from", from.isBefore(LocalDate.EPOCH) ? "1970-01-01" : from.toString()),
         QUERY_SETTINGS,
         settings.queryTimeout(),
-        ClickHouseLogStore::days);
+        ClickHouseLogStore::parseDays);
   }
 
-  private static SortedMap<LocalDate, Long> days(InputStream in) throws IOException {
+  private static SortedMap<LocalDate, Long> parseDays(InputStream in) throws IOException {
     var days = new TreeMap<LocalDate, Long>();
     new String(in.readAllBytes(), UTF_8)
         .lines()
@@ -453,41 +471,41 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return days;
   }
 
-  /** {@inheritDoc} Follows the parts of the table: see {@link Pace}. */
+  /** {@inheritDoc} Follows the parts of the table: see {@link InsertPacer}. */
   @Override
   public Duration minInsertInterval() {
-    return pace.distance();
+    return pacer.minInsertInterval();
   }
 
-  /** {@inheritDoc} Follows the parts of the last insert: see {@link Pace}. */
+  /** {@inheritDoc} Follows the parts of the last insert: see {@link InsertPacer}. */
   @Override
   public Duration preferredLinger() {
-    return pace.gather();
+    return pacer.preferredLinger();
   }
 
   /**
    * Why ClickHouse does not answer at the moment; empty when it does. Takes a few seconds at most.
    */
-  public Optional<String> unavailable() {
+  public Optional<String> unavailableReason() {
     try {
-      http.query("SELECT 1", Map.of(), Map.of(), PING_PATIENCE, in -> in.readAllBytes().length);
+      client.query("SELECT 1", Map.of(), Map.of(), PING_TIMEOUT, in -> in.readAllBytes().length);
       return Optional.empty();
-    } catch (ClickHouseFailed e) {
+    } catch (ClickHouseException e) {
       return Optional.of(message(e));
     }
   }
 
-  ClickHouseHttp http() {
-    return http;
+  ClickHouseClient client() {
+    return client;
   }
 
-  Schema schema() {
-    return schema;
+  SchemaMigrator migrator() {
+    return migrator;
   }
 
   /** Ends the connections; what is under way fails. */
   @Override
   public void close() {
-    http.close();
+    client.close();
   }
 }

@@ -22,7 +22,7 @@ interface Column {
   void writeValues(OutputStream out) throws IOException;
 
   /** Values that follow each other as they are: numbers, fixed strings, length-prefixed strings. */
-  final class Plain implements Column {
+  final class PlainColumn implements Column {
     final ByteOutput values = new ByteOutput(1 << 12);
 
     /** The upper half first, each half with its lowest byte first. */

@@ -27,13 +27,13 @@ enum DictionaryTable {
   private static final UUID NONE = new UUID(0, 0);
 
   /** Its name in the database. */
-  final String title;
+  final String tableName;
 
-  private final String id;
+  private final String idColumn;
 
-  DictionaryTable(String title, String id) {
-    this.title = title;
-    this.id = id;
+  DictionaryTable(String tableName, String idColumn) {
+    this.tableName = tableName;
+    this.idColumn = idColumn;
   }
 
   static DictionaryTable of(EntryKind kind) {
@@ -44,25 +44,25 @@ enum DictionaryTable {
   }
 
   /** A link as it is in the table. */
-  private static UUID stored(@Nullable UUID link) {
+  private static UUID toColumnValue(@Nullable UUID link) {
     return link == null ? NONE : link;
   }
 
   /** An id as tables have it that need not be there: a link, or the template of a log. */
-  static @Nullable UUID present(UUID stored) {
+  static @Nullable UUID fromColumnValue(UUID stored) {
     return stored.equals(NONE) ? null : stored;
   }
 
   /** The rows of these entries, which all belong here; ClickHouse adds when they were written. */
-  NativeBlock block(List<DictionaryEntry> entries) {
+  NativeBlock toBlock(List<DictionaryEntry> entries) {
     var block = new NativeBlock();
-    var tenant = block.lowCardinality("Tenant");
-    var kind = this == TEXTS ? block.lowCardinality("Kind") : null;
-    var ids = block.plain(id, "UUID");
-    var text = block.plain("Text", "String");
-    var firstSeen = block.plain("FirstSeen", "DateTime64(9)");
-    var lastSeen = block.plain("LastSeen", "DateTime64(9)");
-    var mergedInto = block.plain("MergedInto", "UUID");
+    var tenant = block.addLowCardinality("Tenant");
+    var kind = this == TEXTS ? block.addLowCardinality("Kind") : null;
+    var ids = block.addPlain(idColumn, "UUID");
+    var text = block.addPlain("Text", "String");
+    var firstSeen = block.addPlain("FirstSeen", "DateTime64(9)");
+    var lastSeen = block.addPlain("LastSeen", "DateTime64(9)");
+    var mergedInto = block.addPlain("MergedInto", "UUID");
     for (var entry : entries) {
       tenant.add(entry.tenant());
       if (kind != null) {
@@ -73,7 +73,7 @@ enum DictionaryTable {
       text.writeString(bytes, 0, bytes.length);
       firstSeen.values.writeLong(entry.firstSeenNanos());
       lastSeen.values.writeLong(entry.lastSeenNanos());
-      mergedInto.writeUuid(stored(entry.mergedInto()));
+      mergedInto.writeUuid(toColumnValue(entry.mergedInto()));
       block.endRow();
     }
     return block;
@@ -84,7 +84,7 @@ enum DictionaryTable {
    * in nanoseconds, link. The ids are part of its text, which as UUIDs they can be, because ten
    * thousand are too long for the address of a request, where parameters go.
    */
-  String find(Collection<UUID> ids) {
+  String entriesQuery(Collection<UUID> ids) {
     return """
         SELECT %1$s, any(Text), toUnixTimestamp64Nano(min(FirstSeen)),
           toUnixTimestamp64Nano(max(LastSeen)), max(MergedInto)
@@ -92,11 +92,11 @@ enum DictionaryTable {
         WHERE %3$s AND %1$s IN (%4$s)
         GROUP BY %1$s
         FORMAT RowBinary"""
-        .formatted(id, title, scope(), list(ids));
+        .formatted(idColumn, tableName, tenantFilter(), uuidList(ids));
   }
 
   /** For {@code IN}. */
-  static String list(Collection<UUID> ids) {
+  static String uuidList(Collection<UUID> ids) {
     return ids.stream().map(one -> "'" + one + "'").collect(Collectors.joining(", "));
   }
 
@@ -104,7 +104,7 @@ enum DictionaryTable {
    * The question which ids were last written at {@code at} or later, and if at that moment, then
    * are greater than {@code after}; in the order of writing, the moments with them.
    */
-  String written() {
+  String changesQuery() {
     return """
         SELECT toUnixTimestamp64Nano(max(WrittenAt)) AS at, %1$s
         FROM %2$s
@@ -114,17 +114,17 @@ enum DictionaryTable {
         ORDER BY at, %1$s
         LIMIT {limit:UInt32}
         FORMAT RowBinary"""
-        .formatted(id, title, scope());
+        .formatted(idColumn, tableName, tenantFilter());
   }
 
-  private String scope() {
+  private String tenantFilter() {
     return this == TEXTS
         ? "Tenant = {tenant:String} AND Kind = {kind:String}"
         : "Tenant = {tenant:String}";
   }
 
   /** What the questions call the tenant and the kind. */
-  Map<String, String> scope(String tenant, EntryKind kind) {
+  Map<String, String> tenantFilter(String tenant, EntryKind kind) {
     return this == TEXTS ? Map.of("tenant", tenant, "kind", kind.name()) : Map.of("tenant", tenant);
   }
 }

@@ -34,23 +34,23 @@ import org.jspecify.annotations.Nullable;
  * key is compared by itself.
  */
 final class LogQuery {
-  private static final long SECOND = 1_000_000_000L;
+  private static final long SECOND_NANOS = 1_000_000_000L;
 
   /** From here on it is no day before 1970, wherever the server is. */
-  private static final long FIRST_DAY = 86_400 * SECOND;
+  private static final long FIRST_DAY = 86_400 * SECOND_NANOS;
 
   /** 2106-02-07T06:28:16Z: from here on the sort key is not in the order of time. */
-  private static final long SORTED_END = (1L << 32) * SECOND;
+  private static final long SORTED_END = (1L << 32) * SECOND_NANOS;
 
   /** A row if there is any log of then; parts tell by their last instant that they have none. */
-  static final String LATE =
+  static final String UNSORTED_RANGE_EXISTS =
       """
       SELECT 1 FROM otel_logs WHERE toUnixTimestamp64Nano(Timestamp) >= %d LIMIT 1
       FORMAT RowBinary"""
           .formatted(SORTED_END);
 
   /** Logs asked for as few: if they are more, as many are read for nothing. */
-  private static final int MOST_FEW = 1_000;
+  private static final int MAX_INDEX_LOOKUP_ROWS = 1_000;
 
   private static final String COLUMNS =
       """
@@ -62,11 +62,11 @@ final class LogQuery {
         ResourceId
       """;
 
-  private final Conditions where;
+  private final WhereClause where;
   private final String select;
   private final String rest;
 
-  private LogQuery(String select, Conditions where, String rest) {
+  private LogQuery(String select, WhereClause where, String rest) {
     this.select = select;
     this.where = where;
     this.rest = rest;
@@ -77,12 +77,15 @@ final class LogQuery {
    * is about what many logs may have. A phrase is mostly an identifier that a few have, and these
    * the text index tells.
    */
-  static @Nullable LogQuery few(Query query, int limit) {
+  static @Nullable LogQuery textIndexLookup(Query query, int limit) {
     var text = query.filter().text();
-    if (query.after() != null || limit > MOST_FEW || text == null || !isNarrow(text)) {
+    if (query.after() != null
+        || limit > MAX_INDEX_LOOKUP_ROWS
+        || text == null
+        || !isIndexed(text)) {
       return null;
     }
-    var where = within(query.filter(), 0, Long.MAX_VALUE);
+    var where = whereBetween(query.filter(), 0, Long.MAX_VALUE);
     // by one thread: two take no less time, since most of it is to look through the index, and a
     // quarter more of CPU
     return where == null
@@ -91,26 +94,27 @@ final class LogQuery {
             COLUMNS,
             where,
             "LIMIT %s\nSETTINGS max_threads = 1\nFORMAT RowBinary"
-                .formatted(where.parameter("UInt32", limit)));
+                .formatted(where.bind("UInt32", limit)));
   }
 
   /** Marks alone, and words outside ASCII, are not in the text index. */
-  private static boolean isNarrow(TextQuery text) {
+  private static boolean isIndexed(TextQuery text) {
     return switch (text) {
-      case TextQuery.Phrase(var phrase) -> Words.of(phrase).stream().anyMatch(Words::isAscii);
-      case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isNarrow);
-      case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isNarrow);
+      case TextQuery.Phrase(var phrase) ->
+          ClickHouseTokenizer.tokenize(phrase).stream().anyMatch(ClickHouseTokenizer::isAscii);
+      case TextQuery.And(var all) -> all.stream().anyMatch(LogQuery::isIndexed);
+      case TextQuery.Or(var any) -> any.stream().allMatch(LogQuery::isIndexed);
       case TextQuery.AllTerms _, TextQuery.Not _ -> false;
     };
   }
 
   /** The part whose sort key is not in the order of time; null when the query excludes it. */
-  static @Nullable LogQuery late(Query query, int limit) {
+  static @Nullable LogQuery unsortedRange(Query query, int limit) {
     return page(query, limit, SORTED_END, Long.MAX_VALUE, "Timestamp DESC, Id DESC");
   }
 
   /** All other instants; null when the query excludes them. */
-  static @Nullable LogQuery early(Query query, int limit) {
+  static @Nullable LogQuery sortedRange(Query query, int limit) {
     return page(
         query,
         limit,
@@ -123,7 +127,8 @@ final class LogQuery {
       Query query, int limit, long first, long last, String order) {
     var after = query.after();
     var where =
-        within(query.filter(), first, after == null ? last : Math.min(last, after.timeNanos()));
+        whereBetween(
+            query.filter(), first, after == null ? last : Math.min(last, after.timeNanos()));
     if (where == null) {
       return null;
     }
@@ -132,29 +137,28 @@ final class LogQuery {
           """
           (toUnixTimestamp64Nano(Timestamp) < %s OR Id < toFixedString(unhex(%s), 16))"""
               .formatted(
-                  where.parameter("Int64", after.timeNanos()),
-                  where.parameter("String", after.id().toHex())));
+                  where.bind("Int64", after.timeNanos()),
+                  where.bind("String", after.id().toHex())));
     }
     return new LogQuery(
         COLUMNS,
         where,
-        "ORDER BY %s\nLIMIT %s\nFORMAT RowBinary"
-            .formatted(order, where.parameter("UInt32", limit)));
+        "ORDER BY %s\nLIMIT %s\nFORMAT RowBinary".formatted(order, where.bind("UInt32", limit)));
   }
 
   /** Count, first and last instant of what is sorted by time. */
-  static LogQuery earlySpan(LogFilter filter) {
-    var where = within(filter, 0, SORTED_END - 1);
-    return span(where == null ? Conditions.none() : where);
+  static LogQuery sortedRangeExtent(LogFilter filter) {
+    var where = whereBetween(filter, 0, SORTED_END - 1);
+    return timeExtent(where == null ? WhereClause.matchNone() : where);
   }
 
   /** The same of all later instants; null when the filter excludes them. */
-  static @Nullable LogQuery lateSpan(LogFilter filter) {
-    var where = within(filter, SORTED_END, Long.MAX_VALUE);
-    return where == null ? null : span(where);
+  static @Nullable LogQuery unsortedRangeExtent(LogFilter filter) {
+    var where = whereBetween(filter, SORTED_END, Long.MAX_VALUE);
+    return where == null ? null : timeExtent(where);
   }
 
-  private static LogQuery span(Conditions where) {
+  private static LogQuery timeExtent(WhereClause where) {
     return new LogQuery(
         """
         SELECT count(), min(toUnixTimestamp64Nano(Timestamp)), max(toUnixTimestamp64Nano(Timestamp))
@@ -165,28 +169,27 @@ final class LogQuery {
 
   /** Number of the bucket, severity number, count. */
   static LogQuery histogram(LogFilter filter, long originNanos, long widthNanos) {
-    var where = within(filter, 0, Long.MAX_VALUE);
-    var conditions = where == null ? Conditions.none() : where;
+    var where = whereBetween(filter, 0, Long.MAX_VALUE);
+    var whereClause = where == null ? WhereClause.matchNone() : where;
     return new LogQuery(
         """
         SELECT intDiv(toUnixTimestamp64Nano(Timestamp) - %s, %s) AS bucket, SeverityNumber, count()
         """
             .formatted(
-                conditions.parameter("Int64", originNanos),
-                conditions.parameter("Int64", widthNanos)),
-        conditions,
+                whereClause.bind("Int64", originNanos), whereClause.bind("Int64", widthNanos)),
+        whereClause,
         "GROUP BY bucket, SeverityNumber\nORDER BY bucket\nFORMAT RowBinary");
   }
 
   /** The templates of logs, each once. */
   static LogQuery templates(LogFilter filter, int limit) {
-    var where = within(filter, 0, Long.MAX_VALUE);
-    var conditions = where == null ? Conditions.none() : where;
-    conditions.add("notEmpty(TemplateId)");
+    var where = whereBetween(filter, 0, Long.MAX_VALUE);
+    var whereClause = where == null ? WhereClause.matchNone() : where;
+    whereClause.add("notEmpty(TemplateId)");
     return new LogQuery(
         "SELECT DISTINCT TemplateId\n",
-        conditions,
-        "LIMIT %s\nFORMAT RowBinary".formatted(conditions.parameter("UInt32", limit)));
+        whereClause,
+        "LIMIT %s\nFORMAT RowBinary".formatted(whereClause.bind("UInt32", limit)));
   }
 
   /**
@@ -196,25 +199,25 @@ final class LogQuery {
    * @param select the columns
    * @param rest what follows the conditions
    */
-  static @Nullable LogQuery ofTemplates(
-      LogFilter filter, List<TimeSlice> places, String select, String rest) {
-    var where = Conditions.of(filter);
+  static @Nullable LogQuery forTemplates(
+      LogFilter filter, List<TimeSlice> slices, String select, String rest) {
+    var where = WhereClause.of(filter);
     // a condition for each time and not for each place, since each is held against every row; of a
     // template that it has too many of, those are no harm
     var ids = new LinkedHashSet<UUID>();
     var times = new LinkedHashMap<Optional<String>, NavigableMap<Long, Long>>();
-    for (var place : places) {
-      ids.add(place.template());
-      long first = first(filter, place.fromNanos());
-      long last = last(filter, place.lastNanos());
+    for (var slice : slices) {
+      ids.add(slice.template());
+      long first = earliestNanos(filter, slice.fromNanos());
+      long last = latestNanos(filter, slice.lastNanos());
       if (first <= last) {
-        unite(
-            times.computeIfAbsent(Optional.ofNullable(place.service()), _ -> new TreeMap<>()),
+        mergeInterval(
+            times.computeIfAbsent(Optional.ofNullable(slice.service()), _ -> new TreeMap<>()),
             first,
             last);
       }
     }
-    where.add("TemplateId IN (%s)".formatted(DictionaryTable.list(ids)));
+    where.add("TemplateId IN (%s)".formatted(DictionaryTable.uuidList(ids)));
     if (times.isEmpty()) {
       return null;
     }
@@ -225,7 +228,7 @@ final class LogQuery {
                 (first, last) ->
                     servicesByTime
                         .computeIfAbsent(
-                            between(first, last, String.valueOf(first), String.valueOf(last)),
+                            timeCondition(first, last, String.valueOf(first), String.valueOf(last)),
                             _ -> new LinkedHashSet<>())
                         .add(service)));
     where.add(
@@ -235,7 +238,7 @@ final class LogQuery {
                     each.getValue().contains(Optional.empty())
                         ? each.getKey()
                         : "%s AND ServiceName IN (%s)"
-                            .formatted(each.getKey(), list(each.getValue(), where)))
+                            .formatted(each.getKey(), bindAll(each.getValue(), where)))
             .collect(Collectors.joining(" OR ", "(", ")")));
     return new LogQuery(select, where, rest);
   }
@@ -245,42 +248,41 @@ final class LogQuery {
    *
    * @param times the last instant of each, by the first
    */
-  private static void unite(NavigableMap<Long, Long> times, long first, long last) {
-    long begins = first;
-    long ends = last;
-    var other = lastTouching(times, ends);
-    while (other != null && other.getValue() >= begins - 1) {
-      begins = Math.min(begins, other.getKey());
-      ends = Math.max(ends, other.getValue());
+  private static void mergeInterval(NavigableMap<Long, Long> times, long first, long last) {
+    long start = first;
+    long end = last;
+    var other = lastAdjacent(times, end);
+    while (other != null && other.getValue() >= start - 1) {
+      start = Math.min(start, other.getKey());
+      end = Math.max(end, other.getValue());
       times.remove(other.getKey());
-      other = lastTouching(times, ends);
+      other = lastAdjacent(times, end);
     }
-    times.put(begins, ends);
+    times.put(start, end);
   }
 
   /** The last of those that begin until the instant after this end. */
-  private static Map.@Nullable Entry<Long, Long> lastTouching(
+  private static Map.@Nullable Entry<Long, Long> lastAdjacent(
       NavigableMap<Long, Long> times, long end) {
     return times.floorEntry(end == Long.MAX_VALUE ? end : end + 1);
   }
 
-  private static String list(Set<Optional<String>> names, Conditions where) {
+  private static String bindAll(Set<Optional<String>> names, WhereClause where) {
     return names.stream()
         .flatMap(Optional::stream)
-        .map(name -> where.parameter("String", name))
+        .map(name -> where.bind("String", name))
         .collect(Collectors.joining(", "));
   }
 
   /** The filter's conditions for these instants; null when it excludes them all. */
-  private static @Nullable Conditions within(LogFilter filter, long earliest, long latest) {
-    long first = first(filter, earliest);
-    long last = last(filter, latest);
+  private static @Nullable WhereClause whereBetween(LogFilter filter, long earliest, long latest) {
+    long first = earliestNanos(filter, earliest);
+    long last = latestNanos(filter, latest);
     if (first > last) {
       return null;
     }
-    var where = Conditions.of(filter);
-    where.add(
-        between(first, last, where.parameter("Int64", first), where.parameter("Int64", last)));
+    var where = WhereClause.of(filter);
+    where.add(timeCondition(first, last, where.bind("Int64", first), where.bind("Int64", last)));
     return where;
   }
 
@@ -288,28 +290,28 @@ final class LogQuery {
    * @param from what stands for the first instant in the SQL
    * @param to what does for the last one
    */
-  private static String between(long first, long last, String from, String to) {
+  private static String timeCondition(long first, long last, String from, String to) {
     if (first >= FIRST_DAY && last < SORTED_END) {
       return "Timestamp BETWEEN fromUnixTimestamp64Nano(%s) AND fromUnixTimestamp64Nano(%s)"
           .formatted(from, to);
     }
     var instants = "toUnixTimestamp64Nano(Timestamp) BETWEEN %s AND %s".formatted(from, to);
     // a little later than the last one, for any time zone's idea of when five minutes begin
-    return last < SORTED_END - 300 * SECOND
+    return last < SORTED_END - 300 * SECOND_NANOS
         ? instants
             + " AND toStartOfFiveMinutes(Timestamp) <= toDateTime(%d)"
-                .formatted(last / SECOND + 300)
+                .formatted(last / SECOND_NANOS + 300)
         : instants;
   }
 
   /** The first instant of these that the filter does not exclude. */
-  private static long first(LogFilter filter, long earliest) {
+  private static long earliestNanos(LogFilter filter, long earliest) {
     var from = filter.fromNanos();
     return from == null ? earliest : Math.max(earliest, from);
   }
 
   /** The last one. */
-  private static long last(LogFilter filter, long latest) {
+  private static long latestNanos(LogFilter filter, long latest) {
     var to = filter.toNanos();
     return to == null ? latest : Math.min(latest, Math.max(0, to) - 1);
   }

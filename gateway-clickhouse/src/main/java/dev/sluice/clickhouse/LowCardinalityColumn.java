@@ -25,13 +25,13 @@ final class LowCardinalityColumn implements Column {
 
   private static final int CHUNK = 1 << 13;
 
-  private final DistinctStrings dictionary = new DistinctStrings();
+  private final StringDictionary dictionary = new StringDictionary();
   private final ByteOutput scratch = new ByteOutput(4 * CHUNK);
   private int[] rows = new int[1 << 10];
   private int size;
 
-  int numberOf(byte[] bytes, int offset, int length) {
-    return dictionary.numberOf(bytes, offset, length);
+  int intern(byte[] bytes, int offset, int length) {
+    return dictionary.intern(bytes, offset, length);
   }
 
   void add(int number) {
@@ -44,7 +44,7 @@ final class LowCardinalityColumn implements Column {
   /** Appends a row. */
   void add(String value) {
     var bytes = value.getBytes(UTF_8);
-    add(numberOf(bytes, 0, bytes.length));
+    add(intern(bytes, 0, bytes.length));
   }
 
   void addAll(int[] numbers, int count) {

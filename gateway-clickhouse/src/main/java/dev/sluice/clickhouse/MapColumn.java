@@ -13,14 +13,14 @@ import java.io.OutputStream;
  * {@code Map(LowCardinality(String), String)}: where each row ends, then all keys, then all values.
  */
 final class MapColumn implements Column {
-  private final ByteOutput ends = new ByteOutput(1 << 12);
+  private final ByteOutput offsets = new ByteOutput(1 << 12);
   private final LowCardinalityColumn keys = new LowCardinalityColumn();
   private final ByteOutput values = new ByteOutput(1 << 12);
   private final ByteOutput scratch = new ByteOutput(1 << 8);
   private final byte[] reference = new byte[TextReference.MAX_REFERENCE_BYTES];
 
   /** Attributes that many rows have in common, encoded once. */
-  static final class Shared {
+  static final class EncodedAttributes {
     private final ByteOutput values = new ByteOutput(1 << 10);
     private int[] keys = new int[32];
     private int size;
@@ -29,25 +29,26 @@ final class MapColumn implements Column {
   /**
    * Appends a row, in which texts that have a name stand as a {@link TextReference}.
    *
-   * @param names of long texts
+   * @param enricher of long texts
    */
-  void add(Attributes attributes, byte[] bytes, LogEnricher names) {
+  void add(Attributes attributes, byte[] bytes, LogEnricher enricher) {
     for (int i = 0; i < attributes.size(); i++) {
-      keys.add(key(attributes, i, bytes));
+      keys.add(internKey(attributes, i, bytes));
       var value = attributes.value(i);
       if (value.kind() == AnyValue.Kind.STRING) {
-        text(bytes, value.offset(), value.length(), names);
+        addText(bytes, value.offset(), value.length(), enricher);
       } else {
         append(value, bytes, values, scratch);
       }
     }
-    ends.writeLong(keys.size());
+    offsets.writeLong(keys.size());
   }
 
-  private void text(byte[] bytes, int offset, int length, LogEnricher names) {
-    if (names.resolveText(bytes, offset, length)) {
+  private void addText(byte[] bytes, int offset, int length, LogEnricher enricher) {
+    if (enricher.resolveText(bytes, offset, length)) {
       int size =
-          TextReference.write(bytes, offset, length, names.idHigh(), names.idLow(), reference);
+          TextReference.write(
+              bytes, offset, length, enricher.idHigh(), enricher.idLow(), reference);
       values.writeVarint(size);
       values.write(reference, 0, size);
     } else if (TextReference.needsEscape(bytes, offset, length)) {
@@ -60,29 +61,29 @@ final class MapColumn implements Column {
     }
   }
 
-  /** Encodes attributes for {@link #add(Shared)}; valid until {@link #clear}. */
-  void encode(Attributes attributes, byte[] bytes, Shared into) {
+  /** Encodes attributes for {@link #add(EncodedAttributes)}; valid until {@link #clear}. */
+  void encode(Attributes attributes, byte[] bytes, EncodedAttributes into) {
     int size = attributes.size();
     if (into.keys.length < size) {
       into.keys = new int[Math.max(size, into.keys.length * 2)];
     }
     into.values.clear();
     for (int i = 0; i < size; i++) {
-      into.keys[i] = key(attributes, i, bytes);
+      into.keys[i] = internKey(attributes, i, bytes);
       append(attributes.value(i), bytes, into.values, scratch);
     }
     into.size = size;
   }
 
   /** Appends a row. */
-  void add(Shared shared) {
-    keys.addAll(shared.keys, shared.size);
-    values.write(shared.values.array(), 0, shared.values.size());
-    ends.writeLong(keys.size());
+  void add(EncodedAttributes encodedAttributes) {
+    keys.addAll(encodedAttributes.keys, encodedAttributes.size);
+    values.write(encodedAttributes.values.array(), 0, encodedAttributes.values.size());
+    offsets.writeLong(keys.size());
   }
 
-  private int key(Attributes attributes, int i, byte[] bytes) {
-    return keys.numberOf(bytes, attributes.keyOffset(i), attributes.keyLength(i));
+  private int internKey(Attributes attributes, int i, byte[] bytes) {
+    return keys.intern(bytes, attributes.keyOffset(i), attributes.keyLength(i));
   }
 
   /** Appends a value's string form behind its length. */
@@ -104,19 +105,22 @@ final class MapColumn implements Column {
 
   @Override
   public void clear() {
-    ends.clear();
+    offsets.clear();
     keys.clear();
     values.clear();
   }
 
   @Override
   public long bytes() {
-    return ends.size() + keys.bytes() + values.size();
+    return offsets.size() + keys.bytes() + values.size();
   }
 
   @Override
   public long capacity() {
-    return ends.array().length + keys.capacity() + values.array().length + scratch.array().length;
+    return offsets.array().length
+        + keys.capacity()
+        + values.array().length
+        + scratch.array().length;
   }
 
   @Override
@@ -126,7 +130,7 @@ final class MapColumn implements Column {
 
   @Override
   public void writeValues(OutputStream out) throws IOException {
-    out.write(ends.array(), 0, ends.size());
+    out.write(offsets.array(), 0, offsets.size());
     keys.writeValues(out);
     out.write(values.array(), 0, values.size());
   }

@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.clickhouse.Column.Plain;
+import dev.sluice.clickhouse.Column.PlainColumn;
 import dev.sluice.core.otlp.ByteOutput;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -16,40 +16,40 @@ import java.util.List;
 final class NativeBlock {
 
   /** Memory that is kept for the next block however small the last ones were. */
-  private static final long KEPT_BYTES = 16L << 20;
+  private static final long MIN_RETAINED_BYTES = 16L << 20;
 
-  private record Named(String name, byte[] header, Column column) {}
+  private record NamedColumn(String name, byte[] header, Column column) {}
 
-  private final List<Named> columns = new ArrayList<>();
+  private final List<NamedColumn> columns = new ArrayList<>();
   private final ByteOutput scratch = new ByteOutput(32);
   private int rows;
   private long recentBytes;
 
-  Plain plain(String name, String type) {
-    return with(name, type, new Plain());
+  PlainColumn addPlain(String name, String type) {
+    return addColumn(name, type, new PlainColumn());
   }
 
-  LowCardinalityColumn lowCardinality(String name) {
-    return with(name, "LowCardinality(String)", new LowCardinalityColumn());
+  LowCardinalityColumn addLowCardinality(String name) {
+    return addColumn(name, "LowCardinality(String)", new LowCardinalityColumn());
   }
 
-  MapColumn map(String name) {
-    return with(name, "Map(LowCardinality(String), String)", new MapColumn());
+  MapColumn addMap(String name) {
+    return addColumn(name, "Map(LowCardinality(String), String)", new MapColumn());
   }
 
-  <C extends Column> C with(String name, String type, C column) {
+  <C extends Column> C addColumn(String name, String type, C column) {
     var header = new ByteOutput(64);
     for (var text : List.of(name, type)) {
       var bytes = text.getBytes(UTF_8);
       header.writeVarint(bytes.length);
       header.write(bytes);
     }
-    columns.add(new Named(name, header.toByteArray(), column));
+    columns.add(new NamedColumn(name, header.toByteArray(), column));
     return column;
   }
 
-  List<String> names() {
-    return columns.stream().map(Named::name).toList();
+  List<String> columnNames() {
+    return columns.stream().map(NamedColumn::name).toList();
   }
 
   void clear() {
@@ -100,6 +100,6 @@ final class NativeBlock {
     for (var named : columns) {
       capacity += named.column().capacity();
     }
-    return capacity > KEPT_BYTES + 4 * recentBytes;
+    return capacity > MIN_RETAINED_BYTES + 4 * recentBytes;
   }
 }

@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.clickhouse.ClickHouseDictionary.Written;
+import dev.sluice.clickhouse.ClickHouseDictionary.WritePosition;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.port.Dictionary.DictionaryEntry;
@@ -38,11 +38,12 @@ import java.util.function.UnaryOperator;
 
 /**
  * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery}, {@link
- * DictionaryTable}, {@link ClickHouseTemplateReader} and {@link ClickHouseTemplateVectors} select.
+ * DictionaryTable}, {@link ClickHouseTemplateStats} and {@link ClickHouseTemplateVectorStore}
+ * select.
  */
 final class RowBinary {
   /** A page of large logs ends early: it is held as text, and once more as its JSON. */
-  private static final long MAX_BYTES = 16 << 20;
+  private static final long MAX_PAGE_BYTES = 16 << 20;
 
   private final DataInputStream in;
   private long bytes;
@@ -56,7 +57,7 @@ final class RowBinary {
     var rows = new RowBinary(in);
     for (int first; (first = rows.in.read()) >= 0; ) {
       into.add(rows.log(first));
-      if (rows.bytes > MAX_BYTES) {
+      if (rows.bytes > MAX_PAGE_BYTES) {
         return true;
       }
     }
@@ -71,7 +72,7 @@ final class RowBinary {
     }
   }
 
-  static TimeExtent readSpan(InputStream in) throws IOException {
+  static TimeExtent readTimeExtent(InputStream in) throws IOException {
     var row = new RowBinary(in);
     return new TimeExtent(row.int64(), row.int64(), row.int64());
   }
@@ -84,7 +85,7 @@ final class RowBinary {
     long current = -1;
     long count = 0;
     var severities = new EnumMap<Severity, Long>(Severity.class);
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       long bucket = rows.int64();
       if (bucket != current && count > 0) {
         buckets.add(new HistogramBucket(originNanos + current * widthNanos, count, severities));
@@ -113,14 +114,14 @@ final class RowBinary {
   /**
    * Entries of this tenant and kind.
    *
-   * @param mostBytes of their texts
-   * @throws ClickHouseFailed when there are more, before all of them are read
+   * @param maxBytes of their texts
+   * @throws ClickHouseException when there are more, before all of them are read
    */
   static List<DictionaryEntry> readEntries(
-      InputStream in, String tenant, EntryKind kind, long mostBytes) throws IOException {
+      InputStream in, String tenant, EntryKind kind, long maxBytes) throws IOException {
     var rows = new RowBinary(in);
     var entries = new ArrayList<DictionaryEntry>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       entries.add(
           new DictionaryEntry(
               tenant,
@@ -129,27 +130,28 @@ final class RowBinary {
               rows.string(),
               rows.int64(),
               rows.int64(),
-              DictionaryTable.present(rows.uuid())));
-      if (rows.bytes > mostBytes) {
-        throw ClickHouseFailed.inDoubt("the texts are of more than %d bytes".formatted(mostBytes));
+              DictionaryTable.fromColumnValue(rows.uuid())));
+      if (rows.bytes > maxBytes) {
+        throw ClickHouseException.retryable(
+            "the texts are of more than %d bytes".formatted(maxBytes));
       }
     }
     return entries;
   }
 
-  static List<Written> readWritten(InputStream in) throws IOException {
+  static List<WritePosition> readWritePositions(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var written = new ArrayList<Written>();
-    while (!rows.atEnd()) {
-      written.add(new Written(rows.int64(), rows.uuid()));
+    var positions = new ArrayList<WritePosition>();
+    while (!rows.isAtEnd()) {
+      positions.add(new WritePosition(rows.int64(), rows.uuid()));
     }
-    return written;
+    return positions;
   }
 
   static List<TemplateLink> readLinks(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var links = new ArrayList<TemplateLink>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       links.add(new TemplateLink(rows.uuid(), rows.uuid()));
     }
     return links;
@@ -159,12 +161,12 @@ final class RowBinary {
    * Appends the counts of the stream; whether it stopped before the end, for their number or for
    * the bytes of their names.
    */
-  static boolean readCounts(InputStream in, int most, long mostBytes, List<TemplateCount> into)
+  static boolean readCounts(InputStream in, int maxRows, long maxBytes, List<TemplateCount> into)
       throws IOException {
     var rows = new RowBinary(in);
     var services = new HashMap<String, String>(); // the same ones come again and again
-    while (!rows.atEnd()) {
-      if (into.size() == most || rows.bytes > mostBytes) {
+    while (!rows.isAtEnd()) {
+      if (into.size() == maxRows || rows.bytes > maxBytes) {
         return true;
       }
       into.add(
@@ -181,37 +183,37 @@ final class RowBinary {
   static Map<UUID, MinuteRange> readMinutes(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var minutes = new HashMap<UUID, MinuteRange>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       minutes.put(rows.uuid(), new MinuteRange(rows.int64(), rows.int64()));
     }
     return minutes;
   }
 
   /** Empty when they are more, or have more bytes. */
-  static Optional<List<ServiceActivity>> readSeen(InputStream in, int most, long mostBytes)
-      throws IOException {
-    return bounded(
+  static Optional<List<ServiceActivity>> readServiceActivity(
+      InputStream in, int maxRows, long maxBytes) throws IOException {
+    return readBounded(
         in,
-        most,
-        mostBytes,
-        (rows, once) ->
+        maxRows,
+        maxBytes,
+        (rows, interner) ->
             new ServiceActivity(
                 rows.uuid(),
-                once.apply(rows.string()),
+                interner.apply(rows.string()),
                 new MinuteRange(rows.int64(), rows.int64())));
   }
 
   /** Empty when they are more, or have more bytes. */
-  static Optional<List<CountBucket>> readStretches(InputStream in, int most, long mostBytes)
+  static Optional<List<CountBucket>> readCountBuckets(InputStream in, int maxRows, long maxBytes)
       throws IOException {
-    return bounded(
+    return readBounded(
         in,
-        most,
-        mostBytes,
-        (rows, once) ->
+        maxRows,
+        maxBytes,
+        (rows, interner) ->
             new CountBucket(
                 rows.uuid(),
-                once.apply(rows.string()),
+                interner.apply(rows.string()),
                 rows.in.readUnsignedByte(),
                 rows.int64(),
                 rows.int64(),
@@ -225,20 +227,20 @@ final class RowBinary {
   }
 
   /** Reads one row. */
-  private interface Row<T> {
+  private interface RowReader<T> {
     /**
-     * @param once gives the same object for equal names, of which there are few
+     * @param interner gives the same object for equal names, of which there are few
      */
-    T read(RowBinary rows, UnaryOperator<String> once) throws IOException;
+    T read(RowBinary rows, UnaryOperator<String> interner) throws IOException;
   }
 
-  private static <T> Optional<List<T>> bounded(InputStream in, int most, long mostBytes, Row<T> row)
-      throws IOException {
+  private static <T> Optional<List<T>> readBounded(
+      InputStream in, int maxRows, long maxBytes, RowReader<T> row) throws IOException {
     var rows = new RowBinary(in);
     var names = new HashMap<String, String>();
     var read = new ArrayList<T>();
-    while (!rows.atEnd()) {
-      if (read.size() == most || rows.bytes > mostBytes) {
+    while (!rows.isAtEnd()) {
+      if (read.size() == maxRows || rows.bytes > maxBytes) {
         return Optional.empty();
       }
       read.add(row.read(rows, name -> names.computeIfAbsent(name, _ -> name)));
@@ -246,10 +248,10 @@ final class RowBinary {
     return Optional.of(read);
   }
 
-  static List<SampleLog> readRecent(InputStream in) throws IOException {
+  static List<SampleLog> readSampleLogs(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var logs = new ArrayList<SampleLog>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       logs.add(
           new SampleLog(
               rows.uuid(),
@@ -265,7 +267,7 @@ final class RowBinary {
   static List<UUID> readUuids(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var ids = new ArrayList<UUID>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       ids.add(rows.uuid());
     }
     return ids;
@@ -274,17 +276,17 @@ final class RowBinary {
   static List<String> readStrings(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var strings = new ArrayList<String>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       strings.add(rows.string());
     }
     return strings;
   }
 
   /** So many numbers. */
-  static long[] readInt64s(InputStream in, int many) throws IOException {
+  static long[] readInt64s(InputStream in, int count) throws IOException {
     var row = new RowBinary(in);
-    var numbers = new long[many];
-    for (int i = 0; i < many; i++) {
+    var numbers = new long[count];
+    for (int i = 0; i < count; i++) {
       numbers[i] = row.int64();
     }
     return numbers;
@@ -293,7 +295,7 @@ final class RowBinary {
   static Map<UUID, TemplateSample> readSamples(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var samples = new HashMap<UUID, TemplateSample>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       samples.put(rows.uuid(), new TemplateSample(rows.string(), rows.string(), rows.string()));
     }
     return samples;
@@ -302,28 +304,28 @@ final class RowBinary {
   static List<Candidate> readCandidates(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var candidates = new LinkedHashMap<UUID, Candidate>(); // a row may be there twice
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       var id = rows.uuid();
-      double measure = Double.longBitsToDouble(rows.int64());
+      double score = Double.longBitsToDouble(rows.int64());
       boolean allWords = rows.in.readUnsignedByte() == 1;
-      candidates.putIfAbsent(id, new Candidate(id, measure, allWords));
+      candidates.putIfAbsent(id, new Candidate(id, score, allWords));
     }
     return List.copyOf(candidates.values());
   }
 
-  static List<UnembeddedTemplate> readWanting(InputStream in) throws IOException {
+  static List<UnembeddedTemplate> readUnembeddedTemplates(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var wanting = new ArrayList<UnembeddedTemplate>();
-    while (!rows.atEnd()) {
-      wanting.add(new UnembeddedTemplate(rows.uuid(), rows.string(), rows.int64()));
+    var templates = new ArrayList<UnembeddedTemplate>();
+    while (!rows.isAtEnd()) {
+      templates.add(new UnembeddedTemplate(rows.uuid(), rows.string(), rows.int64()));
     }
-    return wanting;
+    return templates;
   }
 
   static List<Vectors> readVectors(InputStream in) throws IOException {
     var rows = new RowBinary(in);
     var found = new ArrayList<Vectors>();
-    while (!rows.atEnd()) {
+    while (!rows.isAtEnd()) {
       found.add(new Vectors(rows.uuid(), rows.floats(), rows.binary()));
     }
     return found;
@@ -337,7 +339,7 @@ final class RowBinary {
     return numbers;
   }
 
-  private boolean atEnd() throws IOException {
+  private boolean isAtEnd() throws IOException {
     in.mark(1);
     boolean end = in.read() < 0;
     in.reset();
@@ -373,8 +375,8 @@ final class RowBinary {
         string(),
         map(),
         string(),
-        DictionaryTable.present(uuid()),
-        DictionaryTable.present(uuid()));
+        DictionaryTable.fromColumnValue(uuid()),
+        DictionaryTable.fromColumnValue(uuid()));
   }
 
   /** The upper half first, each half with its lowest byte first. */

@@ -18,10 +18,10 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 final class ClickHouseCancelTest {
   private static final String ENDLESS = "SELECT sum(sipHash64(number)) FROM numbers(1e15)";
-  private static final Duration AN_HOUR = Duration.ofHours(1);
+  private static final Duration ONE_HOUR = Duration.ofHours(1);
 
-  private static boolean running() {
-    return !Database.ask(
+  private static boolean isRunning() {
+    return !TestDatabase.query(
             "SELECT count() FROM system.processes WHERE query LIKE '%sipHash64(number)%'"
                 + " AND query NOT LIKE '%system.processes%'")
         .equals("0");
@@ -30,30 +30,30 @@ final class ClickHouseCancelTest {
   @Test
   void query_threadInterrupted_endsInClickHouseToo() throws Exception {
     var failure = new AtomicReference<Throwable>();
-    try (var http = new ClickHouseHttp(Database.settings())) {
+    try (var http = new ClickHouseClient(TestDatabase.settings())) {
       var thread =
           Thread.ofVirtual()
               .start(
                   () -> {
                     try {
-                      http.query(ENDLESS, Map.of(), Map.of(), AN_HOUR, InputStream::readAllBytes);
-                    } catch (ClickHouseFailed e) {
+                      http.query(ENDLESS, Map.of(), Map.of(), ONE_HOUR, InputStream::readAllBytes);
+                    } catch (ClickHouseException e) {
                       failure.set(e);
                     }
                   });
-      await().atMost(Duration.ofSeconds(30)).until(ClickHouseCancelTest::running);
+      await().atMost(Duration.ofSeconds(30)).until(ClickHouseCancelTest::isRunning);
 
       thread.interrupt();
       thread.join();
     }
-    await().atMost(Duration.ofSeconds(30)).until(() -> !running());
+    await().atMost(Duration.ofSeconds(30)).until(() -> !isRunning());
     assertThat(failure.get()).isNotNull();
   }
 
   @Test
-  void span_longerThanAQueryMayTake_isTooCostly() throws Exception {
-    Database.empty();
-    var known = Database.settings();
+  void query_longerThanItsTimeout_isTooExpensive() throws Exception {
+    TestDatabase.dropAllTables();
+    var known = TestDatabase.settings();
     var settings =
         new ClickHouseSettings(
             known.url(),
@@ -67,7 +67,7 @@ final class ClickHouseCancelTest {
             known.retention());
     try (var store = new ClickHouseLogStore(settings)) {
       store.migrate();
-      Database.execute(
+      TestDatabase.execute(
           "INSERT INTO otel_logs (Timestamp, Body)"
               + " SELECT now64(9), repeat('a b ', 20000) FROM numbers(20000)");
       var filter = LogFilter.of("default").text(TextQuery.parse("NOT \"b b a\" NOT \"c d\""));

@@ -33,12 +33,12 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ClickHouseDictionaryTest extends DictionaryContract {
   private static final long AT = 1_800_000_000_123_456_789L;
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
   private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
 
   @BeforeEach
   void empty() {
-    Database.empty();
+    TestDatabase.dropAllTables();
   }
 
   @AfterEach
@@ -62,9 +62,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   void write_text_hasItsMd5AsItsIdInTheTable(String text, String id) throws Exception {
     write(entry(EntryKind.TEMPLATE, text, AT, "abc"), entry(EntryKind.TEXT, text, AT, null));
 
-    assertThat(Database.ask("SELECT TemplateId, MergedInto FROM log_templates"))
+    assertThat(TestDatabase.query("SELECT TemplateId, MergedInto FROM log_templates"))
         .isEqualTo(id + "\t90015098-3cd2-4fb0-d696-3f7d28e17f72");
-    assertThat(Database.ask("SELECT Kind, TextId, MergedInto FROM log_texts"))
+    assertThat(TestDatabase.query("SELECT Kind, TextId, MergedInto FROM log_texts"))
         .isEqualTo("TEXT\t" + id + "\t00000000-0000-0000-0000-000000000000");
   }
 
@@ -94,22 +94,22 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   @ParameterizedTest
   @EnumSource(EntryKind.class)
   void find_beforeAndAfterPartsAreMerged_isTheSame(EntryKind kind) throws Exception {
-    var table = DictionaryTable.of(kind).title;
+    var table = DictionaryTable.of(kind).tableName;
     write(entry(kind, "a b", AT + 2, null));
-    Database.execute("SYSTEM STOP MERGES " + table);
+    TestDatabase.execute("SYSTEM STOP MERGES " + table);
     write(entry(kind, "a b", AT + 1, "a <*>"));
     write(entry(kind, "a b", AT + 3, null), entry(kind, "c", AT, null));
     var id = ContentId.of("a b");
     var whole = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, ContentId.of("a <*>"));
 
-    assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("4");
+    assertThat(TestDatabase.query("SELECT count() FROM " + table)).isEqualTo("4");
     assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
     assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
 
-    Database.execute("SYSTEM START MERGES " + table);
-    Database.execute("OPTIMIZE TABLE " + table + " FINAL");
+    TestDatabase.execute("SYSTEM START MERGES " + table);
+    TestDatabase.execute("OPTIMIZE TABLE " + table + " FINAL");
 
-    assertThat(Database.ask("SELECT count() FROM " + table)).isEqualTo("2");
+    assertThat(TestDatabase.query("SELECT count() FROM " + table)).isEqualTo("2");
     assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
     assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
   }
@@ -117,8 +117,8 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   // ---- several at once
 
   @Test
-  void write_twoAtOnce_leaveOneEntryWithAllThatEitherKnew() throws Exception {
-    try (var away = new ClickHouseLogStore(Database.settings());
+  void write_twoConcurrently_leaveOneMergedEntry() throws Exception {
+    try (var away = new ClickHouseLogStore(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var other = new ClickHouseDictionary(away);
       var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
@@ -154,13 +154,13 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   /** Its time is that of its beginning, and others have gone on before its end. */
   @Test
-  void since_insertThatTookAMinute_isShownToThoseWhoHaveCaughtUp() throws Exception {
+  void changesSince_insertThatTookAMinute_isShownAfterCatchingUp() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
     var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
     write(entry(EntryKind.TEMPLATE, "b", AT, null));
     place = dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).next();
 
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
@@ -173,12 +173,12 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   /** Their times are behind those of rows that the pages before have shown. */
   @Test
-  void since_insertThatEndsBetweenPages_isShownAfterTheLastPage() throws Exception {
+  void changesSince_insertThatEndsBetweenPages_isShownAfterTheLastPage() throws Exception {
     for (int i = 0; i < 3; i++) {
       write(entry(EntryKind.TEMPLATE, "text " + i, AT, null));
     }
     var page = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 2);
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
@@ -193,9 +193,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   }
 
   @Test
-  void since_longAgo_isNotShownAgain() throws Exception {
+  void changesSince_longAgo_isNotShownAgain() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, WrittenAt)
         VALUES ('t', '%s', 'old', now64(9) - INTERVAL 1 HOUR)"""
@@ -211,9 +211,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   /** What is new of it is one row; what it is, is all of them. */
   @Test
-  void since_linkedLongAgoAndWrittenAgain_isShownWithItsLink() throws Exception {
+  void changesSince_linkedLongAgoAndWrittenAgain_isShownWithItsLink() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, MergedInto, WrittenAt)
         VALUES ('t', '%s', 'a', '%s', now64(9) - INTERVAL 1 HOUR)"""
@@ -226,7 +226,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   }
 
   @Test
-  void write_tookLongerThanTheOverlap_isTriedLater() throws Exception {
+  void write_tookLongerThanTheOverlap_isRetryable() throws Exception {
     var moments = new ArrayList<>(List.of(Instant.EPOCH, Instant.EPOCH.plusSeconds(121)));
     var slow = new ClickHouseDictionary(store, InstantSource.system());
     var late = new ClickHouseDictionary(store, moments::removeFirst);
@@ -242,7 +242,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   // ---- when ClickHouse fails
 
   @Test
-  void write_noClickHouse_isTriedLaterAndNobodyCanTell() throws Exception {
+  void write_noClickHouse_isRetryableAndReadsFail() throws Exception {
     var nowhere = ClickHouseSettings.of("http://127.0.0.1:1", "sluice", "sluice");
     try (var away = new ClickHouseLogStore(nowhere)) {
       var other = new ClickHouseDictionary(away);
@@ -261,9 +261,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @ParameterizedTest
   @EnumSource(EntryKind.class)
-  void write_tableDropped_isMisshapenAndMadeAgain(EntryKind kind) throws Exception {
+  void write_tableDropped_isSchemaMismatchAndRecreated(EntryKind kind) throws Exception {
     write(entry(kind, "a", AT, null));
-    Database.execute("DROP TABLE " + DictionaryTable.of(kind).title + " SYNC");
+    TestDatabase.execute("DROP TABLE " + DictionaryTable.of(kind).tableName + " SYNC");
 
     assertThat(dictionary.write(List.of(entry(kind, "b", AT, null))))
         .asInstanceOf(type(SchemaMismatch.class))
@@ -277,7 +277,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   }
 
   @Test
-  void find_moreThanMayBeAskedFor_isRefused() {
+  void find_moreThanMaxIds_isRejected() {
     var ids = IntStream.rangeClosed(0, Dictionary.MAX_IDS).mapToObj(i -> new UUID(1, i)).toList();
 
     assertThatThrownBy(() -> dictionary.find("t", EntryKind.TEXT, ids))

@@ -28,12 +28,12 @@ import org.junit.jupiter.api.Timeout;
 final class ClickHouseFailureTest {
   private static final StoreResult STORED = new Stored();
 
-  private final ClickHouseLogStore store = new ClickHouseLogStore(Database.settings());
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
   private final List<LogBatch> batches = LogBatches.some(2, 50);
 
   @BeforeEach
   void empty() {
-    Database.empty();
+    TestDatabase.dropAllTables();
   }
 
   @AfterEach
@@ -42,17 +42,17 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_noTableYet_makesItFirst() throws Exception {
+  void store_noTableYet_createsItFirst() throws Exception {
     assertThat(store.store("t", batches)).isEqualTo(new Stored());
     assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   @Test
-  void store_engineStopped_triesLaterUntilItIsBack() throws Exception {
+  void store_engineStopped_isRetryableUntilItIsBack() throws Exception {
     store.migrate();
     Engines.clickHouse().stop();
     try {
-      assertThat(store.unavailable()).isPresent();
+      assertThat(store.unavailableReason()).isPresent();
       assertThat(store.store("t", batches))
           .asInstanceOf(type(Retryable.class))
           .extracting(Retryable::reason)
@@ -62,13 +62,13 @@ final class ClickHouseFailureTest {
       Engines.clickHouse().restart();
     }
 
-    assertThat(store.unavailable()).isEmpty();
+    assertThat(store.unavailableReason()).isEmpty();
     until(new Stored(), "t");
     assertThat(store.storedRecords()).isEqualTo(100);
   }
 
   @Test
-  void store_engineKilledMeanwhile_storesEachDeliveryOnce() throws Exception {
+  void store_engineKilledConcurrently_storesEachDeliveryOnce() throws Exception {
     store.migrate();
     var deliveries = new ArrayList<List<LogBatch>>();
     for (int i = 0; i < 12; i++) {
@@ -94,13 +94,13 @@ final class ClickHouseFailureTest {
     }
 
     assertThat(store.storedRecords()).isEqualTo(120_000);
-    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("120000");
+    assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("120000");
   }
 
   @Test
-  void store_tableDropped_isMisshapenAndMadeAgain() throws Exception {
+  void store_tableDropped_isSchemaMismatchAndRecreated() throws Exception {
     store.store("first", LogBatches.some(1, 10));
-    Database.execute("DROP TABLE otel_logs SYNC");
+    TestDatabase.execute("DROP TABLE otel_logs SYNC");
 
     assertThat(store.store("t", batches))
         .asInstanceOf(type(SchemaMismatch.class))
@@ -114,21 +114,21 @@ final class ClickHouseFailureTest {
 
   /** The view over the logs has nowhere to write then. */
   @Test
-  void store_countsDropped_isMisshapenAndTheyAreMadeAgain() throws Exception {
+  void store_countsDropped_isSchemaMismatchAndTheyAreRecreated() throws Exception {
     store.store("first", LogBatches.some(1, 10));
-    Database.execute("DROP TABLE log_template_counts SYNC");
+    TestDatabase.execute("DROP TABLE log_template_counts SYNC");
 
     assertThat(store.store(all("t", batches, false))).isInstanceOf(SchemaMismatch.class);
 
     assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
-    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
+    assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
 
   @Test
-  void store_columnOfOursDropped_isMisshapenNamingItAndAddedAgain() throws Exception {
+  void store_ownColumnDropped_isSchemaMismatchNamingItAndAddedAgain() throws Exception {
     store.store("first", LogBatches.some(1, 10));
-    Database.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
+    TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
 
     assertThat(store.store("t", batches))
         .asInstanceOf(type(SchemaMismatch.class))
@@ -141,9 +141,9 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_anotherColumnDropped_isMisshapenUntilItIsBack() throws Exception {
+  void store_collectorColumnDropped_isSchemaMismatchUntilItIsBack() throws Exception {
     store.store("first", LogBatches.some(1, 10));
-    Database.execute("ALTER TABLE otel_logs DROP COLUMN SeverityText");
+    TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN SeverityText");
 
     boolean again = false;
     for (int i = 0; i < 3; i++) {
@@ -155,16 +155,16 @@ final class ClickHouseFailureTest {
       again = true;
     }
 
-    Database.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
+    TestDatabase.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
     assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
-    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
+    assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
 
   @Test
-  void store_recordThatBreaksAConstraint_isRefusedWithoutQuotingIt() throws Exception {
+  void store_recordThatBreaksAConstraint_isRejectedWithoutQuotingIt() throws Exception {
     store.migrate();
-    Database.execute("ALTER TABLE otel_logs ADD CONSTRAINT few CHECK Body = 'none is this'");
+    TestDatabase.execute("ALTER TABLE otel_logs ADD CONSTRAINT few CHECK Body = 'none is this'");
 
     assertThat(store.store("t", batches))
         .asInstanceOf(type(StoreResult.Rejected.class))
@@ -174,10 +174,10 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_viewThatThrowsAtARecord_isRefusedWithoutQuotingIt() throws Exception {
+  void store_viewThatThrowsAtARecord_isRejectedWithoutQuotingIt() throws Exception {
     store.migrate();
-    Database.execute("CREATE TABLE picky (x UInt8) ENGINE = Null");
-    Database.execute(
+    TestDatabase.execute("CREATE TABLE picky (x UInt8) ENGINE = Null");
+    TestDatabase.execute(
         "CREATE MATERIALIZED VIEW picking TO picky AS"
             + " SELECT throwIf(Body != '', 'said it') AS x FROM otel_logs");
     try {
@@ -186,13 +186,13 @@ final class ClickHouseFailureTest {
           .extracting(StoreResult.Rejected::reason)
           .isEqualTo("ClickHouse error 395 FUNCTION_THROW_IF_VALUE_IS_NON_ZERO");
     } finally {
-      Database.execute("DROP VIEW picking SYNC");
-      Database.execute("DROP TABLE picky SYNC");
+      TestDatabase.execute("DROP VIEW picking SYNC");
+      TestDatabase.execute("DROP TABLE picky SYNC");
     }
   }
 
   @Test
-  void store_wrongPassword_triesLaterWithoutTellingIt() throws Exception {
+  void store_wrongPassword_isRetryableWithoutQuotingIt() throws Exception {
     var url = Engines.clickHouse().url();
     try (var wrong = new ClickHouseLogStore(ClickHouseSettings.of(url, "sluice", "hunter2"))) {
       assertThat(wrong.store("t", batches))
@@ -201,14 +201,14 @@ final class ClickHouseFailureTest {
           .asString()
           .contains("516", "AUTHENTICATION_FAILED")
           .doesNotContain("hunter2");
-      assertThat(wrong.unavailable()).isPresent();
+      assertThat(wrong.unavailableReason()).isPresent();
     }
   }
 
   @Test
-  void store_tableIsFullOfParts_triesLater() throws Exception {
+  void store_tooManyParts_isRetryable() throws Exception {
     store.migrate();
-    Database.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_throw_insert = 1");
+    TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_throw_insert = 1");
     store.store("first", LogBatches.some(1, 10));
 
     assertThat(store.store("t", batches))

@@ -13,13 +13,13 @@ class ClickHouseLogReaderTest extends LogReaderContract {
   private final ClickHouseLogStore store = new ClickHouseLogStore(settings);
 
   ClickHouseSettings settings() {
-    return Database.settings();
+    return TestDatabase.settings();
   }
 
   @BeforeEach
   void empty() throws InterruptedException {
-    try (var http = new ClickHouseHttp(settings)) {
-      Database.empty(http);
+    try (var http = new ClickHouseClient(settings)) {
+      TestDatabase.dropAllTables(http);
     }
     store.migrate();
   }
@@ -41,7 +41,7 @@ class ClickHouseLogReaderTest extends LogReaderContract {
 
   @Override
   protected void template(LogId log, UUID template) {
-    try (var http = new ClickHouseHttp(settings)) {
+    try (var http = new ClickHouseClient(settings)) {
       http.execute(
           """
           ALTER TABLE otel_logs UPDATE TemplateId = '%s' WHERE Id = unhex('%s')

@@ -11,13 +11,13 @@ class ClickHouseLogStoreTest extends LogStoreContract {
   private final ClickHouseLogStore store = new ClickHouseLogStore(settings);
 
   ClickHouseSettings settings() {
-    return Database.settings();
+    return TestDatabase.settings();
   }
 
   @BeforeEach
   void empty() throws InterruptedException {
-    try (var http = new ClickHouseHttp(settings)) {
-      Database.empty(http);
+    try (var http = new ClickHouseClient(settings)) {
+      TestDatabase.dropAllTables(http);
     }
     store.migrate();
   }

@@ -31,7 +31,7 @@ final class ClickHouseVolumeTest {
 
   @BeforeEach
   void empty() {
-    Database.empty();
+    TestDatabase.dropAllTables();
   }
 
   /** So many that the numbers of keys need one, two and four bytes. */
@@ -40,7 +40,7 @@ final class ClickHouseVolumeTest {
   void store_manyDistinctKeys_keepsEachWithItsValue(int records) throws Exception {
     var batch = LogBatches.of(recordsWithKeys(records), Limits.DEFAULT);
 
-    try (var store = new ClickHouseLogStore(Database.settings())) {
+    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       assertThat(store.store("t", List.of(batch))).isEqualTo(new Stored());
 
       var logs = store.read(new Query(LogFilter.of("default").build(), 1000, null)).logs();
@@ -74,8 +74,8 @@ final class ClickHouseVolumeTest {
   }
 
   @Test
-  void store_moreThanOneInsertMayHold_isStoredOnceBySeveral() throws Exception {
-    var defaults = Database.settings();
+  void store_moreThanMaxInsertBytes_isStoredOnceBySeveralInserts() throws Exception {
+    var defaults = TestDatabase.settings();
     var small =
         new ClickHouseSettings(
             defaults.url(),
@@ -96,33 +96,33 @@ final class ClickHouseVolumeTest {
       }
     }
 
-    assertThat(Database.ask("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("20000");
+    assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("20000");
     assertThat(
             Integer.parseInt(
-                Database.ask(
+                TestDatabase.query(
                     "SELECT max(max_block_number) FROM system.parts WHERE table = 'otel_logs'")))
         .isGreaterThanOrEqualTo(3);
   }
 
   /** Parts decide what merges cost: as many as there are inserts, whatever an insert is sent in. */
   @Test
-  void store_severalBlocks_areOnePartAndOnce() throws Exception {
+  void store_severalBlocks_becomeOnePart() throws Exception {
     var batches = LogBatches.some(50, 2_000);
 
-    try (var store = new ClickHouseLogStore(Database.settings())) {
+    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       assertThat(store.store("large", batches)).isEqualTo(new Stored());
       assertThat(store.store("large", batches)).isEqualTo(new Stored());
     }
 
     assertThat(
-            Database.ask(
+            TestDatabase.query(
                 "SELECT count(), sum(rows) FROM system.parts WHERE table = 'otel_logs' AND active"))
         .isEqualTo("1\t100000");
   }
 
   /** The client ends the request as if it were complete, so ClickHouse would make a part of it. */
   @Test
-  void store_brokenOffBetweenTwoBlocks_isRefusedByClickHouse() throws Exception {
+  void store_interruptedBetweenTwoBlocks_isRejectedByClickHouse() throws Exception {
     var good = LogBatches.of(40_000);
     var bad =
         new LogBatch(
@@ -135,7 +135,7 @@ final class ClickHouseVolumeTest {
             new BitSet(),
             new byte[] {10, 100, 1});
 
-    try (var store = new ClickHouseLogStore(Database.settings())) {
+    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       assertThat(store.store("half", List.of(good, bad))).isInstanceOf(StoreResult.Corrupt.class);
 
       await().until(() -> attempts(good, "ExceptionWhileProcessing") == 1);
@@ -145,16 +145,16 @@ final class ClickHouseVolumeTest {
   }
 
   private static int attempts(LogBatch first, String end) {
-    Database.execute("SYSTEM FLUSH LOGS");
+    TestDatabase.execute("SYSTEM FLUSH LOGS");
     return Integer.parseInt(
-        Database.ask(
+        TestDatabase.query(
             "SELECT count() FROM system.query_log WHERE type = '%s' AND startsWith(query_id, '%s')"
                 .formatted(end, first.appendId())));
   }
 
   @Test
   void store_manyThreadsAtOnce_storesEachDeliveryOnce() throws Exception {
-    try (var store = new ClickHouseLogStore(Database.settings());
+    try (var store = new ClickHouseLogStore(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var tasks =
           IntStream.range(0, 16)

@@ -29,12 +29,12 @@ final class LogQueryTest {
 
   @BeforeAll
   static void fill() throws Exception {
-    Database.empty();
-    try (var store = new ClickHouseLogStore(Database.settings())) {
+    TestDatabase.dropAllTables();
+    try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       store.migrate();
     }
     // three days, ten logs a second, in one part each
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO otel_logs (Timestamp, ServiceName, Body, TraceId)
         SELECT fromUnixTimestamp64Nano(toInt64(%d + number * 500000000)), 'service ' || number %% 5,
@@ -45,7 +45,7 @@ final class LogQueryTest {
         FROM numbers(3 * 86400 * 2)"""
             .formatted(START));
     // five minutes of a thousand logs a second
-    Database.execute(
+    TestDatabase.execute(
         """
         INSERT INTO otel_logs (Timestamp, ServiceName, Id, Body)
         SELECT fromUnixTimestamp64Nano(toInt64(%d + number * 1000000)), 'busy',
@@ -55,7 +55,7 @@ final class LogQueryTest {
   }
 
   @Test
-  void early_fiveMinutes_readsTheirGranulesOnly() {
+  void sortedRange_fiveMinutes_readsTheirGranulesOnly() {
     var plan =
         explain(
             "indexes = 1",
@@ -68,7 +68,7 @@ final class LogQueryTest {
 
   /** Within five minutes the table is not in the order of time: the index on it tells. */
   @Test
-  void early_momentOfABusyFiveMinutes_usesTheIndexOnTime() {
+  void sortedRange_momentOfABusyFiveMinutes_usesTheIndexOnTime() {
     var plan =
         explain("indexes = 1", query("busy", BUSY + 100 * SECOND, BUSY + 101 * SECOND, null, null));
 
@@ -80,13 +80,13 @@ final class LogQueryTest {
    * the time zone in which it was made.
    */
   @Test
-  void early_firstHoursOf1970InNewYork_areRead() {
-    inNewYork(Database.ask("SHOW CREATE TABLE otel_logs").replace("otel_logs", "west"));
+  void sortedRange_firstHoursOf1970InNewYork_areRead() {
+    inNewYork(TestDatabase.query("SHOW CREATE TABLE otel_logs").replace("otel_logs", "west"));
     inNewYork("INSERT INTO west (Timestamp) SELECT fromUnixTimestamp64Nano(toInt64(1))");
     try {
       for (var from : new Long[] {null, 0L, 1L}) {
         for (var to : new Long[] {null, 2L, START}) {
-          var query = early(query(null, from, to, null, null));
+          var query = sortedRange(query(null, from, to, null, null));
           var sql =
               "SELECT count() FROM (%s) FORMAT TSV"
                   .formatted(query.sql().replace("otel_logs", "west"));
@@ -96,7 +96,7 @@ final class LogQueryTest {
         }
       }
     } finally {
-      Database.execute("DROP TABLE west SYNC");
+      TestDatabase.execute("DROP TABLE west SYNC");
     }
   }
 
@@ -105,18 +105,18 @@ final class LogQueryTest {
   }
 
   private static String inNewYork(String sql, Map<String, String> parameters) {
-    return ask(sql, parameters, Map.of("session_timezone", "America/New_York")).strip();
+    return explainQuery(sql, parameters, Map.of("session_timezone", "America/New_York")).strip();
   }
 
   @Test
-  void early_newestOfAService_readsInTheTablesOrder() {
+  void sortedRange_newestOfAService_readsInTheTablesOrder() {
     assertThat(explain("", query("service 3", null, null, null, null)))
         .doesNotContain("Sorting (Sorting for ORDER BY)\n  Sort Mode: Full");
     assertThat(pipeline(query("service 3", null, null, null, null))).contains("InReverseOrder");
   }
 
   @Test
-  void early_word_usesTheTextIndex() {
+  void sortedRange_word_usesTheTextIndex() {
     var plan = explain("indexes = 1", query(null, null, null, null, "REQUEST 4711"));
 
     assertThat(plan).contains("idx_lower_body", "4711");
@@ -127,7 +127,7 @@ final class LogQueryTest {
    * What a search asks for by a value of the question: of one word, and of several that are common.
    */
   @Test
-  void early_phrase_usesTheTextIndex() {
+  void sortedRange_phrase_usesTheTextIndex() {
     assertThat(granulesOfPhrase("0x80070001")).isEqualTo(1);
     assertThat(granulesOfPhrase("10.250.19.102")).isLessThanOrEqualTo(2);
   }
@@ -140,8 +140,8 @@ final class LogQueryTest {
   }
 
   @Test
-  void early_trace_usesItsIndex() {
-    var trace = Database.ask("SELECT lower(hex(MD5('4711')))");
+  void sortedRange_trace_usesItsIndex() {
+    var trace = TestDatabase.query("SELECT lower(hex(MD5('4711')))");
 
     assertThat(
             granules(
@@ -150,22 +150,22 @@ final class LogQueryTest {
   }
 
   @Test
-  void late_noLogAfter2106_readsNothing() {
-    var late = requireNonNull(LogQuery.late(query(null, null, null, null, null), 100));
+  void unsortedRange_noLogAfter2106_readsNothing() {
+    var late = requireNonNull(LogQuery.unsortedRange(query(null, null, null, null, null), 100));
 
-    assertThat(ask("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/4");
+    assertThat(explainQuery("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/4");
   }
 
   /** By the sort key, though no row is held against it, and by the index on time within it. */
   @Test
-  void ofTemplates_minutesFarApart_readsTheirGranulesOnly() {
+  void forTemplates_minutesFarApart_readsTheirGranulesOnly() {
     var places =
         new TimeSlice[] {
           TimeSlice.of(ID, "busy", minute(BUSY + 100 * SECOND)),
           TimeSlice.of(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND))
         };
 
-    var plan = ask("EXPLAIN indexes = 1 ", ofTemplates(places));
+    var plan = explainQuery("EXPLAIN indexes = 1 ", forTemplates(places));
 
     assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
     assertThat(granules(plan, "PrimaryKey")).isLessThan(granules(plan, "Min-Max"));
@@ -173,20 +173,20 @@ final class LogQueryTest {
   }
 
   @Test
-  void ofTemplates_aSecondOfABusyMinute_readsItsGranulesOnly() {
+  void forTemplates_aSecondOfABusyMinute_readsItsGranulesOnly() {
     long second = BUSY + 100 * SECOND;
 
     var plan =
-        ask(
+        explainQuery(
             "EXPLAIN indexes = 1 ",
-            ofTemplates(new TimeSlice(ID, "busy", second, second + SECOND)));
+            forTemplates(new TimeSlice(ID, "busy", second, second + SECOND)));
 
     assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
   }
 
   /** Each time is held against every row. */
   @Test
-  void ofTemplates_timesThatTouch_areOne() {
+  void forTemplates_adjacentIntervals_areMerged() {
     var places = new ArrayList<TimeSlice>();
     for (long from : new long[] {20, 40, 30, 10, 25, 60}) {
       places.add(new TimeSlice(ID, "busy", START + from, START + from + 10));
@@ -194,38 +194,38 @@ final class LogQueryTest {
     }
     places.add(new TimeSlice(ID, "web", START + 45, Long.MAX_VALUE));
 
-    var query = ofTemplates(places.toArray(TimeSlice[]::new));
+    var query = forTemplates(places.toArray(TimeSlice[]::new));
     var sql = query.sql();
     for (var parameter : query.parameters().entrySet()) {
       sql = sql.replace("{" + parameter.getKey() + ":String}", parameter.getValue());
     }
 
     assertThat(sql)
-        .containsOnlyOnce(between(10, 49) + " AND ServiceName IN (busy) OR ")
-        .containsOnlyOnce(between(60, 69) + " AND ServiceName IN (busy) OR ")
+        .containsOnlyOnce(timeCondition(10, 49) + " AND ServiceName IN (busy) OR ")
+        .containsOnlyOnce(timeCondition(60, 69) + " AND ServiceName IN (busy) OR ")
         .containsOnlyOnce(
             "toUnixTimestamp64Nano(Timestamp) BETWEEN %d AND %d AND ServiceName IN (web))"
                 .formatted(START + 10, Long.MAX_VALUE));
     assertThat(sql.split("BETWEEN", -1)).hasSize(4);
   }
 
-  private static String between(long first, long last) {
+  private static String timeCondition(long first, long last) {
     return "Timestamp BETWEEN fromUnixTimestamp64Nano(%d) AND fromUnixTimestamp64Nano(%d)"
         .formatted(START + first, START + last);
   }
 
-  private static LogQuery ofTemplates(TimeSlice... places) {
+  private static LogQuery forTemplates(TimeSlice... places) {
     return requireNonNull(
-        LogQuery.ofTemplates(
+        LogQuery.forTemplates(
             LogFilter.of("default").build(), List.of(places), "SELECT Body\n", "FORMAT RowBinary"));
   }
 
   @Test
-  void ofTemplates_minutesOutsideTheTimeAskedFor_isNothing() {
+  void forTemplates_minutesOutsideTheFilter_isNull() {
     var places = List.of(TimeSlice.of(ID, null, minute(START)));
     var filter = LogFilter.of("default").from(START + 60 * SECOND).build();
 
-    assertThat(LogQuery.ofTemplates(filter, places, "SELECT Body\n", "")).isNull();
+    assertThat(LogQuery.forTemplates(filter, places, "SELECT Body\n", "")).isNull();
   }
 
   private static MinuteRange minute(long nanos) {
@@ -249,25 +249,25 @@ final class LogQueryTest {
   }
 
   private static String explain(String options, Query query) {
-    return ask("EXPLAIN " + options + " ", early(query));
+    return explainQuery("EXPLAIN " + options + " ", sortedRange(query));
   }
 
   private static String pipeline(Query query) {
-    return ask("EXPLAIN PIPELINE ", early(query));
+    return explainQuery("EXPLAIN PIPELINE ", sortedRange(query));
   }
 
-  private static LogQuery early(Query query) {
-    return requireNonNull(LogQuery.early(query, 100));
+  private static LogQuery sortedRange(Query query) {
+    return requireNonNull(LogQuery.sortedRange(query, 100));
   }
 
-  private static String ask(String explain, LogQuery query) {
+  private static String explainQuery(String explain, LogQuery query) {
     var sql = query.sql().replace("FORMAT RowBinary", "FORMAT TSVRaw");
-    return ask(explain + sql, query.parameters(), Map.of());
+    return explainQuery(explain + sql, query.parameters(), Map.of());
   }
 
-  private static String ask(
+  private static String explainQuery(
       String sql, Map<String, String> parameters, Map<String, String> settings) {
-    try (var http = new ClickHouseHttp(Database.settings())) {
+    try (var http = new ClickHouseClient(TestDatabase.settings())) {
       return http.query(
           sql,
           parameters,

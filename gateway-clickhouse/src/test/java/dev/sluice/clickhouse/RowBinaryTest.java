@@ -39,7 +39,7 @@ final class RowBinaryTest {
   @Test
   void readEntries_moreThanFits_fails() {
     assertThatThrownBy(() -> RowBinary.readEntries(in(ROW.repeat(2)), "t", EntryKind.TEXT, 5))
-        .isInstanceOf(ClickHouseFailed.class)
+        .isInstanceOf(ClickHouseException.class)
         .hasMessageContaining("more than 5 bytes");
   }
 

@@ -18,8 +18,8 @@ import java.util.UUID;
  * <p>Exits with 1 when not every line that was accepted can be read again.
  */
 public final class Demo {
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
-  private static final int MOST_LINES = 20_000;
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(20);
+  private static final int MAX_LINES = 20_000;
 
   private Demo() {}
 
@@ -30,7 +30,7 @@ public final class Demo {
     var gateway = new GatewayClient(address("SLUICE_URL", "http://localhost:8080"));
     var otlp = address("SLUICE_OTLP_URL", "http://localhost:4318");
     var management = address("SLUICE_MANAGEMENT_URL", "http://localhost:8081");
-    if (!gateway.answers()) {
+    if (!gateway.isReachable()) {
       System.err.println("No gateway answers at " + gateway.address() + "; start one: make run");
       System.exit(1);
     }
@@ -55,17 +55,17 @@ public final class Demo {
 
     print(found);
     System.out.printf("%nWhere the time went%n");
-    took("sent by the OpenTelemetry SDK", halves.get(0).size(), sentOtlp - start);
-    took("sent as NDJSON", halves.get(1).size(), sentNdjson - sentOtlp);
-    took("until the last one was readable", lines.size(), readable - sentNdjson);
+    printDuration("sent by the OpenTelemetry SDK", halves.get(0).size(), sentOtlp - start);
+    printDuration("sent as NDJSON", halves.get(1).size(), sentNdjson - sentOtlp);
+    printDuration("until the last one was readable", lines.size(), readable - sentNdjson);
     new GatewayClient(management).metrics().forEach(line -> System.out.println("  " + line));
     int count = found.values().stream().mapToInt(Integer::intValue).sum();
     System.out.printf("%n%d lines sent, %d read back%n", lines.size(), count);
     System.exit(count == lines.size() ? 0 : 1);
   }
 
-  private static URI address(String variable, String otherwise) {
-    return URI.create(System.getenv().getOrDefault(variable, otherwise));
+  private static URI address(String variable, String defaultValue) {
+    return URI.create(System.getenv().getOrDefault(variable, defaultValue));
   }
 
   private static List<Line> read(String[] files) throws IOException {
@@ -77,14 +77,14 @@ public final class Demo {
         continue;
       }
       System.out.println("reading " + path);
-      lines.addAll(Line.read(path, MOST_LINES - lines.size()));
+      lines.addAll(Line.read(path, MAX_LINES - lines.size()));
     }
     return lines;
   }
 
   private static Map<String, Integer> awaitAll(GatewayClient gateway, String run, int expected)
       throws IOException, InterruptedException {
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    long deadline = System.nanoTime() + READ_TIMEOUT.toNanos();
     while (true) {
       var found = gateway.count(run);
       int count = found.values().stream().mapToInt(Integer::intValue).sum();
@@ -105,7 +105,7 @@ public final class Demo {
             });
   }
 
-  private static void took(String what, int logs, long nanos) {
+  private static void printDuration(String what, int logs, long nanos) {
     System.out.printf("  %-34s %8d logs %8.0f ms%n", what, logs, nanos / 1e6);
   }
 }

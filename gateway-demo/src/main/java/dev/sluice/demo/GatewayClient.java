@@ -25,12 +25,12 @@ import tools.jackson.databind.ObjectMapper;
 /** The gateway as its HTTP API shows it. */
 final class GatewayClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
-  private static final Duration PATIENCE = Duration.ofMinutes(2);
-  private static final Duration PAUSE = Duration.ofSeconds(1);
-  private static final int CHUNK = 1000;
+  private static final Duration RETRY_TIMEOUT = Duration.ofMinutes(2);
+  private static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
+  private static final int LINES_PER_REQUEST = 1000;
 
   /** Answers after which the same request may be taken: under way, and not now. */
-  private static final Set<Integer> AGAIN = Set.of(409, 503);
+  private static final Set<Integer> RETRYABLE_STATUSES = Set.of(409, 503);
 
   private static final String NOTHING_ACCEPTED = "/api/problems/nothing-accepted";
 
@@ -46,7 +46,7 @@ final class GatewayClient {
     return address;
   }
 
-  boolean answers() throws InterruptedException {
+  boolean isReachable() throws InterruptedException {
     try {
       get("/api/v1/logs?limit=1");
       return true;
@@ -56,9 +56,9 @@ final class GatewayClient {
   }
 
   void sendNdjson(String run, List<Line> lines) throws IOException, InterruptedException {
-    for (int from = 0; from < lines.size(); from += CHUNK) {
+    for (int from = 0; from < lines.size(); from += LINES_PER_REQUEST) {
       var body = new StringBuilder();
-      for (var line : lines.subList(from, Math.min(lines.size(), from + CHUNK))) {
+      for (var line : lines.subList(from, Math.min(lines.size(), from + LINES_PER_REQUEST))) {
         var log =
             Map.of(
                 "timestamp", Instant.now().toString(),
@@ -97,7 +97,7 @@ final class GatewayClient {
             .header("Idempotency-Key", key)
             .POST(HttpRequest.BodyPublishers.ofByteArray(lines))
             .build();
-    long deadline = System.nanoTime() + PATIENCE.toNanos();
+    long deadline = System.nanoTime() + RETRY_TIMEOUT.toNanos();
     while (true) {
       var response = http.send(request, BodyHandlers.ofString());
       if (response.statusCode() == 202) {
@@ -106,19 +106,19 @@ final class GatewayClient {
       if (response.statusCode() == 400 && response.body().contains(NOTHING_ACCEPTED)) {
         return json.readTree(response.body());
       }
-      if (!AGAIN.contains(response.statusCode()) || System.nanoTime() > deadline) {
+      if (!RETRYABLE_STATUSES.contains(response.statusCode()) || System.nanoTime() > deadline) {
         throw new IOException(response.statusCode() + ": " + response.body());
       }
-      Thread.sleep(pause(response));
+      Thread.sleep(retryDelay(response));
     }
   }
 
-  private static Duration pause(HttpResponse<?> response) {
+  private static Duration retryDelay(HttpResponse<?> response) {
     return response
         .headers()
         .firstValue("Retry-After")
         .map(seconds -> Duration.ofSeconds(Long.parseLong(seconds)))
-        .orElse(PAUSE);
+        .orElse(DEFAULT_RETRY_DELAY);
   }
 
   /** How many logs have all of these attributes. */

@@ -23,16 +23,16 @@ record Line(String service, String severity, String body) {
   private static final Pattern LEVEL =
       Pattern.compile(
           "\\b(TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\\b", Pattern.CASE_INSENSITIVE);
-  private static final int NEAR = 160;
+  private static final int LEVEL_SEARCH_CHARS = 160;
 
-  static List<Line> read(Path file, int most) throws IOException {
+  static List<Line> read(Path file, int maxLines) throws IOException {
     var name = file.getFileName().toString();
     var service = name.contains(".") ? name.substring(0, name.lastIndexOf('.')) : name;
     var decoder = StandardCharsets.UTF_8.newDecoder().onMalformedInput(CodingErrorAction.REPLACE);
     var lines = new ArrayList<Line>();
     try (var reader =
         new BufferedReader(new InputStreamReader(Files.newInputStream(file), decoder))) {
-      for (String text; lines.size() < most && (text = reader.readLine()) != null; ) {
+      for (String text; lines.size() < maxLines && (text = reader.readLine()) != null; ) {
         if (!text.isBlank()) {
           lines.add(new Line(service, severityOf(text), text));
         }
@@ -42,7 +42,7 @@ record Line(String service, String severity, String body) {
   }
 
   static String severityOf(String text) {
-    var level = LEVEL.matcher(text.substring(0, Math.min(NEAR, text.length())));
+    var level = LEVEL.matcher(text.substring(0, Math.min(LEVEL_SEARCH_CHARS, text.length())));
     if (!level.find()) {
       return "INFO";
     }

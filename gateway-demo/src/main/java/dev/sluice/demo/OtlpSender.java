@@ -16,8 +16,8 @@ import java.util.stream.Collectors;
 /** Sends lines as an application does that logs through OpenTelemetry. */
 final class OtlpSender {
   static final AttributeKey<String> RUN = AttributeKey.stringKey("demo.run");
-  private static final int QUEUE = 4096;
-  private static final Duration FLUSH = Duration.ofSeconds(20);
+  private static final int RECORDS_PER_FLUSH = 4096;
+  private static final Duration FLUSH_TIMEOUT = Duration.ofSeconds(20);
 
   private OtlpSender() {}
 
@@ -34,8 +34,8 @@ final class OtlpSender {
             .build();
     var processor =
         BatchLogRecordProcessor.builder(exporter)
-            .setMaxQueueSize(2 * QUEUE)
-            .setMaxExportBatchSize(QUEUE / 2)
+            .setMaxQueueSize(2 * RECORDS_PER_FLUSH)
+            .setMaxExportBatchSize(RECORDS_PER_FLUSH / 2)
             .build();
     try (var provider =
         SdkLoggerProvider.builder()
@@ -53,11 +53,11 @@ final class OtlpSender {
             .setBody(line.body())
             .setAttribute(RUN, run)
             .emit();
-        if (++queued % QUEUE == 0) { // the SDK drops what its queue cannot hold
-          var _ = provider.forceFlush().join(FLUSH.toSeconds(), TimeUnit.SECONDS);
+        if (++queued % RECORDS_PER_FLUSH == 0) { // the SDK drops what its queue cannot hold
+          var _ = provider.forceFlush().join(FLUSH_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
         }
       }
-      var _ = provider.forceFlush().join(FLUSH.toSeconds(), TimeUnit.SECONDS);
+      var _ = provider.forceFlush().join(FLUSH_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     }
   }
 }

@@ -34,17 +34,17 @@ final class Predictions {
   }
 
   /** Null where there is none, and where nothing was read. */
-  @Nullable String of(int line) {
+  @Nullable String template(int line) {
     return byLine[line];
   }
 
   /** Lines that were read, once each. */
-  int read() {
+  int readCount() {
     return read.cardinality();
   }
 
   /** Lines that have a template. */
-  int templated() {
+  int templatedCount() {
     int count = 0;
     for (var template : byLine) {
       count += template == null ? 0 : 1;
@@ -53,7 +53,7 @@ final class Predictions {
   }
 
   /** Different templates. */
-  int templates() {
+  int templateCount() {
     return templates.size();
   }
 }

@@ -19,12 +19,12 @@ class LineTest {
     "error: cannot find symbol,ERROR",
     "terrors and informants,INFO",
   })
-  void severityOf_line_firstLevelNamed(String line, String expected) {
+  void severityOf_line_isTheFirstLevelNamed(String line, String expected) {
     assertThat(Line.severityOf(line)).isEqualTo(expected);
   }
 
   @Test
-  void read_file_linesThatAreNotBlankUnderTheFilesName(@TempDir Path folder) throws Exception {
+  void read_file_skipsBlankLinesAndUsesTheFileNameAsService(@TempDir Path folder) throws Exception {
     var file = Files.write(folder.resolve("build.log"), new byte[] {'a', '\n', '\n', (byte) 0xFF});
 
     var lines = Line.read(file, 10);
@@ -34,7 +34,7 @@ class LineTest {
   }
 
   @Test
-  void read_moreThanMost_stopsThere(@TempDir Path folder) throws Exception {
+  void read_moreThanMaxLines_stopsThere(@TempDir Path folder) throws Exception {
     var file = Files.writeString(folder.resolve("x"), "1\n2\n3\n");
 
     assertThat(Line.read(file, 2)).extracting(Line::body).containsExactly("1", "2");

@@ -30,7 +30,7 @@ class LogFileTest {
   }
 
   @Test
-  void forEach_linesAndBlankOnes_thoseWithALogByTheirNumbers() throws Exception {
+  void forEach_blankLines_areSkippedButCounted() throws Exception {
     assertThat(lines(file("{\"body\":\"a\"}\n\n  \r\n{\"body\":\"ü\"}\r\n{\"body\":\"c\"}")))
         .containsExactly("1 {\"body\":\"a\"}", "4 {\"body\":\"ü\"}", "5 {\"body\":\"c\"}");
     assertThat(lines(file("{}\n"))).containsExactly("1 {}");
@@ -48,21 +48,21 @@ class LogFileTest {
         "\"text\"; is no JSON object but string",
         "null; is no JSON object but null",
       })
-  void forEach_lineThatIsNoLog_saysFileAndLine(String line, String reason) throws Exception {
+  void forEach_invalidLine_saysFileAndLine(String line, String reason) throws Exception {
     var file = file("{}\n\n" + line + "\n{}\n");
 
-    assertThatExceptionOfType(Unusable.class)
+    assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> lines(file))
         .withMessageStartingWith(file.path() + ":3: " + reason);
   }
 
   @Test
-  void forEach_bytesThatAreNoText_saysFileAndLine() throws Exception {
+  void forEach_invalidUtf8_saysFileAndLine() throws Exception {
     var bytes = "{}\n{\"body\":\"?\"}".getBytes(UTF_8);
     bytes[bytes.length - 3] = (byte) 0xFF;
     var file = new LogFile(Files.write(folder.resolve("b.ndjson"), bytes));
 
-    assertThatExceptionOfType(Unusable.class)
+    assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> lines(file))
         .withMessageStartingWith(file.path() + ":2: is no JSON");
   }
@@ -73,35 +73,35 @@ class LogFileTest {
     var spaces = new byte[1 << 20];
     Arrays.fill(spaces, (byte) ' ');
     try (OutputStream out = Files.newOutputStream(path)) {
-      for (int written = 0; written <= LogFile.LONGEST_LINE; written += spaces.length) {
+      for (int written = 0; written <= LogFile.MAX_LINE_BYTES; written += spaces.length) {
         out.write(spaces);
       }
     }
 
-    assertThatExceptionOfType(Unusable.class)
+    assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> lines(new LogFile(path)))
         .withMessage(path + ":1: is longer than 33554432 bytes");
   }
 
   @Test
-  void in_folder_itsFilesOfLogsByName() throws Exception {
+  void list_folder_returnsItsLogFilesByName() throws Exception {
     for (var name : List.of("b.ndjson", "a.ndjson", "a.templates.csv", "a_2k.log")) {
       Files.createFile(folder.resolve(name));
     }
     Files.createDirectory(folder.resolve("c.ndjson"));
 
-    assertThat(LogFile.in(folder))
+    assertThat(LogFile.list(folder))
         .extracting(LogFile::name)
         .containsExactly("a.ndjson", "b.ndjson");
   }
 
   @Test
-  void in_nothingThere_saysSo() {
-    assertThatExceptionOfType(Unusable.class)
-        .isThrownBy(() -> LogFile.in(folder))
+  void list_noLogFiles_saysSo() {
+    assertThatExceptionOfType(UsageException.class)
+        .isThrownBy(() -> LogFile.list(folder))
         .withMessage("no file in " + folder + " ends in .ndjson");
-    assertThatExceptionOfType(Unusable.class)
-        .isThrownBy(() -> LogFile.in(folder.resolve("x")))
+    assertThatExceptionOfType(UsageException.class)
+        .isThrownBy(() -> LogFile.list(folder.resolve("x")))
         .withMessage(folder.resolve("x") + " is no folder");
   }
 }

@@ -17,12 +17,12 @@ class PredictionsTest {
     predictions.put(2, null);
     predictions.put(4, "a");
 
-    assertThat(predictions.read()).isEqualTo(4);
-    assertThat(predictions.templated()).isEqualTo(3);
-    assertThat(predictions.templates()).isEqualTo(2);
-    assertThat(predictions.of(5)).isEqualTo("a");
-    assertThat(predictions.of(2)).isNull();
-    assertThat(predictions.of(3)).isNull();
+    assertThat(predictions.readCount()).isEqualTo(4);
+    assertThat(predictions.templatedCount()).isEqualTo(3);
+    assertThat(predictions.templateCount()).isEqualTo(2);
+    assertThat(predictions.template(5)).isEqualTo("a");
+    assertThat(predictions.template(2)).isNull();
+    assertThat(predictions.template(3)).isNull();
   }
 
   @Test
@@ -32,7 +32,7 @@ class PredictionsTest {
     predictions.put(1, new String("a"));
     predictions.put(2, new String("a"));
 
-    assertThat(predictions.of(1)).isSameAs(predictions.of(2));
+    assertThat(predictions.template(1)).isSameAs(predictions.template(2));
   }
 
   @Test

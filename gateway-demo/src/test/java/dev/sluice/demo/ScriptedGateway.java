@@ -28,17 +28,17 @@ final class ScriptedGateway implements AutoCloseable {
 
   final List<String> posts = new ArrayList<>();
   final List<String> keys = new ArrayList<>();
-  final Deque<Answer> script = new ArrayDeque<>();
+  final Deque<ScriptedResponse> script = new ArrayDeque<>();
 
   final List<JsonNode> questions = new ArrayList<>();
 
-  private final Deque<JsonNode> taken = new ArrayDeque<>();
+  private final Deque<JsonNode> accepted = new ArrayDeque<>();
   private final List<JsonNode> stored = new ArrayList<>();
 
   private final HttpServer server;
 
   /** What becomes of one request; it takes none of the logs. */
-  record Answer(int status, String body) {}
+  record ScriptedResponse(int status, String body) {}
 
   ScriptedGateway() throws IOException {
     server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
@@ -58,10 +58,10 @@ final class ScriptedGateway implements AutoCloseable {
       return;
     }
     var text = new StringBuilder();
-    for (var log : asked(exchange).reversed()) {
+    for (var log : matchingLogs(exchange).reversed()) {
       text.append(log).append('\n');
     }
-    answer(exchange, new Answer(200, text.toString()));
+    respond(exchange, new ScriptedResponse(200, text.toString()));
   }
 
   private void post(HttpExchange exchange) throws IOException {
@@ -71,7 +71,7 @@ final class ScriptedGateway implements AutoCloseable {
     var scripted = script.poll();
     if (scripted != null) {
       exchange.getResponseHeaders().set("Retry-After", "0");
-      answer(exchange, scripted);
+      respond(exchange, scripted);
       return;
     }
     var logs = body.lines().map(JSON::readTree).toList();
@@ -79,33 +79,36 @@ final class ScriptedGateway implements AutoCloseable {
       var row = JSON.createObjectNode();
       row.set("attributes", log.get("attributes"));
       row.put("template_id", log.get("body").asString().split(" ", 2)[0]);
-      taken.add(row);
+      accepted.add(row);
     }
-    answer(exchange, new Answer(202, "{\"accepted\":%d,\"rejected\":[]}".formatted(logs.size())));
+    respond(
+        exchange,
+        new ScriptedResponse(202, "{\"accepted\":%d,\"rejected\":[]}".formatted(logs.size())));
   }
 
   private void histogram(HttpExchange exchange) throws IOException {
-    for (int i = (taken.size() + 1) / 2; i > 0; i--) {
-      stored.add(taken.remove());
+    for (int i = (accepted.size() + 1) / 2; i > 0; i--) {
+      stored.add(accepted.remove());
     }
-    answer(exchange, new Answer(200, "{\"total\":" + asked(exchange).size() + "}"));
+    respond(
+        exchange, new ScriptedResponse(200, "{\"total\":" + matchingLogs(exchange).size() + "}"));
   }
 
   private void search(HttpExchange exchange) throws IOException {
-    var asked = JSON.readTree(exchange.getRequestBody().readAllBytes());
-    questions.add(asked);
+    var request = JSON.readTree(exchange.getRequestBody().readAllBytes());
+    questions.add(request);
     var found = new LinkedHashSet<String>();
     var all = stored.stream().map(row -> row.get("template_id").asString()).toList();
-    all.stream().filter(asked.get("query").asString()::contains).forEach(found::add);
+    all.stream().filter(request.get("query").asString()::contains).forEach(found::add);
     found.addAll(all);
-    var answer =
+    var response =
         JSON.createObjectNode().put("templates_without_vectors", questions.size() == 1 ? 1 : 0);
-    var templates = answer.putArray("templates");
+    var templates = response.putArray("templates");
     found.forEach(id -> templates.addObject().put("template_id", id));
-    answer(exchange, new Answer(200, answer.toString()));
+    respond(exchange, new ScriptedResponse(200, response.toString()));
   }
 
-  private List<JsonNode> asked(HttpExchange exchange) {
+  private List<JsonNode> matchingLogs(HttpExchange exchange) {
     var conditions =
         Arrays.stream(exchange.getRequestURI().getRawQuery().split("&", -1))
             .map(one -> URLDecoder.decode(one, UTF_8).split("=", 3))
@@ -119,9 +122,9 @@ final class ScriptedGateway implements AutoCloseable {
         .toList();
   }
 
-  private static void answer(HttpExchange exchange, Answer answer) throws IOException {
-    var body = answer.body().getBytes(UTF_8);
-    exchange.sendResponseHeaders(answer.status(), body.length == 0 ? -1 : body.length);
+  private static void respond(HttpExchange exchange, ScriptedResponse response) throws IOException {
+    var body = response.body().getBytes(UTF_8);
+    exchange.sendResponseHeaders(response.status(), body.length == 0 ? -1 : body.length);
     exchange.getResponseBody().write(body);
     exchange.close();
   }

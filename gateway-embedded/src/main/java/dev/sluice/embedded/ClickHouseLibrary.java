@@ -40,7 +40,7 @@ final class ClickHouseLibrary {
 
   private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLibrary.class);
 
-  private static final String INSTEAD =
+  private static final String ALTERNATIVES =
       "name a libchdb.so by "
           + VARIABLE
           + ", or use a ClickHouse of your own by"
@@ -53,78 +53,80 @@ final class ClickHouseLibrary {
   private static final int TAR_SIZE_OFFSET = 124;
   private static final int TAR_SIZE_BYTES = 12;
 
-  private static final Duration FETCH_PATIENCE = Duration.ofMinutes(30);
+  private static final Duration FETCH_TIMEOUT = Duration.ofMinutes(30);
 
   /** Two engines of one JVM; a file lock only keeps other processes away. */
-  private static final ReentrantLock FETCHING = new ReentrantLock();
+  private static final ReentrantLock FETCH_LOCK = new ReentrantLock();
 
   /** A package in the npm registry; {@code integrity} as npm writes it. */
-  record Pin(
+  record PinnedRelease(
       String name, String version, String integrity, long megabytes, long unpackedMegabytes) {
 
-    String folder() {
+    String directoryName() {
       return name.substring(name.indexOf('/') + 1) + "-" + version;
     }
   }
 
   /**
-   * By {@link Environment#platform}. The same version names packages for linux-arm64 and darwin
-   * too, but the registry did not hold them when this was pinned.
+   * By {@link SystemEnvironment#platform}. The same version names packages for linux-arm64 and
+   * darwin too, but the registry did not hold them when this was pinned.
    */
-  static final Map<String, Pin> PINS =
+  static final Map<String, PinnedRelease> PINNED_RELEASES =
       Map.of(
           "linux-x64",
-          new Pin(
+          new PinnedRelease(
               "@chdb/lib-linux-x64-gnu",
               "26.7.3-stable.1",
               "sha512-XP97mMqnc5tZpKQywR8N7cLTsHNiTmHr30pC5mzo3jWmukjKn2IBa60c2B/gWUNcuFjOMjWoorQICCqBVj5wpw==",
               178,
               566));
 
-  private final Environment environment;
+  private final SystemEnvironment environment;
   private final Path cache;
-  private final Map<String, Pin> pins;
+  private final Map<String, PinnedRelease> releases;
 
-  ClickHouseLibrary(Environment environment, Path cache, Map<String, Pin> pins) {
+  ClickHouseLibrary(
+      SystemEnvironment environment, Path cache, Map<String, PinnedRelease> releases) {
     this.environment = environment;
     this.cache = cache.toAbsolutePath().normalize();
-    this.pins = pins;
+    this.releases = releases;
   }
 
   /**
    * Where the library is. Fetching it takes a while; everything else is quick.
    *
-   * @throws EngineFailed when there is none for this machine, or it cannot be had
+   * @throws EngineStartException when there is none for this machine, or it cannot be had
    */
   Path locate() {
     String named = environment.variable(VARIABLE);
     if (named != null) {
       Path library = Path.of(named).toAbsolutePath();
       if (!Files.isRegularFile(library) || !Files.isReadable(library)) {
-        throw new EngineFailed(
+        throw new EngineStartException(
             "%s names %s, which is not a readable file".formatted(VARIABLE, library));
       }
       return library;
     }
-    Pin pin = pins.get(environment.platform());
-    if (pin == null) {
-      throw new EngineFailed(
+    PinnedRelease release = releases.get(environment.platform());
+    if (release == null) {
+      throw new EngineStartException(
           "there is no ClickHouse library to fetch for %s (only for %s); %s"
-              .formatted(environment.platform(), String.join(", ", pins.keySet()), INSTEAD));
+              .formatted(
+                  environment.platform(), String.join(", ", releases.keySet()), ALTERNATIVES));
     }
-    Path library = cache.resolve(pin.folder()).resolve(FILE);
+    Path library = cache.resolve(release.directoryName()).resolve(FILE);
     if (!Files.exists(library)) {
-      FETCHING.lock();
+      FETCH_LOCK.lock();
       try {
-        fetchAlone(pin, library);
+        fetchLocked(release, library);
       } finally {
-        FETCHING.unlock();
+        FETCH_LOCK.unlock();
       }
     }
     return library;
   }
 
-  private void fetchAlone(Pin pin, Path library) {
+  private void fetchLocked(PinnedRelease release, Path library) {
     try {
       Files.createDirectories(cache);
       try (FileChannel channel =
@@ -137,47 +139,50 @@ final class ClickHouseLibrary {
         Path temporary = cache.resolve("fetching");
         delete(temporary); // of a fetch that was interrupted: we hold the lock
         try {
-          fetch(pin, Files.createDirectory(temporary), library.getParent());
+          fetch(release, Files.createDirectory(temporary), library.getParent());
         } finally {
           delete(temporary);
         }
       }
     } catch (IOException e) {
-      throw new EngineFailed(
+      throw new EngineStartException(
           "cannot keep the ClickHouse library in %s (%s); make room, set sluice.embedded.cache to"
                   .formatted(cache, e)
               + " another folder, or "
-              + INSTEAD,
+              + ALTERNATIVES,
           e);
     }
   }
 
-  private void fetch(Pin pin, Path temporary, @Nullable Path target) throws IOException {
+  private void fetch(PinnedRelease release, Path temporary, @Nullable Path target)
+      throws IOException {
     long free = Files.getFileStore(temporary).getUsableSpace() / 1_000_000;
-    if (free < pin.megabytes() + pin.unpackedMegabytes()) {
-      throw new EngineFailed(
+    if (free < release.megabytes() + release.unpackedMegabytes()) {
+      throw new EngineStartException(
           "fetching ClickHouse needs %d MB in %s and %d are free; make room, or set"
-                  .formatted(pin.megabytes() + pin.unpackedMegabytes(), cache, free)
+                  .formatted(release.megabytes() + release.unpackedMegabytes(), cache, free)
               + " sluice.embedded.cache to another folder");
     }
-    Path npm = environment.command("npm");
+    Path npm = environment.findExecutable("npm");
     if (npm == null) {
-      throw new EngineFailed(
-          "npm, which fetches ClickHouse once, is not on the PATH; install Node.js, or " + INSTEAD);
+      throw new EngineStartException(
+          "npm, which fetches ClickHouse once, is not on the PATH; install Node.js, or "
+              + ALTERNATIVES);
     }
     LOG.info(
         "fetching ClickHouse once: {}@{}, {} MB ({} MB unpacked) into {}",
-        pin.name(),
-        pin.version(),
-        pin.megabytes(),
-        pin.unpackedMegabytes(),
+        release.name(),
+        release.version(),
+        release.megabytes(),
+        release.unpackedMegabytes(),
         cache);
-    Path archive = pack(npm, pin, temporary);
+    Path archive = pack(npm, release, temporary);
     String integrity = integrity(archive);
-    if (!integrity.equals(pin.integrity())) {
-      throw new EngineFailed(
+    if (!integrity.equals(release.integrity())) {
+      throw new EngineStartException(
           "%s@%s as npm fetched it has the sum %s instead of %s and is not used; %s"
-              .formatted(pin.name(), pin.version(), integrity, pin.integrity(), INSTEAD));
+              .formatted(
+                  release.name(), release.version(), integrity, release.integrity(), ALTERNATIVES));
     }
     Path unpacked = Files.createDirectory(temporary.resolve("unpacked"));
     extract(archive, unpacked.resolve(FILE));
@@ -185,29 +190,29 @@ final class ClickHouseLibrary {
   }
 
   /** The archive, unchecked. */
-  private Path pack(Path npm, Pin pin, Path temporary) throws IOException {
-    Path said = temporary.resolve("npm.log");
+  private Path pack(Path npm, PinnedRelease release, Path temporary) throws IOException {
+    Path npmLog = temporary.resolve("npm.log");
     Process process =
         new ProcessBuilder(
                 npm.toString(),
                 "pack",
-                pin.name() + "@" + pin.version(),
+                release.name() + "@" + release.version(),
                 "--ignore-scripts",
                 "--pack-destination",
                 temporary.toString())
             .directory(temporary.toFile())
             .redirectInput(Redirect.from(Path.of("/dev/null").toFile()))
             .redirectErrorStream(true)
-            .redirectOutput(said.toFile())
+            .redirectOutput(npmLog.toFile())
             .start();
     try {
-      if (!process.waitFor(FETCH_PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
-        throw new EngineFailed(
-            "npm did not fetch ClickHouse within " + FETCH_PATIENCE.toMinutes() + " minutes");
+      if (!process.waitFor(FETCH_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
+        throw new EngineStartException(
+            "npm did not fetch ClickHouse within " + FETCH_TIMEOUT.toMinutes() + " minutes");
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new EngineFailed("interrupted while npm fetched ClickHouse", e);
+      throw new EngineStartException("interrupted while npm fetched ClickHouse", e);
     } finally {
       process.descendants().forEach(ProcessHandle::destroyForcibly);
       process.destroyForcibly();
@@ -215,17 +220,17 @@ final class ClickHouseLibrary {
     try (Stream<Path> files = Files.list(temporary)) {
       List<Path> archives = files.filter(file -> file.toString().endsWith(".tgz")).toList();
       if (process.exitValue() != 0 || archives.size() != 1) {
-        throw new EngineFailed(
+        throw new EngineStartException(
             "npm cannot fetch %s@%s (%s); %s"
-                .formatted(pin.name(), pin.version(), reason(said), INSTEAD));
+                .formatted(release.name(), release.version(), reason(npmLog), ALTERNATIVES));
       }
       return archives.getFirst();
     }
   }
 
   /** The first lines in which npm calls something an error. */
-  private static String reason(Path said) throws IOException {
-    List<String> lines = Files.readAllLines(said, StandardCharsets.ISO_8859_1);
+  private static String reason(Path npmLog) throws IOException {
+    List<String> lines = Files.readAllLines(npmLog, StandardCharsets.ISO_8859_1);
     List<String> errors =
         lines.stream()
             .filter(line -> line.startsWith("npm error") || line.startsWith("npm ERR!"))

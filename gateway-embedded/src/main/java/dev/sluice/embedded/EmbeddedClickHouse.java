@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
  * A running ClickHouse of our own: HTTP and native protocol on loopback, started again when it
  * dies, ended by {@link #close} and with this process, however that ends.
  *
- * <p>It is {@code clickhouse local} of at least {@link #OLDEST}, which can listen like a server:
- * from the PATH when there, else from a shared library that npm fetches once. Its one user may
- * create, alter and drop tables in the database {@code default}, and read {@code system}.
+ * <p>It is {@code clickhouse local} of at least {@link #MIN_VERSION}, which can listen like a
+ * server: from the PATH when there, else from a shared library that npm fetches once. Its one user
+ * may create, alter and drop tables in the database {@code default}, and read {@code system}.
  * Replicated tables do not work in it (it has no Keeper).
  *
  * <p>All methods may be called from any thread.
@@ -64,78 +64,81 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   }
 
   /** Older ones cannot listen in local mode. */
-  static final String OLDEST = "26.7";
+  static final String MIN_VERSION = "26.7";
 
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedClickHouse.class);
 
   /** Tables are loaded before it listens, and a laptop may have many parts and a slow disk. */
-  private static final Duration START_PATIENCE = Duration.ofMinutes(2);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
   /** How long a command may take to end once its stdin is closed, before it gets a SIGTERM. */
-  private static final int END_MILLIS = 3_000;
+  private static final int STOP_TIMEOUT_MILLIS = 3_000;
 
   private final Supervisor supervisor;
-  private final Recipe recipe;
+  private final ClickHouseLaunchSpec launchSpec;
 
-  private EmbeddedClickHouse(Supervisor supervisor, Recipe recipe) {
+  private EmbeddedClickHouse(Supervisor supervisor, ClickHouseLaunchSpec launchSpec) {
     this.supervisor = supervisor;
-    this.recipe = recipe;
+    this.launchSpec = launchSpec;
   }
 
   /**
    * Starts ClickHouse and returns when it answers: well under a second later, or after minutes when
    * the library has to be fetched.
    *
-   * @throws EngineFailed when it cannot be started; nothing is left running then
+   * @throws EngineStartException when it cannot be started; nothing is left running then
    */
   public static EmbeddedClickHouse start(Settings settings) {
-    return start(settings, Environment.ofThisProcess());
+    return start(settings, SystemEnvironment.current());
   }
 
-  static EmbeddedClickHouse start(Settings settings, Environment environment) {
-    DataFolder folder = DataFolder.take(settings.directory());
+  static EmbeddedClickHouse start(Settings settings, SystemEnvironment environment) {
+    EngineDataDir dataDir = EngineDataDir.acquire(settings.directory());
     try {
-      Recipe recipe = new Recipe(settings, environment, folder, program(settings, environment));
-      Supervisor supervisor = new Supervisor(recipe, folder);
+      ClickHouseLaunchSpec launchSpec =
+          new ClickHouseLaunchSpec(
+              settings, environment, dataDir, hostArguments(settings, environment));
+      Supervisor supervisor = new Supervisor(launchSpec, dataDir);
       supervisor.start();
-      return new EmbeddedClickHouse(supervisor, recipe);
+      return new EmbeddedClickHouse(supervisor, launchSpec);
     } catch (RuntimeException e) {
-      folder.close();
+      dataDir.close();
       throw e;
     }
   }
 
   /** The first arguments of {@link EngineHost}, up to and without those of ClickHouse. */
-  private static List<String> program(Settings settings, Environment environment) {
+  private static List<String> hostArguments(Settings settings, SystemEnvironment environment) {
     if (environment.variable(ClickHouseLibrary.VARIABLE) == null) {
-      Path command = environment.command("clickhouse");
+      Path command = environment.findExecutable("clickhouse");
       if (command != null) {
-        Version version = Version.ask(environment, command, "local", "--version");
-        if (version != null && version.compareTo(Version.parse(OLDEST)) >= 0) {
+        Version version = Version.detect(environment, command, "local", "--version");
+        if (version != null && version.compareTo(Version.parse(MIN_VERSION)) >= 0) {
           LOG.info("using {} {}", command, version);
           return List.of(
-              EngineHost.COMMAND, String.valueOf(END_MILLIS), command.toString(), "local");
+              EngineHost.COMMAND, String.valueOf(STOP_TIMEOUT_MILLIS), command.toString(), "local");
         }
         LOG.info(
             "not using {}: its version is {}, and only {} or later can listen in local mode",
             command,
             version == null ? "unknown" : version,
-            OLDEST);
+            MIN_VERSION);
       }
     }
     Path library =
-        new ClickHouseLibrary(environment, settings.cache(), ClickHouseLibrary.PINS).locate();
+        new ClickHouseLibrary(environment, settings.cache(), ClickHouseLibrary.PINNED_RELEASES)
+            .locate();
     return List.of(EngineHost.LIBRARY, library.toString(), "clickhouse");
   }
 
   /** Loopback port of the HTTP interface; the same for the life of this object. */
   public int httpPort() {
-    return recipe.httpPort;
+    return launchSpec.httpPort;
   }
 
   /** Loopback port of the native protocol, -1 for none; the same for the life of this object. */
   public int tcpPort() {
-    return recipe.tcpPort;
+    return launchSpec.tcpPort;
   }
 
   /** Of the HTTP interface, for example {@code http://127.0.0.1:18123}. */
@@ -166,7 +169,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   /**
    * Ends it when it runs and starts it again, with its data and on the same ports.
    *
-   * @throws EngineFailed when it cannot be started; {@code restart} may be tried again
+   * @throws EngineStartException when it cannot be started; {@code restart} may be tried again
    */
   public void restart() {
     supervisor.stop();
@@ -183,21 +186,25 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   }
 
   /** How this ClickHouse is started, again and again. */
-  private static final class Recipe implements Supervisor.Engine {
+  private static final class ClickHouseLaunchSpec implements Supervisor.Engine {
 
     private final Settings settings;
-    private final Environment environment;
-    private final DataFolder folder;
-    private final List<String> program;
+    private final SystemEnvironment environment;
+    private final EngineDataDir dataDir;
+    private final List<String> hostArguments;
     // set by the first life, kept by the later ones; volatile since those run on other threads
     private volatile int httpPort;
     private volatile int tcpPort;
 
-    Recipe(Settings settings, Environment environment, DataFolder folder, List<String> program) {
+    ClickHouseLaunchSpec(
+        Settings settings,
+        SystemEnvironment environment,
+        EngineDataDir dataDir,
+        List<String> hostArguments) {
       this.settings = settings;
       this.environment = environment;
-      this.folder = folder;
-      this.program = program;
+      this.dataDir = dataDir;
+      this.hostArguments = hostArguments;
       httpPort = settings.httpPort();
       tcpPort = settings.tcpPort();
     }
@@ -209,25 +216,25 @@ public final class EmbeddedClickHouse implements AutoCloseable {
 
     @Override
     public Path program() {
-      return Path.of(program.get(program.size() - 2));
+      return Path.of(hostArguments.get(hostArguments.size() - 2));
     }
 
     @Override
     public HostProcess launch() {
-      Ports.free(httpPort, "sluice.embedded.clickhouse.http-port");
+      FreePorts.allocate(httpPort, "sluice.embedded.clickhouse.http-port");
       boolean tcp = tcpPort >= 0;
       if (tcp) {
-        Ports.free(tcpPort, "sluice.embedded.clickhouse.tcp-port");
+        FreePorts.allocate(tcpPort, "sluice.embedded.clickhouse.tcp-port");
       }
       // The system database lives in memory; folders of its log tables from an earlier life would
       // break query_log and make stopping slow. Tables of users lie elsewhere.
-      folder.delete(folder.data().resolve("data").resolve("system"));
-      folder.write(folder.run("users.xml"), users());
-      folder.write(folder.run("config.xml"), config());
+      dataDir.delete(dataDir.data().resolve("data").resolve("system"));
+      dataDir.write(dataDir.runPath("users.xml"), usersXml());
+      dataDir.write(dataDir.runPath("config.xml"), configXml());
 
-      List<String> arguments = new ArrayList<>(program);
-      arguments.add("--config-file=" + folder.run("config.xml"));
-      arguments.add("--path=" + folder.data());
+      List<String> arguments = new ArrayList<>(hostArguments);
+      arguments.add("--config-file=" + dataDir.runPath("config.xml"));
+      arguments.add("--path=" + dataDir.data());
       arguments.add("--log-level=warning"); // in local mode the configuration's level is ignored
       arguments.add("--listen_host=127.0.0.1");
       arguments.add("--http_port=" + httpPort);
@@ -247,17 +254,17 @@ public final class EmbeddedClickHouse implements AutoCloseable {
                   tcp ? "SYSTEM START LISTEN TCP; " : "",
                   HostProcess.READY,
                   tcp ? "getServerPort('tcp_port')" : "-1"));
-      return HostProcess.start(folder, environment, arguments);
+      return HostProcess.start(dataDir, environment, arguments);
     }
 
     @Override
     public void awaitReady(HostProcess host) throws IOException, InterruptedException {
-      List<Integer> ports = host.ready(START_PATIENCE);
+      List<Integer> ports = host.awaitPorts(START_TIMEOUT);
       httpPort = ports.get(0);
       tcpPort = ports.get(1);
     }
 
-    private String config() {
+    private String configXml() {
       return """
           <clickhouse>
             <logger>
@@ -291,8 +298,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
           </clickhouse>
           """
           .formatted(
-              xml(folder.run("clickhouse.log").toString()),
-              xml(folder.run("users.xml").toString()),
+              escapeXml(dataDir.runPath("clickhouse.log").toString()),
+              escapeXml(dataDir.runPath("users.xml").toString()),
               Math.max(2, Runtime.getRuntime().availableProcessors()));
     }
 
@@ -301,7 +308,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
      * changed. So that user gets nothing else to do, and a single session, which the start-up query
      * holds before the ports are open and until they are closed.
      */
-    private String users() {
+    private String usersXml() {
       return """
           <clickhouse>
             <profiles>
@@ -342,7 +349,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
           .formatted(settings.user(), sha256(settings.password()));
     }
 
-    private static String xml(String text) {
+    private static String escapeXml(String text) {
       return text.replace("&", "&amp;").replace("<", "&lt;");
     }
 

@@ -57,52 +57,52 @@ public final class EmbeddedRedis implements AutoCloseable {
   /**
    * From this major version on the append-only file is a folder that older ones do not look into.
    */
-  private static final int FOLDER_SINCE = 7;
+  private static final int AOF_DIRECTORY_SINCE = 7;
 
   /** A full memory's worth is read from disk before it answers. */
-  private static final Duration START_PATIENCE = Duration.ofMinutes(5);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(5);
 
-  private static final Duration POLL = Duration.ofMillis(20);
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
 
   private final Supervisor supervisor;
-  private final Recipe recipe;
+  private final RedisLaunchSpec launchSpec;
 
-  private EmbeddedRedis(Supervisor supervisor, Recipe recipe) {
+  private EmbeddedRedis(Supervisor supervisor, RedisLaunchSpec launchSpec) {
     this.supervisor = supervisor;
-    this.recipe = recipe;
+    this.launchSpec = launchSpec;
   }
 
   /**
    * Starts Redis and returns when it answers, its data loaded.
    *
-   * @throws EngineFailed when it cannot be started, in particular when the data were written by a
-   *     newer Redis, which an older one would not see; nothing is left running then
+   * @throws EngineStartException when it cannot be started, in particular when the data were
+   *     written by a newer Redis, which an older one would not see; nothing is left running then
    */
   public static EmbeddedRedis start(Settings settings) {
-    return start(settings, Environment.ofThisProcess());
+    return start(settings, SystemEnvironment.current());
   }
 
-  static EmbeddedRedis start(Settings settings, Environment environment) {
-    DataFolder folder = DataFolder.take(settings.directory());
+  static EmbeddedRedis start(Settings settings, SystemEnvironment environment) {
+    EngineDataDir dataDir = EngineDataDir.acquire(settings.directory());
     try {
-      Recipe recipe = new Recipe(settings, environment, folder);
-      Supervisor supervisor = new Supervisor(recipe, folder);
+      RedisLaunchSpec launchSpec = new RedisLaunchSpec(settings, environment, dataDir);
+      Supervisor supervisor = new Supervisor(launchSpec, dataDir);
       supervisor.start();
-      return new EmbeddedRedis(supervisor, recipe);
+      return new EmbeddedRedis(supervisor, launchSpec);
     } catch (RuntimeException e) {
-      folder.close();
+      dataDir.close();
       throw e;
     }
   }
 
   /** Loopback port; the same for the life of this object. */
   public int port() {
-    return recipe.port;
+    return launchSpec.port;
   }
 
   /** Letters and digits only; the same as long as the data exist. */
   public String password() {
-    return recipe.password;
+    return launchSpec.password;
   }
 
   /** With the password in it, for example {@code redis://:PASSWORD@127.0.0.1:16379}. */
@@ -133,7 +133,7 @@ public final class EmbeddedRedis implements AutoCloseable {
   /**
    * Ends it when it runs and starts it again, with its data and on the same port.
    *
-   * @throws EngineFailed when it cannot be started; {@code restart} may be tried again
+   * @throws EngineStartException when it cannot be started; {@code restart} may be tried again
    */
   public void restart() {
     supervisor.stop();
@@ -147,40 +147,40 @@ public final class EmbeddedRedis implements AutoCloseable {
   }
 
   /** How this Redis is started, again and again. */
-  private static final class Recipe implements Supervisor.Engine {
+  private static final class RedisLaunchSpec implements Supervisor.Engine {
 
     private final Settings settings;
-    private final Environment environment;
-    private final DataFolder folder;
+    private final SystemEnvironment environment;
+    private final EngineDataDir dataDir;
     private final Path program;
     private final Version version;
     private final String password;
     // set by the first life, kept by the later ones; volatile since those run on other threads
     private volatile int port;
 
-    Recipe(Settings settings, Environment environment, DataFolder folder) {
+    RedisLaunchSpec(Settings settings, SystemEnvironment environment, EngineDataDir dataDir) {
       this.settings = settings;
       this.environment = environment;
-      this.folder = folder;
-      Path command = environment.command("redis-server");
-      program = command == null ? bundled() : command;
-      Version found = Version.ask(environment, program, "--version");
+      this.dataDir = dataDir;
+      Path command = environment.findExecutable("redis-server");
+      program = command == null ? extractBundled() : command;
+      Version found = Version.detect(environment, program, "--version");
       if (found == null) {
-        throw new EngineFailed(
+        throw new EngineStartException(
             "%s does not run on this machine; install redis-server, or use a Redis of your own by"
                     .formatted(program)
                 + " sluice.redis.url");
       }
       version = found;
-      refuseNewerData();
-      password = password();
+      requireReadableData();
+      password = loadOrCreatePassword();
       port = settings.port();
       LOG.info("using {} {}", program, version);
     }
 
     /** The binary that the jar holds for this machine, as a file in the run folder. */
-    private Path bundled() {
-      Path file = folder.run("redis-server");
+    private Path extractBundled() {
+      Path file = dataDir.runPath("redis-server");
       // the jar's own way to tell the machine runs programs from the PATH
       OsArchitecture machine =
           switch (environment.platform()) {
@@ -195,51 +195,51 @@ public final class EmbeddedRedis implements AutoCloseable {
       try (InputStream in =
           resource == null ? null : ExecutableProvider.class.getResourceAsStream(resource)) {
         if (in == null) {
-          throw new EngineFailed(
+          throw new EngineStartException(
               "there is no redis-server on the PATH and none is bundled for %s; install Redis, or"
                       .formatted(environment.platform())
                   + " use one of your own by sluice.redis.url");
         }
         Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
-        Files.setPosixFilePermissions(file, DataFolder.OURS);
+        Files.setPosixFilePermissions(file, EngineDataDir.OWNER_ONLY);
         return file;
       } catch (IOException e) {
-        throw DataFolder.unusable(folder.directory(), e);
+        throw EngineDataDir.accessFailure(dataDir.directory(), e);
       }
     }
 
     /**
-     * Redis refuses a file of a format it does not know, but one before {@link #FOLDER_SINCE} does
-     * not even look where a later one writes, and would start empty.
+     * Redis refuses a file of a format it does not know, but one before {@link
+     * #AOF_DIRECTORY_SINCE} does not even look where a later one writes, and would start empty.
      */
-    private void refuseNewerData() {
-      String marker = folder.read(marker());
-      int wrote =
-          marker != null
-              ? Integer.parseInt(marker)
-              : Files.exists(folder.data().resolve("appendonlydir")) ? FOLDER_SINCE : 0;
-      if (wrote > version.major()) {
-        throw new EngineFailed(
+    private void requireReadableData() {
+      String recordedVersion = dataDir.read(versionFile());
+      int writtenBy =
+          recordedVersion != null
+              ? Integer.parseInt(recordedVersion)
+              : Files.exists(dataDir.data().resolve("appendonlydir")) ? AOF_DIRECTORY_SINCE : 0;
+      if (writtenBy > version.major()) {
+        throw new EngineStartException(
             "the data in %s were written by Redis %d and %s is Redis %d, which cannot read them; put"
-                    .formatted(folder.directory(), wrote, program, version.major())
-                + " a redis-server %d on the PATH, or move that folder away".formatted(wrote));
+                    .formatted(dataDir.directory(), writtenBy, program, version.major())
+                + " a redis-server %d on the PATH, or move that folder away".formatted(writtenBy));
       }
     }
 
-    private Path marker() {
-      return folder.directory().resolve("redis-major");
+    private Path versionFile() {
+      return dataDir.directory().resolve("redis-major");
     }
 
-    private String password() {
-      Path file = folder.directory().resolve("password");
-      String kept = folder.read(file);
-      if (kept != null && !kept.isEmpty()) {
-        return kept;
+    private String loadOrCreatePassword() {
+      Path file = dataDir.directory().resolve("password");
+      String existing = dataDir.read(file);
+      if (existing != null && !existing.isEmpty()) {
+        return existing;
       }
       byte[] random = new byte[24];
       new SecureRandom().nextBytes(random);
       String generated = HexFormat.of().formatHex(random);
-      folder.write(file, generated + "\n");
+      dataDir.write(file, generated + "\n");
       return generated;
     }
 
@@ -255,23 +255,26 @@ public final class EmbeddedRedis implements AutoCloseable {
 
     @Override
     public HostProcess launch() {
-      port = Ports.free(port, "sluice.embedded.redis.port");
+      port = FreePorts.allocate(port, "sluice.embedded.redis.port");
       // before the first byte of data, so that no kill can leave data without it
-      folder.write(marker(), version.major() + "\n");
-      folder.write(folder.run("redis.conf"), config());
+      dataDir.write(versionFile(), version.major() + "\n");
+      dataDir.write(dataDir.runPath("redis.conf"), config());
       return HostProcess.start(
-          folder,
+          dataDir,
           environment,
           List.of(
-              EngineHost.COMMAND, "0", program.toString(), folder.run("redis.conf").toString()));
+              EngineHost.COMMAND,
+              "0",
+              program.toString(),
+              dataDir.runPath("redis.conf").toString()));
     }
 
     @Override
     public void awaitReady(HostProcess host) throws IOException, InterruptedException {
-      long deadline = System.nanoTime() + START_PATIENCE.toNanos();
-      while (!RedisPing.answers(port, password)) {
-        if (host.ended(POLL) || System.nanoTime() > deadline) {
-          throw host.notReady(START_PATIENCE);
+      long deadline = System.nanoTime() + START_TIMEOUT.toNanos();
+      while (!RedisPing.isReady(port, password)) {
+        if (host.awaitExit(POLL_INTERVAL) || System.nanoTime() > deadline) {
+          throw host.startFailure(START_TIMEOUT);
         }
       }
     }
@@ -295,10 +298,10 @@ public final class EmbeddedRedis implements AutoCloseable {
           maxmemory %s
           maxmemory-policy noeviction
           """
-          .formatted(port, password, quoted(folder.data()), settings.maxMemory());
+          .formatted(port, password, quote(dataDir.data()), settings.maxMemory());
     }
 
-    private static String quoted(Path path) {
+    private static String quote(Path path) {
       return '"' + path.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"';
     }
   }

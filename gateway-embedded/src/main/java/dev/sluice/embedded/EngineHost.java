@@ -72,18 +72,18 @@ final class EngineHost {
     }
   }
 
-  private static void runCommand(long patienceMillis, List<String> command) throws Exception {
+  private static void runCommand(long graceMillis, List<String> command) throws Exception {
     // the hook comes first, and waits for a start in progress: no signal falls between the two
     ReentrantLock starting = new ReentrantLock();
     Process[] started = new Process[1];
     starting.lock();
     try {
-      atEnd(
+      addShutdownHook(
           () -> {
             starting.lock();
             try {
               if (started[0] != null) {
-                end(started[0], patienceMillis);
+                stop(started[0], graceMillis);
               }
             } finally {
               starting.unlock();
@@ -105,10 +105,10 @@ final class EngineHost {
     Runtime.getRuntime().halt(started[0].waitFor());
   }
 
-  private static void end(Process engine, long patienceMillis) {
+  private static void stop(Process engine, long graceMillis) {
     try {
       engine.getOutputStream().close();
-      if (engine.waitFor(patienceMillis, TimeUnit.MILLISECONDS)) {
+      if (engine.waitFor(graceMillis, TimeUnit.MILLISECONDS)) {
         return;
       }
       engine.destroy();
@@ -136,16 +136,16 @@ final class EngineHost {
     // The library ends when its stdin does. It gets a pipe of ours, so that we can end it for
     // other reasons too, and notice the end of the real stdin to bound how long that takes.
     int stdin = libc("dup", 0);
-    MemorySegment ends = Arena.global().allocate(JAVA_INT, 2);
-    pipe(ends);
-    libc("dup2", ends.getAtIndex(JAVA_INT, 0), 0);
-    libc("close", ends.getAtIndex(JAVA_INT, 0));
-    int stopper = ends.getAtIndex(JAVA_INT, 1);
+    MemorySegment pipe = Arena.global().allocate(JAVA_INT, 2);
+    pipe(pipe);
+    libc("dup2", pipe.getAtIndex(JAVA_INT, 0), 0);
+    libc("close", pipe.getAtIndex(JAVA_INT, 0));
+    int stopper = pipe.getAtIndex(JAVA_INT, 1);
 
     Thread engine =
         new Thread(
             null, () -> Runtime.getRuntime().halt(call(main, command)), "engine", STACK_BYTES);
-    atEnd(
+    addShutdownHook(
         () -> {
           try {
             libc("close", stopper);
@@ -180,7 +180,7 @@ final class EngineHost {
     System.out.flush();
   }
 
-  private static void atEnd(Runnable action) {
+  private static void addShutdownHook(Runnable action) {
     Runtime.getRuntime().addShutdownHook(new Thread(action, "end"));
   }
 
@@ -200,11 +200,11 @@ final class EngineHost {
     watch.start();
   }
 
-  private static void pipe(MemorySegment ends) throws Throwable {
+  private static void pipe(MemorySegment descriptors) throws Throwable {
     MethodHandle pipe =
         LINKER.downcallHandle(
             LINKER.defaultLookup().findOrThrow("pipe"), FunctionDescriptor.of(JAVA_INT, ADDRESS));
-    int result = (int) pipe.invokeExact(ends);
+    int result = (int) pipe.invokeExact(descriptors);
     if (result != 0) {
       throw new IOException("no pipe");
     }

@@ -12,17 +12,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What an engine says on stdout and stderr: the last lines in memory, and a file that is emptied at
- * each start and whenever it reaches {@link #FILE_BYTES}, so that a talkative engine never fills
- * the disk. Never fails: an engine must not stop because its chatter cannot be kept.
+ * each start and whenever it reaches {@link #MAX_FILE_BYTES}, so that a talkative engine never
+ * fills the disk. Never fails: an engine must not stop because its chatter cannot be kept.
  */
 final class EngineOutput implements AutoCloseable {
 
-  private static final int LINES = 50;
-  private static final int LINE_CHARS = 1000;
-  private static final int FILE_BYTES = 1 << 20;
+  private static final int MAX_LINES = 50;
+  private static final int MAX_LINE_CHARS = 1000;
+  private static final int MAX_FILE_BYTES = 1 << 20;
 
   private final Path file;
-  private final Deque<String> last = new ArrayDeque<>();
+  private final Deque<String> recentLines = new ArrayDeque<>();
   private @Nullable OutputStream out;
   private int written;
 
@@ -32,12 +32,12 @@ final class EngineOutput implements AutoCloseable {
   }
 
   synchronized void add(String text) {
-    String line = text.length() > LINE_CHARS ? text.substring(0, LINE_CHARS) : text;
-    if (last.size() == LINES) {
-      last.removeFirst();
+    String line = text.length() > MAX_LINE_CHARS ? text.substring(0, MAX_LINE_CHARS) : text;
+    if (recentLines.size() == MAX_LINES) {
+      recentLines.removeFirst();
     }
-    last.addLast(line);
-    if (written > FILE_BYTES) {
+    recentLines.addLast(line);
+    if (written > MAX_FILE_BYTES) {
       close();
       open();
     }
@@ -53,15 +53,16 @@ final class EngineOutput implements AutoCloseable {
   }
 
   synchronized List<String> lines() {
-    return List.copyOf(last);
+    return List.copyOf(recentLines);
   }
 
   /** The last {@code count} lines that say anything, joined by {@code " | "}. */
   String tail(int count) {
-    List<String> telling = lines().stream().map(String::strip).filter(l -> !l.isEmpty()).toList();
-    return telling.isEmpty()
+    List<String> nonBlank = lines().stream().map(String::strip).filter(l -> !l.isEmpty()).toList();
+    return nonBlank.isEmpty()
         ? "it said nothing"
-        : String.join(" | ", telling.subList(Math.max(0, telling.size() - count), telling.size()));
+        : String.join(
+            " | ", nonBlank.subList(Math.max(0, nonBlank.size() - count), nonBlank.size()));
   }
 
   @Override

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * One life of an engine: its {@link EngineHost} and, once announced, the engine itself.
  *
- * <p>Ended by {@link #end}, or by itself; {@link #process} tells. The two may be one process.
+ * <p>Ended by {@link #stop}, or by itself; {@link #process} tells. The two may be one process.
  */
 final class HostProcess {
 
@@ -22,9 +22,9 @@ final class HostProcess {
   static final String READY = "READY";
 
   /** A host ends its engine in less. */
-  static final int END_SECONDS = 10;
+  static final int STOP_TIMEOUT_SECONDS = 10;
 
-  private static final Duration LAST_WAIT = Duration.ofSeconds(5);
+  private static final Duration KILL_TIMEOUT = Duration.ofSeconds(5);
 
   private final Process process;
   private final EngineOutput output;
@@ -40,9 +40,10 @@ final class HostProcess {
    * Starts a host.
    *
    * @param arguments of {@link EngineHost}
-   * @throws EngineFailed when not even the host's JVM can be started
+   * @throws EngineStartException when not even the host's JVM can be started
    */
-  static HostProcess start(DataFolder folder, Environment environment, List<String> arguments) {
+  static HostProcess start(
+      EngineDataDir dataDir, SystemEnvironment environment, List<String> arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.add("-Xmx32m");
@@ -51,22 +52,22 @@ final class HostProcess {
     command.add("-XX:-UsePerfData");
     command.add("-XX:-CreateCoredumpOnCrash");
     command.add("-XX:-PrintWarnings"); // about a broken library, whose own error is the better one
-    command.add("-XX:ErrorFile=" + folder.run("crash.log"));
+    command.add("-XX:ErrorFile=" + dataDir.runPath("crash.log"));
     command.add("--enable-native-access=ALL-UNNAMED");
     command.add("-cp");
-    command.add(folder.hostClasses().toString());
+    command.add(dataDir.hostClasses().toString());
     command.add(EngineHost.class.getName());
     command.addAll(arguments);
 
-    EngineOutput output = new EngineOutput(folder.run("output.log"));
+    EngineOutput output = new EngineOutput(dataDir.runPath("output.log"));
     Process process;
     try {
-      ProcessBuilder builder = new ProcessBuilder(command).directory(folder.run("").toFile());
-      environment.strip(builder.environment());
+      ProcessBuilder builder = new ProcessBuilder(command).directory(dataDir.runPath("").toFile());
+      environment.restrict(builder.environment());
       process = builder.start();
     } catch (IOException e) {
       output.close();
-      throw new EngineFailed("cannot start a child JVM (" + e.getMessage() + ")", e);
+      throw new EngineStartException("cannot start a child JVM (" + e.getMessage() + ")", e);
     }
     HostProcess host = new HostProcess(process, output);
     // platform threads: a read from a pipe would hold a virtual thread's carrier for good
@@ -80,7 +81,7 @@ final class HostProcess {
   }
 
   boolean alive() {
-    return process.isAlive() && known().isAlive();
+    return process.isAlive() && engineHandle().isAlive();
   }
 
   EngineOutput output() {
@@ -88,28 +89,28 @@ final class HostProcess {
   }
 
   /** Waits until the engine's process is known. */
-  ProcessHandle engine(Duration patience) throws IOException, InterruptedException {
-    return await(engine, patience);
+  ProcessHandle awaitEngine(Duration timeout) throws IOException, InterruptedException {
+    return await(engine, timeout);
   }
 
   /** Waits for the ports behind {@link #READY}. */
-  List<Integer> ready(Duration patience) throws IOException, InterruptedException {
-    return await(ready, patience);
+  List<Integer> awaitPorts(Duration timeout) throws IOException, InterruptedException {
+    return await(ready, timeout);
   }
 
-  private <T> T await(CompletableFuture<T> future, Duration patience)
+  private <T> T await(CompletableFuture<T> future, Duration timeout)
       throws IOException, InterruptedException {
     try {
-      return future.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+      return future.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException _) {
-      throw notReady(patience);
+      throw startFailure(timeout);
     }
   }
 
   /** Waits a little; whether it has ended and all it said has been read. */
-  boolean ended(Duration patience) throws InterruptedException {
+  boolean awaitExit(Duration timeout) throws InterruptedException {
     try {
-      ready.get(patience.toMillis(), TimeUnit.MILLISECONDS);
+      ready.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
       return false;
     } catch (ExecutionException _) {
       return true;
@@ -119,24 +120,24 @@ final class HostProcess {
   }
 
   /** Why it does not answer, from its own mouth as far as possible. */
-  IOException notReady(Duration patience) {
+  IOException startFailure(Duration timeout) {
     return new IOException(
         (process.isAlive()
-                ? "not ready after %d seconds: ".formatted(patience.toSeconds())
+                ? "not ready after %d seconds: ".formatted(timeout.toSeconds())
                 : "ended with status %d: ".formatted(process.exitValue()))
             + output.tail(3));
   }
 
   /** kill -9 of the engine. */
   void kill() {
-    known().destroyForcibly();
+    engineHandle().destroyForcibly();
   }
 
   long enginePid() {
-    return known().pid();
+    return engineHandle().pid();
   }
 
-  private ProcessHandle known() {
+  private ProcessHandle engineHandle() {
     return engine.isDone() && !engine.isCompletedExceptionally()
         ? engine.resultNow()
         : process.toHandle();
@@ -146,30 +147,30 @@ final class HostProcess {
    * Lets the engine end, kills it when it takes too long, and returns when it is gone. An interrupt
    * shortens the patience and stays set.
    */
-  void end() {
+  void stop() {
     try {
       process.getOutputStream().close();
     } catch (IOException _) {
       // closed already, or nobody reads
     }
     try {
-      process.waitFor(END_SECONDS, TimeUnit.SECONDS);
+      process.waitFor(STOP_TIMEOUT_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
-    endForcibly();
+    destroyForcibly();
   }
 
   /** Also for a host that died without its engine: none of the two is alive afterwards. */
-  void endForcibly() {
-    ProcessHandle handle = known();
+  void destroyForcibly() {
+    ProcessHandle handle = engineHandle();
     handle.destroyForcibly();
     process.toHandle().destroyForcibly(); // unlike Process, leaves unread output to be read
     try {
       handle
           .onExit()
           .thenCombine(process.onExit(), (_, _) -> true)
-          .get(LAST_WAIT.toMillis(), TimeUnit.MILLISECONDS);
+          .get(KILL_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException _) {
       output.add("process " + handle.pid() + " does not end");
     } catch (InterruptedException _) {
@@ -180,11 +181,11 @@ final class HostProcess {
   private void readStdout(Thread stderr) {
     try (BufferedReader lines = process.inputReader()) {
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        String[] words = line.split("\\s", -1);
-        if (words[0].equals(EngineHost.PID)) {
-          ProcessHandle.of(Long.parseLong(words[1])).ifPresent(engine::complete);
-        } else if (words[0].equals(READY) && words.length == 3) {
-          ready.complete(List.of(Integer.parseInt(words[1]), Integer.parseInt(words[2])));
+        String[] fields = line.split("\\s", -1);
+        if (fields[0].equals(EngineHost.PID)) {
+          ProcessHandle.of(Long.parseLong(fields[1])).ifPresent(engine::complete);
+        } else if (fields[0].equals(READY) && fields.length == 3) {
+          ready.complete(List.of(Integer.parseInt(fields[1]), Integer.parseInt(fields[2])));
         } else {
           output.add(line);
         }
@@ -196,13 +197,13 @@ final class HostProcess {
     // since an engine that survived its host still holds that pipe
     process.onExit().join();
     try {
-      stderr.join(LAST_WAIT);
+      stderr.join(KILL_TIMEOUT);
     } catch (InterruptedException _) {
       return;
     }
-    IOException ended = new IOException("ended with exit status " + process.exitValue());
-    engine.completeExceptionally(ended);
-    ready.completeExceptionally(ended);
+    IOException exit = new IOException("ended with exit status " + process.exitValue());
+    engine.completeExceptionally(exit);
+    ready.completeExceptionally(exit);
   }
 
   private void readStderr() {

@@ -11,15 +11,15 @@ import java.nio.charset.StandardCharsets;
 /** Asks a Redis on loopback whether it is ours and has its data loaded. */
 final class RedisPing {
 
-  private static final int PATIENCE_MILLIS = 1000;
+  private static final int TIMEOUT_MILLIS = 1000;
 
   private RedisPing() {}
 
-  static boolean answers(int port, String password) {
+  static boolean isReady(int port, String password) {
     try (Socket socket = new Socket()) {
-      socket.setSoTimeout(PATIENCE_MILLIS);
+      socket.setSoTimeout(TIMEOUT_MILLIS);
       socket.connect(
-          new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port), PATIENCE_MILLIS);
+          new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port), TIMEOUT_MILLIS);
       socket
           .getOutputStream()
           .write(("AUTH " + password + "\r\nPING\r\n").getBytes(StandardCharsets.US_ASCII));

@@ -41,89 +41,90 @@ final class Supervisor implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Supervisor.class);
 
-  private static final Duration FIRST_PAUSE = Duration.ofMillis(100);
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(10);
+  private static final Duration INITIAL_RESTART_DELAY = Duration.ofMillis(100);
+  private static final Duration MAX_RESTART_DELAY = Duration.ofSeconds(10);
 
   /** An engine that lived that long is restarted without delay when it dies. */
-  private static final Duration STEADY = Duration.ofSeconds(30);
+  private static final Duration STABLE_UPTIME = Duration.ofSeconds(30);
 
   /** For the host's JVM to come up, on a machine that is busy with other things. */
-  private static final Duration HOST_PATIENCE = Duration.ofSeconds(60);
+  private static final Duration HOST_START_TIMEOUT = Duration.ofSeconds(60);
 
   private final Engine engine;
-  private final DataFolder folder;
+  private final EngineDataDir dataDir;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition reignEnded = lock.newCondition();
+  private final Condition generationChanged = lock.newCondition();
   private @Nullable HostProcess host; // null while nothing runs
   private boolean ready;
-  private long reign;
+  private long generation;
   private boolean closed;
 
-  Supervisor(Engine engine, DataFolder folder) {
+  Supervisor(Engine engine, EngineDataDir dataDir) {
     this.engine = engine;
-    this.folder = folder;
+    this.dataDir = dataDir;
   }
 
   /**
    * Starts the engine and returns when it answers.
    *
-   * @throws EngineFailed when it cannot be started; nothing is left running then
+   * @throws EngineStartException when it cannot be started; nothing is left running then
    */
   void start() {
-    long mine;
+    long startedGeneration;
     lock.lock();
     try {
       if (closed) {
         throw new IllegalStateException(engine.name() + " is closed");
       }
-      mine = ++reign;
+      startedGeneration = ++generation;
     } finally {
       lock.unlock();
     }
     try {
-      live(mine, Duration.ZERO);
-    } catch (EngineFailed e) {
+      launchAndWatch(startedGeneration, Duration.ZERO);
+    } catch (EngineStartException e) {
       stop();
       throw e;
     } catch (InterruptedException e) {
       stop();
       Thread.currentThread().interrupt();
-      throw new EngineFailed("interrupted while starting " + engine.name(), e);
+      throw new EngineStartException("interrupted while starting " + engine.name(), e);
     }
   }
 
   /** One life: returns when the engine answers, or when its reign is over. */
-  private void live(long mine, Duration pauseBefore) throws InterruptedException {
-    HostProcess born;
+  private void launchAndWatch(long expectedGeneration, Duration previousDelay)
+      throws InterruptedException {
+    HostProcess launched;
     lock.lock();
     try {
-      if (reign != mine) {
+      if (generation != expectedGeneration) {
         return;
       }
-      born = engine.launch();
-      host = born;
+      launched = engine.launch();
+      host = launched;
       ready = false;
     } finally {
       lock.unlock();
     }
     try {
-      folder.remember(List.of(born.process().toHandle()));
-      ProcessHandle process = born.engine(HOST_PATIENCE);
-      folder.remember(List.of(process, born.process().toHandle()));
-      engine.awaitReady(born);
-    } catch (EngineFailed | InterruptedException e) {
-      born.end();
+      dataDir.recordProcesses(List.of(launched.process().toHandle()));
+      ProcessHandle process = launched.awaitEngine(HOST_START_TIMEOUT);
+      dataDir.recordProcesses(List.of(process, launched.process().toHandle()));
+      engine.awaitReady(launched);
+    } catch (EngineStartException | InterruptedException e) {
+      launched.stop();
       throw e;
     } catch (IOException e) {
-      born.end();
-      throw new EngineFailed(
+      launched.stop();
+      throw new EngineStartException(
           "%s cannot be started from %s (%s); all it said is in %s"
-              .formatted(engine.name(), engine.program(), e.getMessage(), folder.run("")),
+              .formatted(engine.name(), engine.program(), e.getMessage(), dataDir.runPath("")),
           e);
     }
     lock.lock();
     try {
-      ready = reign == mine;
+      ready = generation == expectedGeneration;
     } finally {
       lock.unlock();
     }
@@ -132,31 +133,33 @@ final class Supervisor implements AutoCloseable {
         .name(engine.name() + "-watch")
         .start(
             () -> {
-              born.process().onExit().join();
-              Duration lived = Duration.ofNanos(System.nanoTime() - since);
+              launched.process().onExit().join();
+              Duration uptime = Duration.ofNanos(System.nanoTime() - since);
               restart(
-                  mine, born, lived.compareTo(STEADY) > 0 ? Duration.ZERO : longer(pauseBefore));
+                  expectedGeneration,
+                  launched,
+                  uptime.compareTo(STABLE_UPTIME) > 0 ? Duration.ZERO : nextDelay(previousDelay));
             });
   }
 
-  private void restart(long mine, HostProcess dead, Duration firstPause) {
+  private void restart(long expectedGeneration, HostProcess dead, Duration initialDelay) {
     // the host's death is not the engine's when somebody killed the host
-    dead.endForcibly();
-    Duration pause = firstPause;
-    String said = "";
+    dead.destroyForcibly();
+    Duration delay = initialDelay;
+    String lastReason = "";
     while (true) {
       lock.lock();
       try {
-        if (reign != mine) {
+        if (generation != expectedGeneration) {
           return;
         }
         ready = false;
-        if (said.isEmpty()) {
+        if (lastReason.isEmpty()) {
           LOG.warn("{} died and is started again: {}", engine.name(), dead.output().tail(3));
         }
-        long left = pause.toNanos();
-        while (left > 0 && reign == mine) {
-          left = reignEnded.awaitNanos(left);
+        long remaining = delay.toNanos();
+        while (remaining > 0 && generation == expectedGeneration) {
+          remaining = generationChanged.awaitNanos(remaining);
         }
       } catch (InterruptedException _) {
         return; // nobody interrupts this thread
@@ -164,38 +167,38 @@ final class Supervisor implements AutoCloseable {
         lock.unlock();
       }
       try {
-        live(mine, pause);
+        launchAndWatch(expectedGeneration, delay);
         return;
-      } catch (EngineFailed e) {
+      } catch (EngineStartException e) {
         String reason = String.valueOf(e.getMessage());
-        if (over(mine)) {
+        if (isSuperseded(expectedGeneration)) {
           return; // it failed because it was told to end
         }
-        if (reason.equals(said)) {
+        if (reason.equals(lastReason)) {
           LOG.debug("{} still cannot be started: {}", engine.name(), reason);
         } else {
           LOG.warn("{} cannot be started again, trying on: {}", engine.name(), reason);
         }
-        said = reason;
+        lastReason = reason;
       } catch (InterruptedException _) {
         return;
       }
-      pause = longer(pause);
+      delay = nextDelay(delay);
     }
   }
 
-  private boolean over(long mine) {
+  private boolean isSuperseded(long expectedGeneration) {
     lock.lock();
     try {
-      return reign != mine;
+      return generation != expectedGeneration;
     } finally {
       lock.unlock();
     }
   }
 
-  private static Duration longer(Duration pause) {
-    Duration doubled = pause.isZero() ? FIRST_PAUSE : pause.multipliedBy(2);
-    return doubled.compareTo(LONGEST_PAUSE) > 0 ? LONGEST_PAUSE : doubled;
+  private static Duration nextDelay(Duration delay) {
+    Duration doubled = delay.isZero() ? INITIAL_RESTART_DELAY : delay.multipliedBy(2);
+    return doubled.compareTo(MAX_RESTART_DELAY) > 0 ? MAX_RESTART_DELAY : doubled;
   }
 
   /** The running engine's process id, or -1 while there is none. */
@@ -226,8 +229,8 @@ final class Supervisor implements AutoCloseable {
     HostProcess current;
     lock.lock();
     try {
-      reign++;
-      reignEnded.signalAll();
+      generation++;
+      generationChanged.signalAll();
       current = host;
       host = null;
       ready = false;
@@ -235,7 +238,7 @@ final class Supervisor implements AutoCloseable {
       lock.unlock();
     }
     if (current != null) {
-      current.end();
+      current.stop();
     }
   }
 
@@ -260,6 +263,6 @@ final class Supervisor implements AutoCloseable {
       lock.unlock();
     }
     stop();
-    folder.close();
+    dataDir.close();
   }
 }

@@ -15,7 +15,7 @@ record Version(int major, int minor) implements Comparable<Version> {
 
   private static final Pattern NUMBERS = Pattern.compile("\\b(\\d{1,6})\\.(\\d{1,6})");
 
-  private static final int PATIENCE_SECONDS = 20;
+  private static final int TIMEOUT_SECONDS = 20;
 
   /**
    * The first two numbers with a dot between them.
@@ -31,18 +31,19 @@ record Version(int major, int minor) implements Comparable<Version> {
   }
 
   /** What a program says about itself, or null when it does not run here or says something else. */
-  static @Nullable Version ask(Environment environment, Path program, String... arguments) {
+  static @Nullable Version detect(
+      SystemEnvironment environment, Path program, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(program.toString());
     command.addAll(List.of(arguments));
     try {
       ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
-      environment.strip(builder.environment());
+      environment.restrict(builder.environment());
       Process process = builder.start();
       try {
         process.getOutputStream().close();
         // a line fits into the pipe, so it need not be read before the end
-        if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+        if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
           return null;
         }
         return parse(

@@ -29,7 +29,7 @@ class ClickHouseLibraryTest {
   private Path npm;
   private Path calls;
   private String integrity;
-  private Environment environment;
+  private SystemEnvironment environment;
 
   @BeforeEach
   void pack() throws Exception {
@@ -49,7 +49,7 @@ class ClickHouseLibraryTest {
     Path bin = Files.createDirectories(directory.resolve("bin"));
     npm = bin.resolve("npm");
     npm("echo call >> '%s'; cp '%s' .".formatted(calls, archive));
-    environment = new Environment(Map.of("PATH", bin.toString()), "linux-x64");
+    environment = new SystemEnvironment(Map.of("PATH", bin.toString()), "linux-x64");
   }
 
   private void npm(String script) throws Exception {
@@ -61,11 +61,11 @@ class ClickHouseLibraryTest {
     assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
   }
 
-  private ClickHouseLibrary library(Environment where, String sum) {
+  private ClickHouseLibrary library(SystemEnvironment where, String sum) {
     return new ClickHouseLibrary(
         where,
         cache,
-        Map.of("linux-x64", new ClickHouseLibrary.Pin("@some/lib", "1.2", sum, 1, 1)));
+        Map.of("linux-x64", new ClickHouseLibrary.PinnedRelease("@some/lib", "1.2", sum, 1, 1)));
   }
 
   @Test
@@ -73,14 +73,14 @@ class ClickHouseLibraryTest {
     Path fetched = library(environment, integrity).locate();
 
     assertThat(fetched).hasContent(CONTENT);
-    Environment offline = new Environment(Map.of(), "linux-x64");
+    SystemEnvironment offline = new SystemEnvironment(Map.of(), "linux-x64");
     assertThat(library(offline, integrity).locate()).isEqualTo(fetched);
     assertThat(calls).content().isEqualTo("call\n");
     assertThat(cache).isDirectoryNotContaining("glob:**/fetching");
   }
 
   @Test
-  void locate_manyAtOnce_fetchOnce() throws Exception {
+  void locate_manyConcurrently_fetchOnce() throws Exception {
     Callable<Path> locate = () -> library(environment, integrity).locate();
     try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
       for (Future<Path> path : threads.invokeAll(List.of(locate, locate, locate))) {
@@ -101,10 +101,10 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_otherSum_isRefusedAndNotKept() {
+  void locate_wrongChecksum_isRejectedAndDeleted() {
     String other = "sha512-" + "A".repeat(86) + "==";
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, other)::locate)
         .withMessageContaining("@some/lib@1.2")
         .withMessageContaining(other)
@@ -115,18 +115,18 @@ class ClickHouseLibraryTest {
 
   @Test
   void locate_noNpm_saysWhatToInstall() {
-    assertThatExceptionOfType(EngineFailed.class)
-        .isThrownBy(library(new Environment(Map.of(), "linux-x64"), integrity)::locate)
+    assertThatExceptionOfType(EngineStartException.class)
+        .isThrownBy(library(new SystemEnvironment(Map.of(), "linux-x64"), integrity)::locate)
         .withMessageContaining("npm")
         .withMessageContaining("is not on the PATH; install Node.js, or name a libchdb.so by")
         .withMessageContaining("sluice.clickhouse.url");
   }
 
   @Test
-  void locate_npmFails_tellsItsReason() throws Exception {
+  void locate_npmFails_reportsTheReason() throws Exception {
     npm("echo chatter; echo npm error code ENOTFOUND >&2; exit 1");
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, integrity)::locate)
         .withMessageContaining("npm cannot fetch @some/lib@1.2 (code ENOTFOUND)");
   }
@@ -144,7 +144,7 @@ class ClickHouseLibraryTest {
                 .encodeToString(
                     MessageDigest.getInstance("SHA-512").digest(Files.readAllBytes(archive)));
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, sum)::locate)
         .withMessageContaining("no package/libchdb.so in empty.tgz");
   }
@@ -153,48 +153,48 @@ class ClickHouseLibraryTest {
   void locate_cacheNotWritable_namesTheProperty() throws Exception {
     Files.writeString(cache, "a file in the way");
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(environment, integrity)::locate)
         .withMessageContaining("sluice.embedded.cache");
   }
 
   @Test
-  void locate_notEnoughRoom_saysHowMuchIsNeeded() {
+  void locate_notEnoughDisk_saysHowMuchIsNeeded() {
     ClickHouseLibrary library =
         new ClickHouseLibrary(
             environment,
             cache,
             Map.of(
                 "linux-x64",
-                new ClickHouseLibrary.Pin("@some/lib", "1.2", integrity, 1, 1L << 40)));
+                new ClickHouseLibrary.PinnedRelease("@some/lib", "1.2", integrity, 1, 1L << 40)));
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library::locate)
         .withMessageContaining("needs 1099511627777 MB")
         .withMessageContaining("sluice.embedded.cache");
   }
 
   @Test
-  void locate_unknownPlatform_namesTheWaysOut() {
-    Environment elsewhere = new Environment(environment.variables(), "linux-riscv64");
+  void locate_unknownPlatform_namesTheAlternatives() {
+    SystemEnvironment elsewhere = new SystemEnvironment(environment.variables(), "linux-riscv64");
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(elsewhere, integrity)::locate)
         .withMessageContaining("linux-riscv64 (only for linux-x64); name a libchdb.so by");
   }
 
   @Test
-  void locate_namedByHand_isTakenOrRefused() throws Exception {
+  void locate_configuredPath_isUsedOrRejected() throws Exception {
     Path own = Files.writeString(directory.resolve("own.so"), "x");
 
-    assertThat(library(named(own), integrity).locate()).isEqualTo(own);
-    assertThatExceptionOfType(EngineFailed.class)
-        .isThrownBy(library(named(directory.resolve("absent.so")), integrity)::locate)
+    assertThat(library(withConfiguredPath(own), integrity).locate()).isEqualTo(own);
+    assertThatExceptionOfType(EngineStartException.class)
+        .isThrownBy(library(withConfiguredPath(directory.resolve("absent.so")), integrity)::locate)
         .withMessage(
             "SLUICE_LIBCHDB names %s/absent.so, which is not a readable file".formatted(directory));
   }
 
-  private static Environment named(Path library) {
-    return new Environment(Map.of("SLUICE_LIBCHDB", library.toString()), "none");
+  private static SystemEnvironment withConfiguredPath(Path library) {
+    return new SystemEnvironment(Map.of("SLUICE_LIBCHDB", library.toString()), "none");
   }
 }

@@ -1,11 +1,11 @@
 package dev.sluice.embedded;
 
-import static dev.sluice.embedded.Engines.PASSWORD;
-import static dev.sluice.embedded.Engines.clickHouse;
-import static dev.sluice.embedded.Engines.eventually;
-import static dev.sluice.embedded.Engines.gone;
-import static dev.sluice.embedded.Engines.hello;
-import static dev.sluice.embedded.Engines.query;
+import static dev.sluice.embedded.EngineClients.PASSWORD;
+import static dev.sluice.embedded.EngineClients.awaitExit;
+import static dev.sluice.embedded.EngineClients.clickHouse;
+import static dev.sluice.embedded.EngineClients.eventually;
+import static dev.sluice.embedded.EngineClients.hello;
+import static dev.sluice.embedded.EngineClients.query;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -61,7 +61,7 @@ class EmbeddedClickHouseTest {
       assertThat(hello(engine, user, "")).isNotZero();
 
       // local mode ends the process on this; should that change, this test may say so
-      gone(before);
+      awaitExit(before);
       eventually(engine::alive);
     }
   }
@@ -71,14 +71,14 @@ class EmbeddedClickHouseTest {
     try (EmbeddedClickHouse http =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.Settings(
-                directory.resolve("http"), Engines.cache(), 0, -1, "sluice", PASSWORD))) {
+                directory.resolve("http"), EngineClients.cache(), 0, -1, "sluice", PASSWORD))) {
       assertThat(http.tcpPort()).isEqualTo(-1);
       assertThat(query(http, "SELECT getServerPort('tcp_port')")).contains("Exception");
     }
   }
 
   @Test
-  void query_beyondTheDatabase_isRefused() throws Exception {
+  void query_outsideTheDatabase_isRefused() throws Exception {
     assertThat(query(engine, "SELECT * FROM file('/etc/passwd', LineAsString)"))
         .contains("ACCESS_DENIED");
     assertThat(query(engine, "SELECT * FROM url('http://127.0.0.1:1/', LineAsString)"))
@@ -117,7 +117,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void start_files_areForUsOnly() throws Exception {
+  void start_files_areReadableByTheOwnerOnly() throws Exception {
     try (Stream<Path> files = Files.walk(directory.resolve("shared"), 1)) {
       assertThat(files.filter(Files::isDirectory))
           .isNotEmpty()
@@ -142,7 +142,7 @@ class EmbeddedClickHouseTest {
     ProcessHandle before = ProcessHandle.of(engine.pid()).orElseThrow();
 
     engine.kill();
-    gone(before);
+    awaitExit(before);
     eventually(engine::alive);
 
     assertThat(engine.url()).isEqualTo(url);
@@ -153,7 +153,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void stop_thenRestart_isAwayAndBackWithItsData() throws Exception {
+  void stop_thenRestart_isBackWithItsData() throws Exception {
     query(engine, "CREATE TABLE stays (a Int64) ENGINE = MergeTree ORDER BY a");
     query(engine, "INSERT INTO stays SELECT number FROM numbers(10)");
     query(engine, "SYSTEM FLUSH LOGS"); // leaves log tables behind, which must not disturb
@@ -190,7 +190,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void settings_userThatIsNoName_isRefused() {
+  void settings_invalidUserName_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(
             () -> new EmbeddedClickHouse.Settings(directory, directory, 0, 0, "default", "x"))

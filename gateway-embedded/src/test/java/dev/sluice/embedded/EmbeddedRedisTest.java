@@ -1,8 +1,8 @@
 package dev.sluice.embedded;
 
-import static dev.sluice.embedded.Engines.eventually;
-import static dev.sluice.embedded.Engines.gone;
-import static dev.sluice.embedded.Engines.redis;
+import static dev.sluice.embedded.EngineClients.awaitExit;
+import static dev.sluice.embedded.EngineClients.eventually;
+import static dev.sluice.embedded.EngineClients.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
@@ -20,8 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 class EmbeddedRedisTest {
 
   /** Has no PATH, so that the Redis of the jar is used. */
-  private static final Environment BARE =
-      new Environment(Map.of(), Environment.ofThisProcess().platform());
+  private static final SystemEnvironment BARE =
+      new SystemEnvironment(Map.of(), SystemEnvironment.current().platform());
 
   @TempDir Path directory;
 
@@ -54,7 +54,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void start_secrets_areForUsOnly() throws Exception {
+  void start_secrets_areReadableByTheOwnerOnly() throws Exception {
     for (String file : new String[] {"password", "run/redis.conf"}) {
       assertThat(
               PosixFilePermissions.toString(Files.getPosixFilePermissions(directory.resolve(file))))
@@ -65,7 +65,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void write_memoryFull_isRefusedRatherThanForgotten() throws Exception {
+  void write_memoryFull_isRefusedRatherThanEvicting() throws Exception {
     ask("SET first 1", "CONFIG SET maxmemory 1");
 
     assertThat(ask("SET second 1")).startsWith("-OOM");
@@ -79,7 +79,7 @@ class EmbeddedRedisTest {
     ProcessHandle before = ProcessHandle.of(engine.pid()).orElseThrow();
 
     engine.kill();
-    gone(before);
+    awaitExit(before);
     eventually(engine::alive);
 
     assertThat(engine.port()).isEqualTo(port);
@@ -93,7 +93,7 @@ class EmbeddedRedisTest {
     int port = engine.port();
 
     before.parent().orElseThrow().destroyForcibly();
-    gone(before);
+    awaitExit(before);
     eventually(engine::alive);
 
     assertThat(engine.port()).isEqualTo(port);
@@ -101,7 +101,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void stop_thenRestart_isAwayAndBackWithItsData() throws Exception {
+  void stop_thenRestart_isBackWithItsData() throws Exception {
     ask("SET kept 1");
 
     engine.stop();
@@ -131,7 +131,7 @@ class EmbeddedRedisTest {
 
   @Test
   void start_sameDirectoryTwice_isRefused() {
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory)))
         .withMessageContaining("another gateway is using " + directory)
         .withMessageContaining("sluice.embedded.directory");
@@ -140,7 +140,7 @@ class EmbeddedRedisTest {
 
   @Test
   void start_portTaken_namesTheProperty(@TempDir Path other) {
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(
             () -> EmbeddedRedis.start(new EmbeddedRedis.Settings(other, engine.port(), "64mb")))
         .withMessage(
@@ -149,7 +149,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void start_bundled_answersAndIsKeptByItself(@TempDir Path other) throws Exception {
+  void start_bundled_answersAndIsExtracted(@TempDir Path other) throws Exception {
     try (EmbeddedRedis bundled = EmbeddedRedis.start(redis(other), BARE)) {
       assertThat(redis(bundled.port(), bundled.password(), "SET kept 1")).isEqualTo("+OK");
     }
@@ -164,7 +164,7 @@ class EmbeddedRedisTest {
     engine.close();
     Files.writeString(directory.resolve("redis-major"), "99\n");
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory)))
         .withMessageContaining("were written by Redis 99")
         .withMessageMatching("(?s).* is Redis \\d+, which cannot read them.*");
@@ -174,14 +174,14 @@ class EmbeddedRedisTest {
   void start_olderRedisOverNewerLayout_isRefused(@TempDir Path other) throws Exception {
     Files.createDirectories(other.resolve("data/appendonlydir"));
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(other), BARE))
         .withMessageContaining("were written by Redis 7")
         .withMessageContaining("is Redis 6");
   }
 
   @Test
-  void start_dataItCannotRead_tellsItsReason() throws Exception {
+  void start_unreadableData_reportsTheReason() throws Exception {
     ask("SET kept 1");
     engine.close();
     try (var files = Files.walk(directory.resolve("data"))) {
@@ -192,14 +192,14 @@ class EmbeddedRedisTest {
       }
     }
 
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory)))
         .withMessageContaining("cannot be started from")
         .withMessageContaining("AOF");
   }
 
   @Test
-  void settings_memoryThatIsNone_isRefused() {
+  void settings_invalidMaxMemory_isRefused() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new EmbeddedRedis.Settings(directory, 0, "1gb\nsave 1 1"))
         .withMessageContaining("sluice.embedded.redis.max-memory");

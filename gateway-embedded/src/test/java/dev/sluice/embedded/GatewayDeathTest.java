@@ -1,8 +1,8 @@
 package dev.sluice.embedded;
 
-import static dev.sluice.embedded.Engines.clickHouse;
-import static dev.sluice.embedded.Engines.gone;
-import static dev.sluice.embedded.Engines.redis;
+import static dev.sluice.embedded.EngineClients.awaitExit;
+import static dev.sluice.embedded.EngineClients.clickHouse;
+import static dev.sluice.embedded.EngineClients.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
@@ -34,10 +34,10 @@ class GatewayDeathTest {
     gateway =
         new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "-Dsluice.cache=" + Engines.cache(),
+                "-Dsluice.cache=" + EngineClients.cache(),
                 "-cp",
                 System.getProperty("java.class.path"),
-                Gateway.class.getName(),
+                GatewayStub.class.getName(),
                 directory.toString())
             .redirectError(Redirect.INHERIT)
             .start();
@@ -84,7 +84,7 @@ class GatewayDeathTest {
     gateway.destroyForcibly();
 
     for (ProcessHandle process : hosts) {
-      gone(process);
+      awaitExit(process);
     }
   }
 
@@ -107,10 +107,10 @@ class GatewayDeathTest {
 
   @Test
   void start_directoryOfAnotherProcess_isRefused() {
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory.resolve("redis"))))
         .withMessageContaining("another gateway is using");
-    assertThatExceptionOfType(EngineFailed.class)
+    assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedClickHouse.start(clickHouse(directory.resolve("clickhouse"))))
         .withMessageContaining("another gateway is using");
     assertThat(redis.isAlive()).isTrue();
@@ -118,12 +118,12 @@ class GatewayDeathTest {
   }
 
   @Test
-  void start_engineLeftBehind_isEndedFirst() throws Exception {
+  void start_orphanedEngine_isTerminatedFirst() throws Exception {
     ProcessHandle host = redis.parent().orElseThrow();
     signal("STOP", host);
     gateway.destroyForcibly().waitFor();
     host.destroyForcibly();
-    gone(host);
+    awaitExit(host);
     assertThat(redis.isAlive()).isTrue();
 
     try (EmbeddedRedis next =

@@ -1,6 +1,6 @@
 package dev.sluice.embedded;
 
-import static dev.sluice.embedded.Engines.gone;
+import static dev.sluice.embedded.EngineClients.awaitExit;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatIOException;
 
@@ -17,20 +17,20 @@ import org.junit.jupiter.api.io.TempDir;
 /** With shell scripts for engines. */
 class HostProcessTest {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @TempDir Path directory;
 
-  private DataFolder folder;
+  private EngineDataDir dataDir;
 
   @BeforeEach
-  void take() {
-    folder = DataFolder.take(directory);
+  void acquire() {
+    dataDir = EngineDataDir.acquire(directory);
   }
 
   @AfterEach
   void release() {
-    folder.close();
+    dataDir.close();
   }
 
   private HostProcess start(String script) {
@@ -40,77 +40,77 @@ class HostProcessTest {
   private HostProcess start(String... command) {
     List<String> arguments = new ArrayList<>(List.of(EngineHost.COMMAND));
     arguments.addAll(List.of(command));
-    return HostProcess.start(folder, Environment.ofThisProcess(), arguments);
+    return HostProcess.start(dataDir, SystemEnvironment.current(), arguments);
   }
 
   @Test
-  void terminate_host_takesTheEngineWithIt() throws Exception {
+  void terminate_host_terminatesTheEngineToo() throws Exception {
     HostProcess host =
         start("trap 'echo bye; exit' TERM; echo READY 1 2; while :; do read _; done");
-    ProcessHandle engine = host.engine(PATIENCE);
-    assertThat(host.ready(PATIENCE)).containsExactly(1, 2);
+    ProcessHandle engine = host.awaitEngine(TIMEOUT);
+    assertThat(host.awaitPorts(TIMEOUT)).containsExactly(1, 2);
 
     host.process().toHandle().destroy();
 
-    gone(engine);
-    gone(host.process().toHandle());
-    assertThat(host.ended(PATIENCE)).isFalse(); // it had become ready
-    Engines.eventually(() -> host.output().lines().contains("bye"));
+    awaitExit(engine);
+    awaitExit(host.process().toHandle());
+    assertThat(host.awaitExit(TIMEOUT)).isFalse(); // it had become ready
+    EngineClients.eventually(() -> host.output().lines().contains("bye"));
   }
 
   @Test
-  void end_engineThatEndsWithItsStdin_needsNoSignal() throws Exception {
+  void stop_engineThatExitsWithItsStdin_needsNoSignal() throws Exception {
     HostProcess host =
         start("20000", "sh", "-c", "trap 'echo signal' TERM; cat; echo end of stdin");
-    ProcessHandle engine = host.engine(PATIENCE);
+    ProcessHandle engine = host.awaitEngine(TIMEOUT);
 
-    host.end();
+    host.stop();
 
     assertThat(engine.isAlive()).isFalse();
-    assertThat(host.ended(PATIENCE)).isTrue();
+    assertThat(host.awaitExit(TIMEOUT)).isTrue();
     assertThat(host.output().lines()).containsExactly("end of stdin");
   }
 
   @Test
-  void ready_engineThatFails_tellsStatusAndLastLines() throws Exception {
+  void awaitPorts_engineThatFails_reportsStatusAndLastLines() throws Exception {
     HostProcess host = start("echo first >&2; echo reason one >&2; echo reason two >&2; exit 7");
 
     assertThatIOException()
-        .isThrownBy(() -> host.ready(PATIENCE))
+        .isThrownBy(() -> host.awaitPorts(TIMEOUT))
         .withMessageStartingWith("ended with status 7: ")
         .withMessageContaining("reason one | reason two");
   }
 
   @Test
-  void ready_tooSlow_saysSo() throws Exception {
+  void awaitPorts_tooSlow_saysSo() throws Exception {
     HostProcess host = start("echo busy with something; exec cat");
-    host.engine(PATIENCE);
+    host.awaitEngine(TIMEOUT);
 
     assertThatIOException()
-        .isThrownBy(() -> host.ready(Duration.ofSeconds(1)))
+        .isThrownBy(() -> host.awaitPorts(Duration.ofSeconds(1)))
         .withMessage("not ready after 1 seconds: busy with something");
-    host.end();
+    host.stop();
   }
 
   @Test
-  void output_talkativeEngine_isBoundedInMemoryAndOnDisk() throws Exception {
+  void output_verboseEngine_isBoundedInMemoryAndOnDisk() throws Exception {
     HostProcess host =
         start(
             "i=0; while [ $i -lt 40000 ]; do echo line $i of a lot of chatter $i $i $i; i=$((i+1)); done; exec cat");
-    host.engine(PATIENCE);
-    Engines.eventually(() -> host.output().tail(1).startsWith("line 39999 "));
+    host.awaitEngine(TIMEOUT);
+    EngineClients.eventually(() -> host.output().tail(1).startsWith("line 39999 "));
 
     assertThat(host.output().lines()).hasSize(50);
     assertThat(Files.size(directory.resolve("run/output.log"))).isLessThan(1_100_000);
-    host.end();
+    host.stop();
   }
 
   @Test
   void start_environment_hidesSecrets() throws Exception {
     HostProcess host =
         HostProcess.start(
-            folder,
-            new Environment(
+            dataDir,
+            new SystemEnvironment(
                 java.util.Map.of(
                     "PATH",
                     "/usr/bin:/bin",
@@ -121,7 +121,7 @@ class HostProcessTest {
                 "linux-x64"),
             List.of(EngineHost.COMMAND, "0", "/usr/bin/env"));
 
-    assertThatIOException().isThrownBy(() -> host.ready(PATIENCE));
+    assertThatIOException().isThrownBy(() -> host.awaitPorts(TIMEOUT));
     assertThat(host.output().lines())
         .anyMatch(line -> line.startsWith("PATH="))
         .noneMatch(line -> line.startsWith("SLUICE_") || line.startsWith("JAVA_"));

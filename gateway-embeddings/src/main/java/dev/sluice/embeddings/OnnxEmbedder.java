@@ -42,7 +42,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   public static final Model BUNDLED = new Model("all-minilm-l6-v2-q", 384);
 
   /** Tokens the model was trained with. */
-  private static final int LONGEST = 256;
+  private static final int MAX_TOKENS = 256;
 
   /**
    * ONNX Runtime goes through a model's graph by recursion, which a thread's usual 1 MiB is too
@@ -50,55 +50,55 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
    */
   private static final long STACK_BYTES = 64 << 20;
 
-  private static final Duration IDLE = Duration.ofSeconds(30);
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
   /**
    * Who asks while as many wait is told at once: they are about a second of one core, and by then
    * an answer without vectors is worth more than one with them.
    */
-  private static final int MOST_WAITING = 256;
+  private static final int QUEUE_CAPACITY = 256;
 
   /** A property of the tokenizer's library. */
   private static final String OFFLINE = "ai.djl.offline";
 
   /** Of a text, before it is made tokens: no word of a language is longer than this. */
-  private static final int MOST_CHARACTERS = LONGEST * 64;
+  private static final int MAX_TEXT_CHARACTERS = MAX_TOKENS * 64;
 
   private final Model model;
   private final Supplier<byte[]> onnx;
   private final Supplier<byte[]> vocabulary;
-  private final ThreadPoolExecutor computing;
-  private final ReentrantLock loading = new ReentrantLock();
-  private volatile @Nullable Loaded loaded;
+  private final ThreadPoolExecutor executor;
+  private final ReentrantLock loadLock = new ReentrantLock();
+  private volatile @Nullable NativeResources resources;
 
   private OnnxEmbedder(
-      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int atOnce) {
+      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int parallelism) {
     this.model = model;
     this.onnx = onnx;
     this.vocabulary = vocabulary;
-    computing =
+    executor =
         new ThreadPoolExecutor(
-            atOnce,
-            atOnce,
-            IDLE.toSeconds(),
+            parallelism,
+            parallelism,
+            IDLE_TIMEOUT.toSeconds(),
             TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(MOST_WAITING),
+            new ArrayBlockingQueue<>(QUEUE_CAPACITY),
             task -> daemon(new Thread(null, task, "model", STACK_BYTES)));
-    computing.allowCoreThreadTimeOut(true);
+    executor.allowCoreThreadTimeOut(true);
   }
 
   /**
    * The model in the jar, which is loaded when it is first asked: most of a hundred megabytes and a
    * second, which who never asks does not pay.
    *
-   * @param atOnce texts that are computed at the same time, each on one core
+   * @param parallelism texts that are computed at the same time, each on one core
    */
-  public static OnnxEmbedder bundled(int atOnce) {
+  public static OnnxEmbedder bundled(int parallelism) {
     return of(
         BUNDLED,
         () -> resource(BUNDLED.name() + ".onnx"),
         () -> resource(BUNDLED.name() + "-tokenizer.json"),
-        atOnce);
+        parallelism);
   }
 
   /**
@@ -107,32 +107,32 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
    * @param vocabulary the tokenizer of the same model, as Hugging Face's library writes it
    */
   static OnnxEmbedder of(
-      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int atOnce) {
-    return new OnnxEmbedder(model, onnx, vocabulary, atOnce);
+      Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int parallelism) {
+    return new OnnxEmbedder(model, onnx, vocabulary, parallelism);
   }
 
   /** What is not on the heap. */
-  private record Loaded(OrtSession session, HuggingFaceTokenizer tokenizer) {}
+  private record NativeResources(OrtSession session, HuggingFaceTokenizer tokenizer) {}
 
-  private Loaded loaded() throws InterruptedException {
-    var known = loaded;
-    if (known != null) {
-      return known;
+  private NativeResources ensureLoaded() throws InterruptedException {
+    var current = resources;
+    if (current != null) {
+      return current;
     }
-    loading.lockInterruptibly();
+    loadLock.lockInterruptibly();
     try {
-      known = loaded;
-      if (known == null) {
-        known = load();
-        loaded = known;
+      current = resources;
+      if (current == null) {
+        current = load();
+        resources = current;
       }
-      return known;
+      return current;
     } finally {
-      loading.unlock();
+      loadLock.unlock();
     }
   }
 
-  private Loaded load() {
+  private NativeResources load() {
     try {
       var session = session(onnx.get());
       try {
@@ -146,10 +146,10 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
                     "truncation",
                     "true",
                     "maxLength",
-                    String.valueOf(LONGEST),
+                    String.valueOf(MAX_TOKENS),
                     "modelMaxLength",
-                    String.valueOf(LONGEST)));
-        return new Loaded(session, tokenizer);
+                    String.valueOf(MAX_TOKENS)));
+        return new NativeResources(session, tokenizer);
       } catch (IOException | RuntimeException e) {
         session.close();
         throw e;
@@ -201,12 +201,12 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   public List<Embedding> embed(List<String> texts) throws InterruptedException {
     var embeddings = new FutureTask<>(() -> compute(texts));
     try {
-      computing.execute(embeddings);
+      executor.execute(embeddings);
     } catch (RejectedExecutionException e) {
       throw new EmbedderUnavailableException(
-          computing.isShutdown()
+          executor.isShutdown()
               ? "the model " + model.name() + " is closed"
-              : "%d wait for the model %s".formatted(MOST_WAITING, model.name()),
+              : "%d wait for the model %s".formatted(QUEUE_CAPACITY, model.name()),
           e);
     }
     try {
@@ -217,26 +217,27 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
           : new EmbedderUnavailableException("the model " + model.name() + " failed", e);
     } finally {
       if (embeddings.cancel(false)) {
-        computing.remove(embeddings); // nobody waits for it any more, but it would take a place
+        executor.remove(embeddings); // nobody waits for it any more, but it would take a place
       }
     }
   }
 
   private List<Embedding> compute(List<String> texts) throws OrtException, InterruptedException {
-    var it = loaded();
+    var resources = ensureLoaded();
     var embeddings = new ArrayList<Embedding>(texts.size());
     for (var text : texts) {
-      embeddings.add(embed(text, it));
+      embeddings.add(embed(text, resources));
     }
     return embeddings;
   }
 
-  private Embedding embed(String text, Loaded it) throws OrtException {
-    var tokens = it.tokenizer.encode(text.substring(0, Math.min(text.length(), MOST_CHARACTERS)));
+  private Embedding embed(String text, NativeResources resources) throws OrtException {
+    var tokens =
+        resources.tokenizer.encode(text.substring(0, Math.min(text.length(), MAX_TEXT_CHARACTERS)));
     var ids = tokens.getIds();
     var inputs = new HashMap<String, OnnxTensor>();
     try {
-      for (var name : it.session.getInputNames()) {
+      for (var name : resources.session.getInputNames()) {
         var values =
             switch (name) {
               case "input_ids" -> ids;
@@ -250,7 +251,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
                 LongBuffer.wrap(values),
                 new long[] {1, ids.length}));
       }
-      try (var result = it.session.run(inputs)) {
+      try (var result = resources.session.run(inputs)) {
         return embedding(((OnnxTensor) result.get(0)).getFloatBuffer(), tokens);
       }
     } finally {
@@ -259,26 +260,26 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   }
 
   private Embedding embedding(FloatBuffer numbers, Encoding encoding) {
-    var words = encoding.getTokens();
-    if (numbers.remaining() != words.length * model.dimension()) {
+    var tokenTexts = encoding.getTokens();
+    if (numbers.remaining() != tokenTexts.length * model.dimension()) {
       throw new EmbedderUnavailableException(
           "%s gives %d numbers for %d tokens, not %d for each"
-              .formatted(model.name(), numbers.remaining(), words.length, model.dimension()));
+              .formatted(model.name(), numbers.remaining(), tokenTexts.length, model.dimension()));
     }
     var special = encoding.getSpecialTokenMask();
-    var whole = new float[model.dimension()];
-    var tokens = new ArrayList<Token>(words.length);
-    for (int i = 0; i < words.length; i++) {
+    var sentenceVector = new float[model.dimension()];
+    var tokens = new ArrayList<Token>(tokenTexts.length);
+    for (int i = 0; i < tokenTexts.length; i++) {
       var vector = new float[model.dimension()];
       numbers.get(vector);
       for (int j = 0; j < vector.length; j++) {
-        whole[j] += vector[j];
+        sentenceVector[j] += vector[j];
       }
       if (special[i] == 0) {
-        tokens.add(new Token(words[i], UnitLength.of(vector)));
+        tokens.add(new Token(tokenTexts[i], VectorNorms.normalize(vector)));
       }
     }
-    return new Embedding(UnitLength.of(whole), tokens);
+    return new Embedding(VectorNorms.normalize(sentenceVector), tokens);
   }
 
   private static Thread daemon(Thread thread) {
@@ -289,24 +290,24 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   /** Frees what is not on the heap, once nobody computes any more; who asks later is refused. */
   @Override
   public void close() {
-    computing.shutdown();
+    executor.shutdown();
     try {
-      if (!computing.awaitTermination(IDLE.toSeconds(), TimeUnit.SECONDS)) {
+      if (!executor.awaitTermination(IDLE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
         return; // rather than take away what is in use
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
       return;
     }
-    var it = loaded;
-    loaded = null;
-    if (it != null) {
+    var closing = resources;
+    resources = null;
+    if (closing != null) {
       try {
-        it.session.close();
+        closing.session.close();
       } catch (OrtException e) {
         throw new IllegalStateException(e);
       }
-      it.tokenizer.close();
+      closing.tokenizer.close();
     }
   }
 }

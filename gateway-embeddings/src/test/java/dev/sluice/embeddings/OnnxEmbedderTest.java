@@ -39,7 +39,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 @Timeout(60)
 class OnnxEmbedderTest {
-  private static final int MOST_WAITING = 256;
+  private static final int QUEUE_CAPACITY = 256;
   private static final String OFFLINE = "ai.djl.offline";
   private static final OnnxEmbedder EMBEDDER = OnnxEmbedder.bundled(2);
 
@@ -52,7 +52,7 @@ class OnnxEmbedderTest {
     return EMBEDDER.embed(List.of(text)).getFirst();
   }
 
-  private static double product(float[] a, float[] b) {
+  private static double dotProduct(float[] a, float[] b) {
     double product = 0;
     for (int i = 0; i < a.length; i++) {
       product += (double) a[i] * b[i];
@@ -61,11 +61,11 @@ class OnnxEmbedderTest {
   }
 
   @Test
-  void embed_textsThatMeanAlike_pointAlike() throws InterruptedException {
+  void embed_textsOfSimilarMeaning_haveSimilarVectors() throws InterruptedException {
     var asked = embed("the machine ran out of memory").sentenceVector();
 
-    double alike = product(asked, embed("insufficient RAM available on host").sentenceVector());
-    double other = product(asked, embed("user logged in from a new address").sentenceVector());
+    double alike = dotProduct(asked, embed("insufficient RAM available on host").sentenceVector());
+    double other = dotProduct(asked, embed("user logged in from a new address").sentenceVector());
 
     assertThat(alike).isGreaterThan(other + 0.2);
   }
@@ -75,7 +75,7 @@ class OnnxEmbedderTest {
     var embedding = embed("connection refused by peer");
 
     assertThat(embedding.sentenceVector()).hasSize(EMBEDDER.model().dimension());
-    assertThat(product(embedding.sentenceVector(), embedding.sentenceVector()))
+    assertThat(dotProduct(embedding.sentenceVector(), embedding.sentenceVector()))
         .isCloseTo(1, within(1e-5));
     assertThat(embedding.tokens())
         .extracting(Token::text)
@@ -83,11 +83,11 @@ class OnnxEmbedderTest {
     assertThat(embedding.tokens())
         .allSatisfy(
             token ->
-                assertThat(product(token.vector(), token.vector())).isCloseTo(1, within(1e-5)));
+                assertThat(dotProduct(token.vector(), token.vector())).isCloseTo(1, within(1e-5)));
   }
 
   @Test
-  void embed_inCompany_isWhatItIsAlone() throws InterruptedException {
+  void embed_inABatch_equalsItsVectorAlone() throws InterruptedException {
     var alone = embed("disk failure").sentenceVector();
     var inCompany =
         EMBEDDER.embed(List.of("a much longer text than the other one", "disk failure")).getLast();
@@ -96,16 +96,16 @@ class OnnxEmbedderTest {
   }
 
   @Test
-  void embed_emptyAndForeignAndBinary_haveVectorsToo() throws InterruptedException {
+  void embed_emptyAndNonEnglishAndBinary_haveVectorsToo() throws InterruptedException {
     for (var text :
         List.of("", " ", "Verbindung verweigert", "连接被拒绝", "\u0000\uFFFD\uD800", "🎉")) {
-      assertThat(product(embed(text).sentenceVector(), embed(text).sentenceVector()))
+      assertThat(dotProduct(embed(text).sentenceVector(), embed(text).sentenceVector()))
           .isCloseTo(1, within(1e-5));
     }
   }
 
   @Test
-  void embed_aTextThatIsTooLong_countsItsBeginning() throws InterruptedException {
+  void embed_tooLongText_isTruncated() throws InterruptedException {
     var beginning = "word ".repeat(300);
 
     assertThat(embed(beginning + "x".repeat(1 << 20)).sentenceVector())
@@ -114,7 +114,7 @@ class OnnxEmbedderTest {
   }
 
   @Test
-  void embed_aFileThatIsNoModel_saysSoEachTime() {
+  void embed_invalidModelFile_failsEachTime() {
     try (var broken =
         OnnxEmbedder.of(
             new Model("broken", 384), () -> "nonsense".getBytes(UTF_8), () -> new byte[0], 1)) {
@@ -127,7 +127,7 @@ class OnnxEmbedderTest {
   }
 
   @Test
-  void embed_aModelOfAnotherDimension_isNoAnswer() {
+  void embed_modelOfAnotherDimension_isUnavailable() {
     try (var other =
         OnnxEmbedder.of(
             new Model("other", 512), OnnxEmbedderTest::onnx, OnnxEmbedderTest::vocabulary, 1)) {
@@ -137,7 +137,7 @@ class OnnxEmbedderTest {
     }
   }
 
-  static Stream<Arguments> trouble() {
+  static Stream<Arguments> loadFailures() {
     Supplier<byte[]> nonsense = () -> "nonsense".getBytes(UTF_8);
     Supplier<byte[]> half = () -> Arrays.copyOf(onnx(), onnx().length / 2);
     return Stream.of(
@@ -154,8 +154,8 @@ class OnnxEmbedderTest {
   }
 
   @ParameterizedTest(name = "{0}")
-  @MethodSource("trouble")
-  void embed_whatItNeedsIsNotThere_saysSoAndIsTriedAgain(
+  @MethodSource("loadFailures")
+  void embed_missingResource_failsAndIsLoadedLater(
       String trouble,
       @Nullable Supplier<byte[]> onnx,
       @Nullable Supplier<byte[]> vocabulary,
@@ -181,24 +181,24 @@ class OnnxEmbedderTest {
   }
 
   /** One whose model file comes when it is told, and those who ask it. */
-  private static final class Busy implements AutoCloseable {
+  private static final class BlockedEmbedder implements AutoCloseable {
     final CountDownLatch loading = new CountDownLatch(1);
-    final CountDownLatch go = new CountDownLatch(1);
-    final BlockingQueue<Future<List<Embedding>>> ended = new LinkedBlockingQueue<>();
+    final CountDownLatch proceed = new CountDownLatch(1);
+    final BlockingQueue<Future<List<Embedding>>> completed = new LinkedBlockingQueue<>();
     final OnnxEmbedder embedder =
-        OnnxEmbedder.of(OnnxEmbedder.BUNDLED, this::late, OnnxEmbedderTest::vocabulary, 1);
+        OnnxEmbedder.of(OnnxEmbedder.BUNDLED, this::blockingModel, OnnxEmbedderTest::vocabulary, 1);
 
-    private byte[] late() {
+    private byte[] blockingModel() {
       loading.countDown();
       try {
-        go.await();
+        proceed.await();
       } catch (InterruptedException e) {
         throw new IllegalStateException(e);
       }
       return onnx();
     }
 
-    List<Thread> ask(int times) {
+    List<Thread> embedAsync(int times) {
       return IntStream.range(0, times)
           .mapToObj(
               _ ->
@@ -206,72 +206,72 @@ class OnnxEmbedderTest {
                       new FutureTask<>(() -> embedder.embed(List.of("text"))) {
                         @Override
                         protected void done() {
-                          ended.add(this);
+                          completed.add(this);
                         }
                       }))
           .toList();
     }
 
-    void assertOneIsRefused() throws InterruptedException {
-      var first = ended.take();
+    void assertOneIsRejected() throws InterruptedException {
+      var first = completed.take();
       assertThatThrownBy(first::get)
           .hasCauseInstanceOf(EmbedderUnavailableException.class)
-          .hasMessageContaining(MOST_WAITING + " wait for the model all-minilm-l6-v2-q");
+          .hasMessageContaining(QUEUE_CAPACITY + " wait for the model all-minilm-l6-v2-q");
     }
 
-    void assertAreAnswered(int times) throws Exception {
+    void assertCompleted(int times) throws Exception {
       for (int i = 0; i < times; i++) {
-        assertThat(ended.take().get()).hasSize(1);
+        assertThat(completed.take().get()).hasSize(1);
       }
-      assertThat(ended).isEmpty();
+      assertThat(completed).isEmpty();
     }
 
     @Override
     public void close() {
-      go.countDown();
+      proceed.countDown();
       embedder.close();
     }
   }
 
   @Test
-  void embed_whileAsManyWaitAsMay_isRefusedAtOnce() throws Exception {
-    try (var busy = new Busy()) {
-      busy.ask(1);
-      busy.loading.await();
-      busy.ask(MOST_WAITING + 1);
+  void embed_queueFull_failsImmediately() throws Exception {
+    try (var blockedEmbedder = new BlockedEmbedder()) {
+      blockedEmbedder.embedAsync(1);
+      blockedEmbedder.loading.await();
+      blockedEmbedder.embedAsync(QUEUE_CAPACITY + 1);
 
-      busy.assertOneIsRefused();
+      blockedEmbedder.assertOneIsRejected();
 
-      busy.go.countDown();
-      busy.assertAreAnswered(1 + MOST_WAITING);
+      blockedEmbedder.proceed.countDown();
+      blockedEmbedder.assertCompleted(1 + QUEUE_CAPACITY);
     }
   }
 
   @Test
-  void embed_whoWaitedIsInterrupted_hasLeftHisPlace() throws Exception {
-    try (var busy = new Busy()) {
-      busy.ask(1);
-      busy.loading.await();
-      var some = busy.ask(MOST_WAITING);
+  void embed_waiterInterrupted_freesItsQueueSlot() throws Exception {
+    try (var blockedEmbedder = new BlockedEmbedder()) {
+      blockedEmbedder.embedAsync(1);
+      blockedEmbedder.loading.await();
+      var some = blockedEmbedder.embedAsync(QUEUE_CAPACITY);
       some.forEach(Thread::interrupt);
-      for (int i = 0; i < MOST_WAITING; i++) {
-        var next = busy.ended.take();
+      for (int i = 0; i < QUEUE_CAPACITY; i++) {
+        var next = blockedEmbedder.completed.take();
         assertThatThrownBy(next::get).hasCauseInstanceOf(InterruptedException.class);
       }
-      busy.ask(MOST_WAITING + 1);
+      blockedEmbedder.embedAsync(QUEUE_CAPACITY + 1);
 
-      busy.assertOneIsRefused();
+      blockedEmbedder.assertOneIsRejected();
 
-      busy.go.countDown();
-      busy.assertAreAnswered(1 + MOST_WAITING);
+      blockedEmbedder.proceed.countDown();
+      blockedEmbedder.assertCompleted(1 + QUEUE_CAPACITY);
     }
   }
 
   /** It is told of a machine with CUDA, for which it would load the library from the internet. */
   @Test
-  void embed_onAMachineWithCuda_takesTheLibraryInTheJar(@TempDir Path cache) throws Exception {
+  void embed_onAMachineWithCuda_usesTheLibraryInTheJar(@TempDir Path cache) throws Exception {
     System.clearProperty(OFFLINE);
-    assertThat(embedByAnother()).hasSize(1);
+    assertThat(embedWithNewEmbedder()).hasSize(1);
     assertThat(Utils.isOfflineMode()).isTrue();
     var cuda = Platform.detectPlatform("tokenizers");
     set(cuda, "flavor", "cu124");
@@ -291,17 +291,17 @@ class OnnxEmbedderTest {
   }
 
   @Test
-  void embed_whoSaysWhetherTheTokenizerIsOffline_isNotOverruled() throws Exception {
+  void embed_offlinePropertyAlreadySet_isNotOverwritten() throws Exception {
     System.setProperty(OFFLINE, "TRUE");
     try {
-      assertThat(embedByAnother()).hasSize(1);
+      assertThat(embedWithNewEmbedder()).hasSize(1);
       assertThat(System.getProperty(OFFLINE)).isEqualTo("TRUE");
     } finally {
       System.clearProperty(OFFLINE);
     }
   }
 
-  private static List<Embedding> embedByAnother() throws InterruptedException {
+  private static List<Embedding> embedWithNewEmbedder() throws InterruptedException {
     try (var embedder = OnnxEmbedder.bundled(1)) {
       return embedder.embed(List.of("text"));
     }

@@ -38,10 +38,10 @@ class ProtoCompatibilityTest {
 
   @Test
   void contract_whatWasReleased_stillHolds() throws IOException {
-    var now = Contract.of(FILES);
-    var released = Contract.read(Files.readAllLines(RELEASED));
+    var now = WireContract.of(FILES);
+    var released = WireContract.read(Files.readAllLines(RELEASED));
 
-    assertThat(released.brokenBy(now))
+    assertThat(released.breakingChangesIn(now))
         .as(
             "clients in the field rely on these: give them back, and let what is new have a number"
                 + " and a name of its own; a field that is not needed any more stays, or becomes"
@@ -51,13 +51,13 @@ class ProtoCompatibilityTest {
       Files.write(RELEASED, now.lines());
       return;
     }
-    assertThat(released.extendedBy(now))
+    assertThat(released.additionsIn(now))
         .as("new in the contract, to be kept from now on: run with -Dsluice.contract.write=true")
         .isEmpty();
   }
 
   @Test
-  void contract_everyFile_isHeld() throws IOException {
+  void contract_everyFile_isCovered() throws IOException {
     try (var files = Files.walk(SOURCES)) {
       assertThat(FILES.stream().map(FileDescriptor::getFullName))
           .containsExactlyInAnyOrderElementsOf(
@@ -69,27 +69,27 @@ class ProtoCompatibilityTest {
   }
 
   @Test
-  void brokenBy_fieldRemoved_isTold() {
-    assertThat(broken(LOGS, file -> message(file, "LogRecord").removeField(0)))
+  void breakingChangesIn_fieldRemoved_isReported() {
+    assertThat(breakingChanges(LOGS, file -> message(file, "LogRecord").removeField(0)))
         .containsExactly("sluice.v1.LogRecord field 001 is gone; it was fixed64 time_unix_nano");
   }
 
   @Test
-  void brokenBy_fieldRenumbered_isTold() {
-    assertThat(broken(LOGS, file -> field(file, "LogRecord", "event_name").setNumber(20)))
+  void breakingChangesIn_fieldRenumbered_isReported() {
+    assertThat(breakingChanges(LOGS, file -> field(file, "LogRecord", "event_name").setNumber(20)))
         .containsExactly("sluice.v1.LogRecord field 012 is gone; it was string event_name");
   }
 
   @Test
-  void brokenBy_fieldRenamed_isTold() {
-    assertThat(broken(LOGS, file -> field(file, "LogRecord", "host").setName("machine")))
+  void breakingChangesIn_fieldRenamed_isReported() {
+    assertThat(breakingChanges(LOGS, file -> field(file, "LogRecord", "host").setName("machine")))
         .containsExactly("sluice.v1.LogRecord field 017 is string machine; it was string host");
   }
 
   @Test
-  void brokenBy_otherType_isTold() {
+  void breakingChangesIn_otherType_isReported() {
     assertThat(
-            broken(
+            breakingChanges(
                 LOGS,
                 file ->
                     field(file, "LogRecord", "flags")
@@ -98,9 +98,9 @@ class ProtoCompatibilityTest {
   }
 
   @Test
-  void brokenBy_otherLabel_isTold() {
+  void breakingChangesIn_otherLabel_isReported() {
     assertThat(
-            broken(
+            breakingChanges(
                 LOGS,
                 file ->
                     field(file, "LogRecord", "host")
@@ -110,23 +110,23 @@ class ProtoCompatibilityTest {
   }
 
   @Test
-  void brokenBy_reservationGivenUp_isTold() {
-    assertThat(broken(LOGS, file -> message(file, "LogRecord").removeReservedRange(0)))
+  void breakingChangesIn_reservationRemoved_isReported() {
+    assertThat(breakingChanges(LOGS, file -> message(file, "LogRecord").removeReservedRange(0)))
         .containsExactly("sluice.v1.LogRecord field 004 is gone; it was reserved");
   }
 
   @Test
-  void brokenBy_enumValueRenamed_isTold() {
+  void breakingChangesIn_enumValueRenamed_isReported() {
     assertThat(
-            broken(
+            breakingChanges(
                 SERVICE, file -> file.getEnumTypeBuilder(0).getValueBuilder(2).setName("ACK_SAFE")))
         .containsExactly("sluice.v1.Ack value 002 is ACK_SAFE; it was ACK_DURABLE");
   }
 
   @Test
-  void brokenBy_rpcWithoutStream_isTold() {
+  void breakingChangesIn_rpcWithoutStream_isReported() {
     assertThat(
-            broken(
+            breakingChanges(
                 SERVICE,
                 file -> file.getServiceBuilder(0).getMethodBuilder(1).setServerStreaming(false)))
         .containsExactly(
@@ -137,24 +137,26 @@ class ProtoCompatibilityTest {
   }
 
   @Test
-  void extendedBy_newField_isToldAndBreaksNothing() {
+  void additionsIn_newField_isReportedAndBreaksNothing() {
     var added =
         FieldDescriptorProto.newBuilder()
             .setName("tenant")
             .setNumber(21)
             .setType(FieldDescriptorProto.Type.TYPE_STRING)
             .setLabel(FieldDescriptorProto.Label.LABEL_OPTIONAL);
-    var later = Contract.of(List.of(altered(LOGS, f -> message(f, "LogRecord").addField(added))));
-    var before = Contract.of(List.of(LOGS));
+    var later =
+        WireContract.of(List.of(altered(LOGS, f -> message(f, "LogRecord").addField(added))));
+    var before = WireContract.of(List.of(LOGS));
 
-    assertThat(before.brokenBy(later)).isEmpty();
-    assertThat(before.extendedBy(later))
+    assertThat(before.breakingChangesIn(later)).isEmpty();
+    assertThat(before.additionsIn(later))
         .containsExactly("sluice.v1.LogRecord field 021: string tenant");
   }
 
-  private static List<String> broken(
+  private static List<String> breakingChanges(
       FileDescriptor file, Consumer<FileDescriptorProto.Builder> by) {
-    return Contract.of(List.of(file)).brokenBy(Contract.of(List.of(altered(file, by))));
+    return WireContract.of(List.of(file))
+        .breakingChangesIn(WireContract.of(List.of(altered(file, by))));
   }
 
   private static FileDescriptor altered(

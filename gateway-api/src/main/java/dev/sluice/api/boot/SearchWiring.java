@@ -2,7 +2,7 @@ package dev.sluice.api.boot;
 
 import dev.sluice.api.ops.EmbeddingMeters;
 import dev.sluice.clickhouse.ClickHouseLogStore;
-import dev.sluice.clickhouse.ClickHouseTemplateVectors;
+import dev.sluice.clickhouse.ClickHouseTemplateVectorStore;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.Embedder;
@@ -15,9 +15,9 @@ import dev.sluice.core.read.TemplateLinkCache;
 import dev.sluice.core.read.TemplateSummaries;
 import dev.sluice.core.search.EmbeddingBackfill;
 import dev.sluice.core.search.SemanticSearch;
-import dev.sluice.embeddings.EndpointEmbedder;
-import dev.sluice.embeddings.EndpointSettings;
 import dev.sluice.embeddings.OnnxEmbedder;
+import dev.sluice.embeddings.OpenAiEmbedder;
+import dev.sluice.embeddings.OpenAiSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -49,13 +49,13 @@ class SearchWiring {
     return url == null
         ? OnnxEmbedder.bundled(properties.atOnce())
         : endpoint(
-            new EndpointSettings(
+            new OpenAiSettings(
                 url, model, properties.apiKey(), properties.timeout(), properties.tries(), REST));
   }
 
   /** One that is away at the moment may be right; one that gives other vectors never is. */
-  private static Embedder endpoint(EndpointSettings settings) throws InterruptedException {
-    var endpoint = new EndpointEmbedder(settings);
+  private static Embedder endpoint(OpenAiSettings settings) throws InterruptedException {
+    var endpoint = new OpenAiEmbedder(settings);
     var dimension = endpoint.probe();
     if (dimension.isPresent() && dimension.getAsInt() != settings.model().dimension()) {
       endpoint.close();
@@ -76,7 +76,7 @@ class SearchWiring {
 
   @Bean
   TemplateVectorStore templateVectors(ClickHouseLogStore store, Embedder embedder) {
-    return new ClickHouseTemplateVectors(store, embedder.model().dimension());
+    return new ClickHouseTemplateVectorStore(store, embedder.model().dimension());
   }
 
   /** Threads of the system's, which gives all others their share of the cores. */

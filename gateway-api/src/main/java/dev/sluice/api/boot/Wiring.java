@@ -25,7 +25,7 @@ import dev.sluice.api.ops.StoreHealth;
 import dev.sluice.clickhouse.ClickHouseDictionary;
 import dev.sluice.clickhouse.ClickHouseLogStore;
 import dev.sluice.clickhouse.ClickHouseSettings;
-import dev.sluice.clickhouse.ClickHouseTemplateReader;
+import dev.sluice.clickhouse.ClickHouseTemplateStats;
 import dev.sluice.core.delivery.DictionaryEncoder;
 import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.domain.Limits;
@@ -117,7 +117,7 @@ class Wiring {
 
   @Bean
   TemplateStats templateReader(ClickHouseLogStore store) {
-    return new ClickHouseTemplateReader(store);
+    return new ClickHouseTemplateStats(store);
   }
 
   @Bean
@@ -350,7 +350,10 @@ class Wiring {
         reader,
         budget,
         new AppHealth(
-            spools.spool(), store::unavailable, version == null ? "unknown" : version, clock));
+            spools.spool(),
+            store::unavailableReason,
+            version == null ? "unknown" : version,
+            clock));
   }
 
   /** Judging a usual message takes less than its hand-over to another thread would. */
@@ -518,7 +521,7 @@ class Wiring {
 
   @Bean
   StoreHealth clickhouseHealthIndicator(ClickHouseLogStore store) {
-    return new StoreHealth(store::unavailable);
+    return new StoreHealth(store::unavailableReason);
   }
 
   static final class IngestRole extends RoleCondition {

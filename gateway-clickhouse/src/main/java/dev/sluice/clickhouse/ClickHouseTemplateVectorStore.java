@@ -1,0 +1,468 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.query.LogFilter;
+import java.io.InputStream;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Vectors in ClickHouse's table {@code log_template_vectors_384}, or of whatever dimension they
+ * are.
+ *
+ * <p>All rows are compared with a question as long as they are few; the vector index is asked when
+ * they are many and none is excluded, since what it finds is not what a condition leaves of it. It
+ * has the rows of all tenants: one whose rows are a small part of many would not find all of its
+ * own in it.
+ *
+ * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
+ * its own. Safe for use by many threads; all methods but the constructor block.
+ */
+public final class ClickHouseTemplateVectorStore implements TemplateVectorStore {
+  /**
+   * Rows that are compared in a few milliseconds of one core, which the index would not do much
+   * faster.
+   */
+  private static final long MAX_EXHAUSTIVE_ROWS = 20_000;
+
+  /**
+   * Rows that the index keeps in view while it looks for the closest ({@code ef} of Malkov and
+   * Yashunin, "Efficient and robust approximate nearest neighbor search", 2016). With ClickHouse's
+   * 256 it finds 0.81 of the ten closest of 25,000 vectors that have no structure at all, with
+   * these 0.98, in a millisecond more; docs/search.md has more.
+   */
+  private static final int HNSW_CANDIDATES = 1_000;
+
+  /** How much of a template's first log is kept. */
+  private static final int SAMPLE_CHARACTERS = 2_000;
+
+  /** Letters and digits, for RE2 in a string of SQL. */
+  private static final String WORD_PATTERN = "[\\\\p{L}\\\\p{N}]+";
+
+  /** Where the name of what wrote a log may be, the most telling first. */
+  private static final List<String> COMPONENTS =
+      List.of(
+          "LogAttributes['component']",
+          "ScopeName",
+          "LogAttributes['logger']",
+          "LogAttributes['logger.name']",
+          "LogAttributes['logger_name']",
+          "LogAttributes['log.logger']",
+          "LogAttributes['code.namespace']",
+          "LogAttributes['process.name']",
+          "LogAttributes['syslog.appname']",
+          "LogAttributes['appname']",
+          "LogAttributes['program']",
+          "ResourceAttributes['process.executable.name']");
+
+  private final ClickHouseLogStore store;
+  private final int dimension;
+  private final String table;
+  private final AtomicBoolean tableCreated = new AtomicBoolean();
+
+  /** Rows of each tenant, as {@link #backlog} counted them last; who searches asks that too. */
+  private final Map<String, Long> rowCounts = new ConcurrentHashMap<>();
+
+  /**
+   * @param store with whose connections it works
+   * @param dimension of all vectors
+   */
+  public ClickHouseTemplateVectorStore(ClickHouseLogStore store, int dimension) {
+    this.store = store;
+    this.dimension = dimension;
+    table = "log_template_vectors_" + dimension;
+  }
+
+  @Override
+  public void write(String embeddingVersion, List<VectorRow> written) throws InterruptedException {
+    ensureTable();
+    var block = new NativeBlock();
+    var tenant = block.addLowCardinality("Tenant");
+    var embeddingVersions = block.addLowCardinality("Recipe");
+    var ids = block.addPlain("TemplateId", "UUID");
+    var words = block.addPlain("Words", "String");
+    var vector = block.addColumn("Vector", "Array(Float32)", new ArrayFloat32Column());
+    var tokens = block.addPlain("Tokens", "String");
+    for (var row : written) {
+      var vectors = row.vectors();
+      if (vectors.sentenceVector().length != dimension) {
+        throw new IllegalArgumentException(
+            "a vector of %d numbers, not of %d"
+                .formatted(vectors.sentenceVector().length, dimension));
+      }
+      tenant.add(row.tenant());
+      embeddingVersions.add(embeddingVersion);
+      ids.writeUuid(vectors.id());
+      var text = row.keywords().getBytes(UTF_8);
+      words.writeString(text, 0, text.length);
+      vector.add(vectors.sentenceVector());
+      tokens.writeString(vectors.tokenVectors(), 0, vectors.tokenVectors().length);
+      block.endRow();
+    }
+    var token = UUID.randomUUID().toString();
+    try {
+      store.client().insert(table, block, token, "vectors~" + token);
+    } catch (ClickHouseException e) {
+      throw onFailure(e);
+    }
+  }
+
+  @Override
+  public List<UnembeddedTemplate> findUnembedded(
+      String embeddingVersion, String tenant, Collection<UUID> excluded, int limit)
+      throws InterruptedException {
+    requireAtMostMaxIds(excluded);
+    ensureTable();
+    return query(
+        """
+        SELECT TemplateId, any(Text), toUnixTimestamp64Nano(min(FirstSeen)) AS seen
+        FROM log_templates
+        WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
+          SELECT TemplateId FROM %s WHERE Recipe = {recipe:String} AND Tenant = {tenant:String})%s
+        GROUP BY TemplateId
+        ORDER BY seen, TemplateId
+        LIMIT {limit:UInt32}
+        FORMAT RowBinary"""
+            .formatted(
+                table,
+                excluded.isEmpty()
+                    ? ""
+                    : " AND TemplateId NOT IN (%s)".formatted(DictionaryTable.uuidList(excluded))),
+        Map.of("recipe", embeddingVersion, "tenant", tenant, "limit", String.valueOf(limit)),
+        RowBinary::readUnembeddedTemplates);
+  }
+
+  /**
+   * {@inheritDoc} A part costs each question a millisecond, and five thousand rows take a third of
+   * a second of CPU to be put together. Of more than a few, which an index finds, it is left to
+   * ClickHouse's own merges.
+   */
+  @Override
+  public void compact(String embeddingVersion) throws InterruptedException {
+    ensureTable();
+    var parts =
+        query(
+            """
+            SELECT toInt64(count()), toInt64(sum(rows)) FROM system.parts
+            WHERE database = currentDatabase() AND table = {table:String}
+              AND partition = {recipe:String} AND active
+            FORMAT RowBinary""",
+            Map.of("table", table, "recipe", embeddingVersion),
+            in -> RowBinary.readInt64s(in, 2));
+    if (parts[0] > 1 && parts[1] <= MAX_EXHAUSTIVE_ROWS) {
+      query(
+          "OPTIMIZE TABLE %s PARTITION {recipe:String} FINAL".formatted(table),
+          Map.of("recipe", embeddingVersion),
+          InputStream::readAllBytes);
+    }
+  }
+
+  @Override
+  public long backlog(String embeddingVersion, String tenant) throws InterruptedException {
+    ensureTable();
+    var counts =
+        query(
+            """
+            SELECT templates, embedded
+            FROM (SELECT uniqExact(TemplateId) AS templates FROM log_templates
+              WHERE Tenant = {tenant:String}) AS dictionary
+            CROSS JOIN (SELECT uniqExact(TemplateId) AS embedded FROM %s
+              WHERE Recipe = {recipe:String} AND Tenant = {tenant:String}) AS vectors
+            FORMAT RowBinary"""
+                .formatted(table),
+            Map.of("recipe", embeddingVersion, "tenant", tenant),
+            in -> RowBinary.readInt64s(in, 2));
+    rowCounts.put(tenant, counts[1]);
+    return Math.max(0, counts[0] - counts[1]);
+  }
+
+  @Override
+  public Map<UUID, TemplateSample> samples(String tenant, Map<UUID, MinuteRange> minutes)
+      throws InterruptedException {
+    requireAtMostMaxIds(minutes.keySet());
+    if (minutes.isEmpty()) {
+      return Map.of();
+    }
+    var query =
+        LogQuery.forTemplates(
+            LogFilter.of(tenant).build(),
+            minutes.entrySet().stream()
+                .map(each -> TimeSlice.of(each.getKey(), null, each.getValue()))
+                .toList(),
+            """
+            SELECT TemplateId, toString(ServiceName), arrayFirst(name -> name != '', [%s]),
+              substringUTF8(Body, 1, %d)
+            """
+                .formatted(String.join(", ", COMPONENTS), SAMPLE_CHARACTERS),
+            // ends with the first log of the last of them: at full rate a minute has millions
+            """
+            LIMIT 1 BY TemplateId
+            LIMIT %d
+            SETTINGS max_threads = 1, max_block_size = 8192
+            FORMAT RowBinary"""
+                .formatted(minutes.size()));
+    return query == null
+        ? Map.of()
+        : query(query.sql(), query.parameters(), RowBinary::readSamples);
+  }
+
+  @Override
+  public Set<UUID> templatesMatching(LogFilter filter) throws InterruptedException {
+    ensureTable();
+    int maxIds = TemplateStats.MAX_IDS;
+    var query = LogQuery.templates(filter, maxIds + 1);
+    var ids = query(query.sql(), query.parameters(), RowBinary::readUuids);
+    if (ids.size() > maxIds) {
+      throw new QueryTooExpensiveException("logs of more than %d templates".formatted(maxIds));
+    }
+    return new HashSet<>(ids);
+  }
+
+  /**
+   * {@inheritDoc} To look for each template of the scope in the table's own index takes longer than
+   * to compare some more rows.
+   */
+  @Override
+  public List<Candidate> nearest(
+      String embeddingVersion, TemplateQuery filter, float[] vector, List<String> words, int limit)
+      throws InterruptedException {
+    ensureTable();
+    var where = whereTemplates(embeddingVersion, filter);
+    var queryVector = where.bind("Array(Float32)", Arrays.toString(vector));
+    var maxRows = where.bind("UInt32", limit);
+    var closeness = "toFloat64(1 - cosineDistance(Vector, %s))".formatted(queryVector);
+    var allWordsCondition =
+        words.isEmpty()
+            ? null
+            : "hasAllTokens(Words, %s)".formatted(where.bind("Array(String)", quoteAll(words)));
+    boolean useIndex =
+        isUnrestricted(filter) && rowCounts.getOrDefault(filter.tenant(), 0L) > MAX_EXHAUSTIVE_ROWS;
+    var select =
+        useIndex
+            ? indexQuery(
+                where, queryVector, closeness, allWordsCondition, where.bind("UInt32", 2 * limit))
+            : "SELECT TemplateId, %s AS closeness, toUInt8(%s) AS said FROM %s WHERE %s"
+                .formatted(
+                    closeness,
+                    allWordsCondition == null ? "0" : allWordsCondition,
+                    table,
+                    where.sql());
+    return query(
+        """
+        %s
+        ORDER BY said DESC, closeness DESC
+        LIMIT 1 BY TemplateId
+        LIMIT %s
+        SETTINGS use_skip_indexes = %d, hnsw_candidate_list_size_for_search = %d,
+          use_index_for_in_with_subqueries = 0
+        FORMAT RowBinary"""
+            .formatted(select, maxRows, useIndex ? 1 : 0, HNSW_CANDIDATES),
+        where.parameters(),
+        RowBinary::readCandidates);
+  }
+
+  /**
+   * Those with all words apart, since the index is for an order by nothing but distance.
+   *
+   * @param maxRows of each: more than are asked for, since before parts are merged a row may be
+   *     there twice
+   */
+  private String indexQuery(
+      WhereClause where,
+      String queryVector,
+      String closeness,
+      @Nullable String allWordsCondition,
+      String maxRows) {
+    var nearest =
+        """
+        SELECT TemplateId, %s AS closeness, toUInt8(0) AS said
+        FROM %s
+        WHERE %s
+        ORDER BY cosineDistance(Vector, %s)
+        LIMIT %s"""
+            .formatted(closeness, table, where.sql(), queryVector, maxRows);
+    if (allWordsCondition == null) {
+      return "SELECT * FROM (%s)".formatted(nearest);
+    }
+    var keywordMatches =
+        """
+        SELECT TemplateId, %s AS closeness, toUInt8(1) AS said
+        FROM %s
+        WHERE %s AND %s
+        ORDER BY closeness DESC
+        LIMIT %s"""
+            .formatted(closeness, table, where.sql(), allWordsCondition, maxRows);
+    return "SELECT * FROM (SELECT * FROM (%s) UNION ALL SELECT * FROM (%s))"
+        .formatted(nearest, keywordMatches);
+  }
+
+  private static List<String> quoteAll(List<String> words) {
+    return words.stream().map(word -> "'" + word + "'").toList();
+  }
+
+  @Override
+  public List<Candidate> matchKeywords(
+      String embeddingVersion, TemplateQuery filter, List<String> words, int limit)
+      throws InterruptedException {
+    ensureTable();
+    var where = whereTemplates(embeddingVersion, filter);
+    var wordsParameter = where.bind("Array(String)", quoteAll(words));
+    return query(
+        """
+        SELECT TemplateId,
+          toFloat64(length(arrayIntersect(splitByChar(' ', Words), %1$s))) AS found,
+          toUInt8(found = length(%1$s))
+        FROM %2$s
+        WHERE %3$s AND found > 0
+        ORDER BY found DESC, TemplateId
+        LIMIT %4$s
+        FORMAT RowBinary"""
+            .formatted(wordsParameter, table, where.sql(), where.bind("UInt32", limit)),
+        where.parameters(),
+        RowBinary::readCandidates);
+  }
+
+  @Override
+  public List<Candidate> matchKeywordsUnembedded(
+      String embeddingVersion, TemplateQuery filter, List<String> words, int limit)
+      throws InterruptedException {
+    ensureTable();
+    var where = WhereClause.of(filter.tenant(), null);
+    where.add(
+        "TemplateId NOT IN (SELECT TemplateId FROM %s WHERE Recipe = %s AND Tenant = %s)"
+            .formatted(
+                table,
+                where.bind("String", embeddingVersion),
+                where.bind("String", filter.tenant())));
+    if (!isUnrestricted(filter)) {
+      where.addTemplatesOf(filter);
+    }
+    var wordsParameter = where.bind("Array(String)", quoteAll(words));
+    where.add(
+        "multiSearchAny(lowerUTF8(Text), %s)"
+            .formatted(wordsParameter)); // before the rest, which is slow
+    return query(
+        """
+        SELECT TemplateId,
+          toFloat64(length(arrayIntersect(
+            extractAll(lowerUTF8(any(Text)), '%4$s'), %1$s))) AS found,
+          toUInt8(found = length(%1$s))
+        FROM log_templates
+        WHERE %2$s
+        GROUP BY TemplateId
+        HAVING found > 0
+        ORDER BY found DESC, TemplateId
+        LIMIT %3$s
+        FORMAT RowBinary"""
+            .formatted(wordsParameter, where.sql(), where.bind("UInt32", limit), WORD_PATTERN),
+        where.parameters(),
+        RowBinary::readCandidates);
+  }
+
+  @Override
+  public Set<String> vocabulary(String tenant, int maxWords) throws InterruptedException {
+    var words =
+        Set.copyOf(
+            store.queryWithShortTimeout(
+                """
+                SELECT DISTINCT arrayJoin(extractAll(lowerUTF8(Text), '%s'))
+                FROM log_templates
+                WHERE Tenant = {tenant:String} AND TemplateId NOT IN (
+                  SELECT TemplateId FROM log_templates
+                  WHERE Tenant = {tenant:String} AND notEmpty(MergedInto))
+                LIMIT {limit:UInt32}
+                FORMAT RowBinary"""
+                    .formatted(WORD_PATTERN),
+                Map.of("limit", String.valueOf(maxWords + 1L), "tenant", tenant),
+                RowBinary::readStrings));
+    if (words.size() > maxWords) {
+      throw new QueryTooExpensiveException("templates of more than %d words".formatted(maxWords));
+    }
+    return words;
+  }
+
+  @Override
+  public List<Vectors> find(String embeddingVersion, String tenant, Collection<UUID> ids)
+      throws InterruptedException {
+    requireAtMostMaxIds(ids);
+    ensureTable();
+    return ids.isEmpty()
+        ? List.of()
+        : query(
+            """
+            SELECT TemplateId, Vector, Tokens FROM %s
+            WHERE Recipe = {recipe:String} AND Tenant = {tenant:String} AND TemplateId IN (%s)
+            LIMIT 1 BY TemplateId
+            FORMAT RowBinary"""
+                .formatted(table, DictionaryTable.uuidList(ids)),
+            Map.of("recipe", embeddingVersion, "tenant", tenant),
+            RowBinary::readVectors);
+  }
+
+  /** Templates that logs of this scope were stored with. */
+  private static WhereClause whereTemplates(String embeddingVersion, TemplateQuery filter) {
+    var where = WhereClause.of(filter.tenant(), null);
+    where.add("Recipe = " + where.bind("String", embeddingVersion));
+    if (!isUnrestricted(filter)) {
+      where.addTemplatesOf(filter);
+    }
+    return where;
+  }
+
+  private static boolean isUnrestricted(TemplateQuery filter) {
+    return filter.service() == null
+        && filter.severities().isEmpty()
+        && filter.minSeverity() == 0
+        && filter.ids().isEmpty()
+        && filter.minuteRange().equals(MinuteRange.ALL);
+  }
+
+  private static void requireAtMostMaxIds(Collection<UUID> ids) {
+    if (ids.size() > MAX_IDS) {
+      throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
+    }
+  }
+
+  private <T> T query(
+      String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
+      throws InterruptedException {
+    try {
+      return store.query(sql, parameters, reader);
+    } catch (ClickHouseException e) {
+      throw onFailure(e);
+    }
+  }
+
+  private ClickHouseException onFailure(ClickHouseException e) {
+    if (e.kind() == ClickHouseException.FailureKind.SCHEMA_MISMATCH) {
+      tableCreated.set(false);
+    }
+    return e;
+  }
+
+  /** Makes the table, once, and again when it is gone. */
+  private void ensureTable() throws InterruptedException {
+    store.migrate();
+    if (!tableCreated.get()) {
+      store
+          .migrator()
+          .run("template_vectors.sql", Map.of("{dimension}", String.valueOf(dimension)));
+      tableCreated.set(true);
+    }
+  }
+}

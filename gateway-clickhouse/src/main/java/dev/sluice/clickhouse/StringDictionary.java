@@ -1,0 +1,133 @@
+package dev.sluice.clickhouse;
+
+import dev.sluice.core.otlp.ByteOutput;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.security.SecureRandom;
+import java.util.Arrays;
+
+/**
+ * Distinct strings numbered in the order of their appearance; the empty one is number 0, as
+ * ClickHouse wants it.
+ *
+ * <p>An open-addressed table over the encoded strings, so that a lookup touches no object. The hash
+ * is keyed by a random number of this process: attribute keys are chosen by clients, who must not
+ * be able to make them collide.
+ */
+final class StringDictionary {
+  private static final VarHandle LONG =
+      MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+  private static final long HASH_KEY = new SecureRandom().nextLong() | 1;
+  private static final long HASH_MULTIPLIER = 0x9E3779B97F4A7C15L;
+
+  /** Length as varint, then the bytes, one string after the other: what goes to ClickHouse. */
+  private final ByteOutput encoded = new ByteOutput(1 << 10);
+
+  private int[] slots = new int[64]; // number + 1; 0 is free
+  private long[] hashes = new long[32];
+  private int[] offsets = new int[32];
+  private int[] lengths = new int[32];
+  private int size;
+
+  StringDictionary() {
+    clear();
+  }
+
+  void clear() {
+    if (size > 1) {
+      Arrays.fill(slots, 0);
+    }
+    encoded.clear();
+    encoded.writeByte(0);
+    size = 1; // the empty string, which is never looked up
+  }
+
+  int size() {
+    return size;
+  }
+
+  ByteOutput encoded() {
+    return encoded;
+  }
+
+  long capacity() {
+    return encoded.array().length + 4L * slots.length + 16L * hashes.length;
+  }
+
+  /** The number of {@code bytes[offset, offset + length)}, a new one at its first appearance. */
+  int intern(byte[] bytes, int offset, int length) {
+    if (length == 0) {
+      return 0;
+    }
+    long hash = hash(bytes, offset, length);
+    int mask = slots.length - 1;
+    int slot = (int) hash & mask;
+    for (int entry; (entry = slots[slot]) != 0; slot = (slot + 1) & mask) {
+      int number = entry - 1;
+      if (hashes[number] == hash
+          && lengths[number] == length
+          && Arrays.equals(
+              encoded.array(),
+              offsets[number],
+              offsets[number] + length,
+              bytes,
+              offset,
+              offset + length)) {
+        return number;
+      }
+    }
+    return add(bytes, offset, length, hash, slot);
+  }
+
+  private int add(byte[] bytes, int offset, int length, long hash, int slot) {
+    if (size == hashes.length) {
+      hashes = Arrays.copyOf(hashes, size * 2);
+      offsets = Arrays.copyOf(offsets, size * 2);
+      lengths = Arrays.copyOf(lengths, size * 2);
+    }
+    int number = size++;
+    encoded.writeVarint(length);
+    hashes[number] = hash;
+    offsets[number] = encoded.size();
+    lengths[number] = length;
+    encoded.write(bytes, offset, length);
+    slots[slot] = number + 1;
+    if (size * 2 > slots.length) {
+      grow();
+    }
+    return number;
+  }
+
+  private void grow() {
+    var wider = new int[slots.length * 2];
+    int mask = wider.length - 1;
+    for (int number = 1; number < size; number++) {
+      int slot = (int) hashes[number] & mask;
+      while (wider[slot] != 0) {
+        slot = (slot + 1) & mask;
+      }
+      wider[slot] = number + 1;
+    }
+    slots = wider;
+  }
+
+  private static long hash(byte[] bytes, int offset, int length) {
+    long hash = HASH_KEY ^ length;
+    int p = offset;
+    int end = offset + length;
+    for (; p <= end - 8; p += 8) {
+      hash = fold(hash ^ (long) LONG.get(bytes, p));
+    }
+    long rest = 0;
+    for (; p < end; p++) {
+      rest = rest << 8 | (bytes[p] & 0xFF);
+    }
+    return fold(hash ^ rest);
+  }
+
+  private static long fold(long value) {
+    long mixed = value ^ HASH_KEY;
+    return Math.unsignedMultiplyHigh(mixed, HASH_MULTIPLIER) ^ mixed * HASH_MULTIPLIER;
+  }
+}

@@ -1,0 +1,323 @@
+package dev.sluice.clickhouse;
+
+import dev.sluice.core.dictionary.TextReference;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.query.AttributeCondition;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.query.TextQuery;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, with the parameters that
+ * hold their values.
+ */
+final class WhereClause {
+  /** What parts words, for RE2: every ASCII character that is neither letter nor digit. */
+  private static final String TOKEN_SEPARATOR = "[^a-zA-Z0-9\\x{80}-\\x{10FFFF}]";
+
+  private final List<String> clauses = new ArrayList<>();
+  private final Map<String, String> parameters = new LinkedHashMap<>();
+
+  private WhereClause() {}
+
+  /** That no row fulfils. */
+  static WhereClause matchNone() {
+    var whereClause = new WhereClause();
+    whereClause.add("0");
+    return whereClause;
+  }
+
+  /** Everything the filter says, but for time. */
+  static WhereClause of(LogFilter filter) {
+    var where = of(filter.tenant(), filter.service());
+    where.addSeverities(filter.severities(), filter.minSeverity());
+    if (filter.traceId() != null) {
+      where.add("TraceId = " + where.bind("String", filter.traceId()));
+    }
+    if (filter.spanId() != null) {
+      where.add("SpanId = " + where.bind("String", filter.spanId()));
+    }
+    if (filter.text() != null) {
+      where.add(where.textCondition(filter.text()));
+    }
+    filter
+        .attributes()
+        .forEach(
+            condition ->
+                where.add(
+                    where.attribute(
+                        "LogAttributes",
+                        condition,
+                        where.logAttributePredicate(filter, condition))));
+    filter
+        .resource()
+        .forEach(
+            condition ->
+                where.add(
+                    where.attribute(
+                        "ResourceAttributes",
+                        condition,
+                        where.resourceAttributePredicate(condition))));
+    if (filter.resourceId() != null) {
+      where.add("ResourceId = " + where.bind("UUID", filter.resourceId()));
+    }
+    if (!filter.templates().isEmpty()) {
+      where.add("TemplateId IN (%s)".formatted(DictionaryTable.uuidList(filter.templates())));
+    }
+    return where;
+  }
+
+  /** Everything the question says; of as many minutes before those asked for, too. */
+  static WhereClause of(TemplateQuery query) {
+    var where = withoutTime(query);
+    if (!query.minuteRange().equals(MinuteRange.ALL)) {
+      where.add("Minute >= " + where.bindMinute(query.minuteRange().precedingFrom()));
+      where.add("Minute < " + where.bindMinute(query.minuteRange().to()));
+    }
+    return where;
+  }
+
+  /** Everything the question says but for its minutes. */
+  static WhereClause withoutTime(TemplateQuery query) {
+    var where = of(query.tenant(), query.service());
+    where.addSeverities(query.severities(), query.minSeverity());
+    if (!query.ids().isEmpty()) {
+      where.add("TemplateId IN (%s)".formatted(DictionaryTable.uuidList(query.ids())));
+    }
+    return where;
+  }
+
+  /** All of a tenant, or of one of its services. */
+  static WhereClause of(String tenant, @Nullable String service) {
+    var where = new WhereClause();
+    where.add("Tenant = " + where.bind("String", tenant));
+    if (service != null) {
+      where.add("ServiceName = " + where.bind("String", service));
+    }
+    return where;
+  }
+
+  /** Only templates that came in a service, with a level, in minutes, or are among those named. */
+  void addTemplatesOf(TemplateQuery query) {
+    if (!query.ids().isEmpty()) {
+      add("TemplateId IN (%s)".formatted(DictionaryTable.uuidList(query.ids())));
+    }
+    var templateConditions = new ArrayList<String>();
+    templateConditions.add("Tenant = " + bind("String", query.tenant()));
+    if (query.service() != null) {
+      templateConditions.add("ServiceName = " + bind("String", query.service()));
+    }
+    var minuteRange = query.minuteRange();
+    boolean hasStart = minuteRange.from() > 0;
+    boolean hasEnd = minuteRange.to() < MinuteRange.ALL.to();
+    // what came at last after the beginning came in it, and there are as many rows as templates
+    boolean needsCounts =
+        !query.severities().isEmpty() || query.minSeverity() > 0 || (hasStart && hasEnd);
+    if (hasStart) {
+      templateConditions.add(
+          "%s >= %s"
+              .formatted(needsCounts ? "Minute" : "LastMinute", bindMinute(minuteRange.from())));
+    }
+    if (hasEnd) {
+      templateConditions.add(
+          "%s < %s"
+              .formatted(needsCounts ? "Minute" : "FirstMinute", bindMinute(minuteRange.to())));
+    }
+    templateConditions.addAll(severityConditions(query.severities(), query.minSeverity()));
+    if (needsCounts || hasStart || hasEnd || query.service() != null) {
+      add(
+          "TemplateId IN (SELECT TemplateId FROM %s WHERE %s)"
+              .formatted(
+                  needsCounts ? "log_template_counts" : "log_template_times",
+                  String.join(" AND ", templateConditions)));
+    }
+  }
+
+  private void addSeverities(Collection<Integer> numbers, int lowest) {
+    clauses.addAll(severityConditions(numbers, lowest));
+  }
+
+  private List<String> severityConditions(Collection<Integer> numbers, int lowest) {
+    var conditions = new ArrayList<String>();
+    if (!numbers.isEmpty()) {
+      conditions.add(
+          "has(%s, SeverityNumber)".formatted(bind("Array(UInt8)", List.copyOf(numbers))));
+    }
+    if (lowest > 0) {
+      conditions.add("SeverityNumber >= " + bind("UInt8", lowest));
+    }
+    return conditions;
+  }
+
+  /** Takes the number of a minute since 1970 and returns what stands for it in the SQL. */
+  String bindMinute(long number) {
+    return "toDateTime64(%s, 0)".formatted(bind("Int64", number * 60));
+  }
+
+  void add(String condition) {
+    clauses.add(condition);
+  }
+
+  /** Takes the value as a parameter and returns what stands for it in the SQL. */
+  String bind(String type, Object value) {
+    var name = "p" + parameters.size();
+    parameters.put(name, value.toString());
+    return "{" + name + ":" + type + "}";
+  }
+
+  /**
+   * @param predicate what must also hold of the value, for which {@code %s} stands
+   */
+  private String attribute(String map, AttributeCondition condition, String predicate) {
+    var key = bind("String", condition.key());
+    boolean not = condition.operator() == AttributeCondition.Operator.NOT_EQUAL;
+    // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
+    // '' in a map of LowCardinality keys, though it may be there
+    var found =
+        condition.key().isEmpty()
+            ? "mapExists((k, v) -> k = %s%s, %s)".formatted(key, predicate.replace("%s", "v"), map)
+            : "mapContains(%s, %s)%s"
+                .formatted(map, key, predicate.replace("%s", "%s[%s]".formatted(map, key)));
+    return not ? "NOT (" + found + ")" : found;
+  }
+
+  /** Of a value that is stored as it is. */
+  private String resourceAttributePredicate(AttributeCondition condition) {
+    return switch (condition.operator()) {
+      case EQUAL, NOT_EQUAL, IN -> isOneOf(condition.values());
+      case PREFIX -> " AND startsWith(%s, " + bind("String", condition.values().getFirst()) + ")";
+      case EXISTS -> "";
+    };
+  }
+
+  private String isOneOf(List<String> values) {
+    return values.size() == 1
+        ? " AND %s = " + bind("String", values.getFirst())
+        : values.stream()
+            .map(value -> bind("String", value))
+            .collect(Collectors.joining(", ", " AND %s IN (", ")"));
+  }
+
+  /** Of a value for which a {@link TextReference} may stand. */
+  private String logAttributePredicate(LogFilter filter, AttributeCondition condition) {
+    return switch (condition.operator()) {
+      case EQUAL, NOT_EQUAL, IN ->
+          isOneOf(
+              condition.values().stream()
+                  .flatMap(
+                      value ->
+                          Stream.concat(
+                              Stream.of(TextReference.escape(value)),
+                              Stream.ofNullable(TextReference.of(value))))
+                  .toList());
+      case PREFIX -> startsWith(filter.tenant(), condition.values().getFirst());
+      case EXISTS -> "";
+    };
+  }
+
+  /**
+   * A prefix that is within the beginning of any reference says it all. With a longer one the texts
+   * themselves are asked, which reads those of the tenant.
+   */
+  private String startsWith(String tenant, String prefix) {
+    var prefixParameter = bind("String", prefix);
+    var condition = "startsWith(%s, " + prefixParameter + ")";
+    if (!TextReference.escape(prefix).equals(prefix)) {
+      condition +=
+          " AND %s != " + prefixParameter; // or the bracket more would be part of what is compared
+    }
+    var begin = TextReference.commonPrefix(prefix);
+    if (begin.equals(prefix)) {
+      return " AND " + condition;
+    }
+    return " AND startsWith(%s, "
+        + bind("String", begin)
+        + ") AND if(match(%s, "
+        + bind("String", TextReference.PATTERN)
+        + "), toUUIDOrZero(substring(%s, -37, 36)) IN (SELECT TextId FROM log_texts WHERE Tenant = "
+        + bind("String", tenant)
+        + " AND Kind = 'TEXT' AND startsWith(Text, "
+        + prefixParameter
+        + ")), "
+        + condition
+        + ")";
+  }
+
+  private String textCondition(TextQuery query) {
+    return switch (query) {
+      case TextQuery.AllTerms(var text) -> tokensCondition(text);
+      case TextQuery.Phrase(var text) -> phraseCondition(text);
+      case TextQuery.And(var all) -> join(all, " AND ");
+      case TextQuery.Or(var any) -> join(any, " OR ");
+      case TextQuery.Not(var that) -> "NOT (" + textCondition(that) + ")";
+    };
+  }
+
+  private String join(List<TextQuery> queries, String separator) {
+    return queries.stream()
+        .map(this::textCondition)
+        .collect(Collectors.joining(separator, "(", ")"));
+  }
+
+  /** Words as the index splits them: at every ASCII character that is neither letter nor digit. */
+  private String tokensCondition(String text) {
+    var plain = new StringBuilder();
+    var international = new StringBuilder();
+    for (var word : ClickHouseTokenizer.tokenize(text)) {
+      (ClickHouseTokenizer.isAscii(word) ? plain : international).append(word).append(' ');
+    }
+    if (plain.isEmpty() && international.isEmpty()) {
+      return "positionCaseInsensitiveUTF8(Body, " + bind("String", text) + ") > 0";
+    }
+    var conditions = new ArrayList<String>();
+    if (!plain.isEmpty()) {
+      conditions.add("hasAllTokens(lower(Body), %s)".formatted(bind("String", plain)));
+    }
+    if (!international.isEmpty()) {
+      // the index folds the case of ASCII only, so these are looked for without it
+      conditions.add(
+          "hasAllTokens(lowerUTF8(Body), %s, 'splitByNonAlpha')"
+              .formatted(bind("String", international)));
+    }
+    return "(" + String.join(" AND ", conditions) + ")";
+  }
+
+  /** Its words, for the index, and then the text itself between what parts words. */
+  private String phraseCondition(String text) {
+    var words = ClickHouseTokenizer.tokenize(text);
+    var pattern = new StringBuilder("(?is)");
+    if (ClickHouseTokenizer.isTokenChar(text.charAt(0))) {
+      pattern.append("(?:^|").append(TOKEN_SEPARATOR).append(')');
+    }
+    text.codePoints().forEach(point -> appendLiteral(pattern, point));
+    if (ClickHouseTokenizer.isTokenChar(text.charAt(text.length() - 1))) {
+      pattern.append("(?:$|").append(TOKEN_SEPARATOR).append(')');
+    }
+    var exact = "match(Body, " + bind("String", pattern) + ")";
+    return words.isEmpty() ? exact : "(" + tokensCondition(text) + " AND " + exact + ")";
+  }
+
+  private static void appendLiteral(StringBuilder pattern, int point) {
+    if (point < 0x80 && !ClickHouseTokenizer.isTokenChar((char) point)) {
+      pattern.append("\\x{").append(Integer.toHexString(point)).append('}');
+    } else {
+      pattern.appendCodePoint(point);
+    }
+  }
+
+  String sql() {
+    return String.join("\n  AND ", clauses);
+  }
+
+  Map<String, String> parameters() {
+    return parameters;
+  }
+}

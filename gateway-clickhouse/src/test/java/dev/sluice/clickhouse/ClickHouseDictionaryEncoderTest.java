@@ -1,0 +1,112 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogStore;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedTextsContract;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
+import io.opentelemetry.proto.common.v1.AnyValue;
+import io.opentelemetry.proto.common.v1.KeyValue;
+import io.opentelemetry.proto.logs.v1.LogRecord;
+import io.opentelemetry.proto.logs.v1.ResourceLogs;
+import io.opentelemetry.proto.logs.v1.ScopeLogs;
+import io.opentelemetry.proto.resource.v1.Resource;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ClickHouseDictionaryEncoderTest extends SharedTextsContract {
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    TestDatabase.dropAllTables();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  /** As docs/operations.md has it, for those who read the tables by themselves. */
+  @Test
+  void read_byTheDocumentedSql_givesWhatWasSent() throws Exception {
+    var sql = OperationsDoc.statements("### Long texts and resources").getFirst();
+    var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
+    var naming =
+        new DictionaryEncoder(
+            LogEnricher.NONE,
+            new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), dictionary)
+                .newWorkerCache(),
+            DictionaryEncoder.EncoderSettings.DEFAULT);
+    var batch = failures(trace, trace, "short", trace);
+
+    assertThat(
+            store.store(
+                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false), naming))
+        .isEqualTo(new LogStore.StoreResult.Stored());
+    // as before parts are merged
+    TestDatabase.execute("SYSTEM STOP MERGES log_texts");
+    TestDatabase.execute("INSERT INTO log_texts SELECT * FROM log_texts");
+
+    assertThat(
+            TestDatabase.query(
+                "SELECT countIf(length(arrayJoin(mapValues(LogAttributes))) < 512) FROM otel_logs"))
+        .isEqualTo("3");
+    assertThat(TestDatabase.query(sql).lines().map(line -> line.split("\t", -1)[2]))
+        .containsExactly(trace, trace, "short", trace);
+    TestDatabase.execute("SYSTEM START MERGES log_texts");
+  }
+
+  /** Of the service that the question is for, newest first. */
+  private static LogBatch failures(String... traces) {
+    var logs = ScopeLogs.newBuilder();
+    for (int i = 0; i < traces.length; i++) {
+      logs.addLogRecords(
+          LogRecord.newBuilder()
+              .setTimeUnixNano(1_768_464_000_000_000_000L - i)
+              .addAttributes(attribute("exception.stacktrace", traces[i])));
+    }
+    return LogBatches.of(
+        ExportLogsServiceRequest.newBuilder()
+            .addResourceLogs(
+                ResourceLogs.newBuilder()
+                    .setResource(
+                        Resource.newBuilder().addAttributes(attribute("service.name", "checkout")))
+                    .addScopeLogs(logs))
+            .build()
+            .toByteArray());
+  }
+
+  private static KeyValue attribute(String key, String value) {
+    return KeyValue.newBuilder()
+        .setKey(key)
+        .setValue(AnyValue.newBuilder().setStringValue(value))
+        .build();
+  }
+
+  @Override
+  protected LogStore store() {
+    return store;
+  }
+
+  @Override
+  protected LogReader reader() {
+    return store;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+}

@@ -1,0 +1,300 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.port.LogStore.DeliverySlice;
+import dev.sluice.core.port.LogStore.StoreResult;
+import dev.sluice.core.port.LogStore.StoreResult.Retryable;
+import dev.sluice.core.port.LogStore.StoreResult.Stored;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.TcpProxy;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.Executors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * Each record once, where the token alone would lose or double some: each test shows that it would.
+ */
+@Timeout(180)
+final class ClickHouseExactlyOnceTest {
+  private static final StoreResult STORED = new Stored();
+
+  /** Bytes a second, with which a large insert takes a minute. */
+  private static final long SLOW = 200_000;
+
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final List<LogBatch> batches = LogBatches.some(4, 25);
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    TestDatabase.execute("DROP VIEW IF EXISTS counted_view SYNC");
+    TestDatabase.execute("DROP TABLE IF EXISTS counted SYNC");
+    TestDatabase.dropAllTables();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+    TestDatabase.execute("DROP VIEW IF EXISTS counted_view SYNC");
+    TestDatabase.execute("DROP TABLE IF EXISTS counted SYNC");
+  }
+
+  // ---- what ClickHouse remembers
+
+  @Test
+  void store_tokenForgotten_isNotStoredTwice() throws Exception {
+    TestDatabase.execute(
+        "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 1");
+    store.store("t", batches);
+    store.store("other", LogBatches.some(1, 10));
+
+    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(rows()).isEqualTo("110 110");
+
+    store.store("t", batches);
+    assertThat(rows()).as("the token alone").isEqualTo("210 110");
+  }
+
+  @Test
+  void store_tokenRememberedWithoutItsRows_isStoredUnderAnother() throws Exception {
+    store.store("t", batches);
+    TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
+    store.store("t", batches);
+    assertThat(rows()).as("the token alone").isEqualTo("0 0");
+
+    for (int i = 0; i < 2; i++) {
+      assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(rows()).isEqualTo("100 100");
+    }
+  }
+
+  @Test
+  void store_rowsLostRepeatedly_areStoredUntilTheTokensAreUsedUp() throws Exception {
+    int stored = 0;
+    while (store.store(retryOf("t", batches)).equals(STORED)) {
+      stored++;
+      assertThat(rows()).isEqualTo("100 100");
+      TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
+    }
+
+    assertThat(stored).isEqualTo(5);
+    assertThat(store.store(retryOf("t", batches)))
+        .isInstanceOfSatisfying(
+            Retryable.class,
+            later -> assertThat(later.reason()).contains("100 records that are not there"));
+  }
+
+  @Test
+  void store_someRowsOfEachOfSeveralInsertsLost_areStoredAndNoOthers() throws Exception {
+    var defaults = TestDatabase.settings();
+    var small =
+        new ClickHouseSettings(
+            defaults.url(),
+            defaults.user(),
+            defaults.password(),
+            defaults.database(),
+            defaults.insertTimeout(),
+            defaults.queryTimeout(),
+            1 << 20,
+            defaults.indexes(),
+            null);
+    var many = LogBatches.some(10, 2_000);
+    try (var store = new ClickHouseLogStore(small)) {
+      store.store("large", many);
+      TestDatabase.execute(
+          "ALTER TABLE otel_logs DELETE WHERE cityHash64(Id) % 3 = 0 SETTINGS mutations_sync = 1");
+      assertThat(rows()).isNotEqualTo("20000 20000");
+
+      assertThat(store.store(retryOf("large", many))).isEqualTo(STORED);
+    }
+    assertThat(rows()).isEqualTo("20000 20000");
+  }
+
+  @Test
+  void store_rowsOlderThanTheRetention_areNotWaitedFor() throws Exception {
+    var now = Instant.now();
+    var later = now.plus(Duration.ofDays(2));
+    var settings = TestDatabase.settings().withRetention(Duration.ofDays(1));
+    try (var aged = new ClickHouseLogStore(settings, InstantSource.fixed(later))) {
+      aged.migrate();
+      store.store("t", batches);
+      TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
+
+      // the token hides them, as the end of their time would
+      assertThat(aged.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(rows()).isEqualTo("0 0");
+    }
+    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(rows()).isEqualTo("100 100");
+  }
+
+  // ---- what is under way
+
+  @Test
+  void store_answerLostAfterTheCommit_isFoundThere() throws Exception {
+    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+        var far = storeThrough(proxy)) {
+      far.migrate();
+      proxy.swallowNextAnswer();
+
+      assertThat(far.store("t", batches)).isInstanceOf(Retryable.class);
+      assertThat(proxy.swallowed()).isEqualTo(1);
+      assertThat(rows()).isEqualTo("100 100");
+      TestDatabase.execute(
+          "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
+
+      assertThat(far.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(rows()).isEqualTo("100 100");
+    }
+  }
+
+  @Test
+  void store_retryWhileTheFirstStillRuns_killsItAndLeavesOneCopy() throws Exception {
+    var large = LogBatches.some(4, 20_000);
+    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+        var slow = storeThrough(proxy);
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      slow.migrate();
+      proxy.throttle(SLOW);
+      var first = threads.submit(() -> slow.store("t", large));
+      await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, ""));
+      var second = threads.submit(() -> storeUntilStored(store, retryOf("t", large)));
+      await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, "AND is_cancelled"));
+      proxy.heal();
+
+      assertThat(first.get()).isInstanceOf(Retryable.class);
+      second.get();
+      assertThat(slow.store(retryOf("t", large))).isEqualTo(STORED);
+    }
+    assertThat(rows()).isEqualTo("80000 80000");
+  }
+
+  @Test
+  void store_sliceRetriedWhileTheDeliveryStillRuns_killsTheDelivery() throws Exception {
+    var large = LogBatches.some(4, 20_000);
+    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+        var slow = storeThrough(proxy);
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      slow.migrate();
+      proxy.throttle(SLOW);
+      var whole = threads.submit(() -> slow.store("t", large));
+      await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, ""));
+      var half =
+          threads.submit(
+              () ->
+                  storeUntilStored(store, new DeliverySlice("half of t", large, 0, 30_000, true)));
+      await().atMost(Duration.ofSeconds(60)).until(() -> isInserting(large, "AND is_cancelled"));
+      proxy.heal();
+
+      assertThat(whole.get()).isInstanceOf(Retryable.class);
+      half.get();
+    }
+    assertThat(rows()).isEqualTo("30000 30000");
+  }
+
+  private static boolean isInserting(List<LogBatch> batches, String condition) {
+    return TestDatabase.query(
+            "SELECT count() FROM system.processes WHERE startsWith(query_id, '%s') %s"
+                .formatted(batches.getFirst().appendId(), condition))
+        .equals("1");
+  }
+
+  /** As when the bytes of the first attempt were held up somewhere. */
+  @Test
+  void store_firstInsertComesAfterTheSecond_leavesOneCopy() throws Exception {
+    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+
+    assertThat(store.store("t", batches)).isEqualTo(STORED);
+
+    assertThat(rows()).isEqualTo("100 100");
+  }
+
+  @Test
+  void store_twoConcurrentRetries_leaveOneCopy() throws Exception {
+    try (var other = new ClickHouseLogStore(TestDatabase.settings());
+        var threads = Executors.newVirtualThreadPerTaskExecutor()) {
+      other.migrate();
+      for (int i = 0; i < 10; i++) {
+        var deliverySlice = retryOf("race " + i, LogBatches.some(4, 1_000));
+        var one = threads.submit(() -> storeUntilStored(store, deliverySlice));
+        var two = threads.submit(() -> storeUntilStored(other, deliverySlice));
+        one.get();
+        two.get();
+      }
+    }
+    assertThat(rows()).isEqualTo("40000 40000");
+  }
+
+  private static boolean storeUntilStored(ClickHouseLogStore store, DeliverySlice deliverySlice)
+      throws InterruptedException {
+    while (!store.store(deliverySlice).equals(STORED)) {
+      Thread.onSpinWait(); // the other has ended this one's insert; the worker pauses here
+    }
+    return true;
+  }
+
+  // ---- views of the table
+
+  @Test
+  void store_sameTokenTwice_feedsAViewOnce() throws Exception {
+    createView(1000);
+
+    store.store("t", batches);
+    store.store("t", batches);
+
+    assertThat(rows()).isEqualTo("100 100");
+    assertThat(TestDatabase.query("SELECT count(), uniqExact(Id) FROM counted"))
+        .isEqualTo("100\t100");
+  }
+
+  @Test
+  void store_retryWithForgottenTokens_feedsAViewOnce() throws Exception {
+    createView(0);
+    TestDatabase.execute(
+        "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
+    store.store("t", batches);
+
+    assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
+    assertThat(TestDatabase.query("SELECT count(), uniqExact(Id) FROM counted"))
+        .isEqualTo("100\t100");
+
+    store.store("t", batches);
+    assertThat(TestDatabase.query("SELECT count() FROM counted"))
+        .as("the token alone")
+        .isEqualTo("200");
+  }
+
+  private static void createView(int window) {
+    TestDatabase.execute(
+        "CREATE TABLE counted (Id FixedString(16)) ENGINE = MergeTree ORDER BY Id"
+            + " SETTINGS non_replicated_deduplication_window = "
+            + window);
+    TestDatabase.execute(
+        "CREATE MATERIALIZED VIEW counted_view TO counted AS SELECT Id FROM otel_logs");
+  }
+
+  private static ClickHouseLogStore storeThrough(TcpProxy proxy) {
+    return new ClickHouseLogStore(
+        ClickHouseSettings.of("http://127.0.0.1:" + proxy.port(), "sluice", "sluice"));
+  }
+
+  private static DeliverySlice retryOf(String token, List<LogBatch> batches) {
+    return DeliverySlice.of(new Delivery(token, batches, true));
+  }
+
+  /** Rows of the table, and how many different ones. */
+  private static String rows() {
+    return TestDatabase.query("SELECT count(), uniqExact(Id) FROM otel_logs").replace('\t', ' ');
+  }
+}

@@ -1,0 +1,168 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateStats.TimeSlice;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.testkit.TemplateReaderContract;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ClickHouseTemplateStatsTest extends TemplateReaderContract {
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseTemplateStats templates = new ClickHouseTemplateStats(store);
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    TestDatabase.dropAllTables();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  /** The schema and the question both say how much of a message is shown. */
+  @Test
+  void latestSample_longMessage_isTruncatedLikeNewestLogs() throws Exception {
+    var id = ContentId.of("a");
+    insert(id, 7, "ä".repeat(5_000));
+
+    var latest = templates.latestSamples(queryFor(id));
+    var newest =
+        templates.newestLogs(
+            LogFilter.of("acme").build(), List.of(TimeSlice.of(id, null, MinuteRange.ALL)), 1);
+
+    assertThat(latest).isEqualTo(newest);
+    assertThat(latest.getFirst().body()).isEqualTo("ä".repeat(4_000));
+  }
+
+  /** As one was that an earlier release made: what it has is looked for elsewhere. */
+  @Test
+  void latestSample_logOlderThanTheTable_isMissing() throws Exception {
+    var id = ContentId.of("a");
+    insert(id, 7, "");
+    TestDatabase.execute("DROP VIEW log_template_newest_view SYNC");
+    TestDatabase.execute("DROP TABLE log_template_newest SYNC");
+    try (var another = new ClickHouseLogStore(TestDatabase.settings())) {
+      another.migrate();
+    }
+
+    assertThat(templates.latestSamples(queryFor(id))).isEmpty();
+    insert(id, 3, "");
+    assertThat(templates.latestSamples(queryFor(id)))
+        .extracting(SampleLog::timeNanos)
+        .containsExactly(3L);
+  }
+
+  /**
+   * Found among 2^17 names of tenants and as many of services: halfMD5 of the one with that of the
+   * other, turned by a bit, is the same of both.
+   */
+  @Test
+  void latestSample_twoServicesOfOneHash_showsNoLogOfAnotherTenant() throws Exception {
+    var id = ContentId.of("a");
+    TestDatabase.execute(
+        """
+        INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, TemplateId, Body) VALUES
+          (fromUnixTimestamp64Nano(1), 'tenant-112727', 'service-23084', '%1$s', 'one'),
+          (fromUnixTimestamp64Nano(2), 'tenant-119890', 'service-87152', '%1$s', 'other')"""
+            .formatted(id));
+
+    assertThat(templates.latestSamples(queryFor("tenant-112727", id))).isEmpty();
+    assertThat(templates.latestSamples(queryFor("tenant-119890", id)))
+        .extracting(SampleLog::service, SampleLog::body)
+        .containsExactly(tuple("service-87152", "other"));
+  }
+
+  @Test
+  void latestSample_deletedByTheDocumentedSql_isGoneAndTheOthersAreNot() throws Exception {
+    var said = ContentId.of("a");
+    var saidLate = ContentId.of("b");
+    var meant = ContentId.of("c");
+    var other = ContentId.of("d");
+    var deletedBefore = ContentId.of("e");
+    insert(said, 7, "mail to jane@example.com was refused");
+    insert(saidLate, 7, "x".repeat(4_000) + " jane@example.com");
+    insert(meant, 7, "mail was refused", "jane@example.com");
+    insert(other, 7, "mail to john@example.com was refused", "john@example.com");
+    insert(deletedBefore, 7, "mail to jane@example.com was refused");
+    TestDatabase.execute("DELETE FROM otel_logs WHERE TemplateId = '%s'".formatted(deletedBefore));
+
+    OperationsDoc.statements("## ClickHouse").forEach(TestDatabase::execute);
+
+    assertThat(templates.latestSamples(queryFor(said, saidLate, meant, other, deletedBefore)))
+        .extracting(SampleLog::template)
+        .containsExactly(other);
+    assertThat(TestDatabase.query("SELECT Body FROM otel_logs"))
+        .isEqualTo("mail to john@example.com was refused");
+  }
+
+  private static void insert(UUID id, long nanos, String body) {
+    insert(id, nanos, body, "");
+  }
+
+  private static void insert(UUID id, long nanos, String body, String email) {
+    TestDatabase.execute(
+        """
+        INSERT INTO otel_logs
+          (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId, Body, Id, LogAttributes)
+        VALUES (fromUnixTimestamp64Nano(%d), 'acme', 'web', 9, '%s', '%s',
+          reinterpretAsFixedString(generateUUIDv4()), {'user.email': '%s'})"""
+            .formatted(nanos, id, body, email));
+  }
+
+  private static TemplateQuery queryFor(UUID... ids) {
+    return queryFor("acme", ids);
+  }
+
+  private static TemplateQuery queryFor(String tenant, UUID... ids) {
+    return new TemplateQuery(tenant, null, Set.of(), 0, MinuteRange.ALL, Set.of(ids));
+  }
+
+  @Override
+  protected TemplateStats templates() {
+    return templates;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  @Override
+  protected void store(List<Log> logs) {
+    TestDatabase.execute(
+        logs.stream()
+            .map(
+                log ->
+                    "(fromUnixTimestamp64Nano(%d), '%s', '%s', %d, '%s')"
+                        .formatted(
+                            log.nanos(),
+                            log.tenant(),
+                            log.service().replace("\\", "\\\\").replace("'", "\\'"),
+                            log.severity(),
+                            log.template()))
+            .collect(
+                Collectors.joining(
+                    ", ",
+                    """
+                    INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId)
+                    VALUES\s""",
+                    "")));
+  }
+}

@@ -1,0 +1,254 @@
+package dev.sluice.clickhouse;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateStats.MinuteRange;
+import dev.sluice.core.port.TemplateStats.TemplateQuery;
+import dev.sluice.core.port.TemplateVectorStore;
+import dev.sluice.core.port.TemplateVectorStore.Candidate;
+import dev.sluice.core.port.TemplateVectorStore.VectorRow;
+import dev.sluice.core.port.TemplateVectorStore.Vectors;
+import dev.sluice.testkit.TemplateVectorsContract;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+class ClickHouseTemplateVectorStoreTest extends TemplateVectorsContract {
+  /** More than are compared one by one. */
+  private static final int MANY = 25_000;
+
+  private static final int QUESTIONS = 50;
+
+  /** Numbers in a vector of the model in the jar. */
+  private static final int BUNDLED_DIMENSION = 384;
+
+  private static final TemplateQuery ALL =
+      new TemplateQuery("acme", null, Set.of(), 0, MinuteRange.ALL, Set.of());
+
+  private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
+  private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
+  private final ClickHouseTemplateVectorStore vectors =
+      new ClickHouseTemplateVectorStore(store, DIMENSION);
+
+  @BeforeEach
+  void empty() throws InterruptedException {
+    TestDatabase.dropAllTables();
+    store.migrate();
+  }
+
+  @AfterEach
+  void close() {
+    store.close();
+  }
+
+  @Override
+  protected TemplateVectorStore vectors() {
+    return vectors;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  @Override
+  protected void store(List<Log> logs) {
+    TestDatabase.execute(
+        logs.stream()
+            .map(
+                log ->
+                    "(fromUnixTimestamp64Nano(%d), %s, %s, %d, '%s', map('component', %s), %s)"
+                        .formatted(
+                            log.timeNanos(),
+                            quoted(log.tenant()),
+                            quoted(log.service()),
+                            log.severity(),
+                            log.template(),
+                            quoted(log.component()),
+                            quoted(log.body())))
+            .collect(
+                Collectors.joining(
+                    ", ",
+                    """
+                    INSERT INTO otel_logs (Timestamp, Tenant, ServiceName, SeverityNumber, TemplateId,
+                      LogAttributes, Body)
+                    VALUES\s""",
+                    "")));
+  }
+
+  @Test
+  void compact_rowsOfManyWrites_areInOnePart() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      vectors.write("r/1", List.of(row(new UUID(1, i))));
+      vectors.write("r/2", List.of(row(new UUID(1, i))));
+    }
+    vectors.compact("r/1");
+    assertThat(activeParts()).isEqualTo(1);
+
+    vectors.compact("r/1");
+    assertThat(vectors.find("r/1", "acme", List.of(new UUID(1, 0), new UUID(1, 2)))).hasSize(2);
+  }
+
+  private static VectorRow row(UUID id) {
+    return row("acme", id, 1, 0, 0);
+  }
+
+  private static VectorRow row(String tenant, UUID id, float... vector) {
+    return new VectorRow(tenant, "a", new Vectors(id, vector, new byte[0]));
+  }
+
+  private static long activeParts() {
+    return Long.parseLong(
+        TestDatabase.query(
+            """
+            SELECT count() FROM system.parts
+            WHERE active AND table = 'log_template_vectors_3' AND partition = 'r/1'"""));
+  }
+
+  private static String quoted(String text) {
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
+  }
+
+  @Test
+  void write_tableDropped_isRecreated() throws Exception {
+    var row = row(new UUID(1, 2));
+    vectors.write("recipe", List.of(row));
+    TestDatabase.execute("DROP TABLE log_template_vectors_3 SYNC");
+
+    try {
+      vectors.write("recipe", List.of(row));
+    } catch (ClickHouseException e) {
+      vectors.write("recipe", List.of(row)); // the first finds out
+    }
+
+    assertThat(vectors.find("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
+  }
+
+  /**
+   * Beyond what is compared one by one; in as many dimensions as the model in the jar has, and
+   * without any structure, which is the hardest for an index.
+   */
+  @Test
+  void nearest_manyRows_areFoundByTheIndex() throws Exception {
+    var wide = new ClickHouseTemplateVectorStore(store, BUNDLED_DIMENSION);
+    var random = new Random(1);
+    var rows =
+        IntStream.range(0, MANY)
+            .mapToObj(
+                i -> new Vectors(new UUID(1, i + 1), unit(BUNDLED_DIMENSION, random), new byte[0]))
+            .map(each -> new VectorRow("acme", "a", each))
+            .toList();
+    wide.write("recipe", rows);
+    assertThat(wide.backlog("recipe", "acme")).isZero(); // and it has counted them
+    long searches = event("USearchSearchCount");
+    long compared = event("USearchSearchComputedDistances");
+
+    long found = 0;
+    for (int i = 0; i < QUESTIONS; i++) {
+      var asked = unit(BUNDLED_DIMENSION, random);
+      var nearest =
+          wide.nearest("recipe", ALL, asked, List.of(), 10).stream().map(Candidate::id).toList();
+      found += closest(asked, rows, 10).stream().filter(nearest::contains).count();
+    }
+
+    assertThat(found / (10.0 * QUESTIONS)).isGreaterThanOrEqualTo(0.95);
+    assertThat(event("USearchSearchCount") - searches).isGreaterThanOrEqualTo(QUESTIONS);
+    assertThat(event("USearchSearchComputedDistances") - compared)
+        .isLessThan((long) QUESTIONS * MANY);
+  }
+
+  /** Of another tenant they are few, and the closest of all may be none of its own. */
+  @Test
+  void nearest_manyRowsOfAnotherTenant_areNotScanned() throws Exception {
+    var random = new Random(2);
+    vectors.write(
+        "recipe",
+        IntStream.range(0, MANY)
+            .mapToObj(i -> new Vectors(new UUID(1, i + 1), unit(DIMENSION, random), new byte[0]))
+            .map(each -> new VectorRow("acme", "a", each))
+            .toList());
+    vectors.write("recipe", List.of(row("other", new UUID(2, 1), 0, 0, 1)));
+    var other = new TemplateQuery("other", null, Set.of(), 0, MinuteRange.ALL, Set.of());
+    vectors.backlog("recipe", "other");
+    vectors.backlog("recipe", "acme");
+    long searches = event("USearchSearchCount");
+
+    assertThat(vectors.nearest("recipe", other, new float[] {1, 0, 0}, List.of(), 10))
+        .extracting(Candidate::id)
+        .containsExactly(new UUID(2, 1));
+    assertThat(event("USearchSearchCount")).isEqualTo(searches);
+  }
+
+  /** How often ClickHouse has done something since it started. */
+  private static long event(String name) {
+    var said =
+        TestDatabase.query("SELECT value FROM system.events WHERE event = '%s'".formatted(name));
+    return said.isEmpty() ? 0 : Long.parseLong(said);
+  }
+
+  private static Set<UUID> closest(float[] asked, List<VectorRow> rows, int limit) {
+    record Far(UUID id, double product) {}
+    return rows.stream()
+        .map(row -> new Far(row.vectors().id(), product(row, asked)))
+        .sorted(Comparator.comparingDouble(Far::product).reversed())
+        .limit(limit)
+        .map(Far::id)
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void nearest_manyRowsAndWords_areThoseWithAllOfThemFirstAndEachOnce() throws Exception {
+    var rows = new ArrayList<VectorRow>();
+    for (int i = 0; i < 25_000; i++) {
+      var words = i % 10_000 == 7 ? "needle in hay" : "hay";
+      var vector = new float[] {1, i / 25_000f, 0};
+      rows.add(new VectorRow("acme", words, new Vectors(new UUID(1, i + 1), vector, new byte[0])));
+    }
+    vectors.write("recipe", rows);
+    vectors.write("recipe", rows.subList(0, 100)); // before they are merged there are two of each
+    vectors.backlog("recipe", "acme");
+
+    var nearest =
+        vectors.nearest("recipe", ALL, new float[] {1, 0, 0}, List.of("needle", "hay"), 50);
+
+    assertThat(nearest).hasSize(50).extracting(Candidate::id).doesNotHaveDuplicates();
+    assertThat(nearest.subList(0, 3))
+        .extracting(Candidate::id, Candidate::matchesAllKeywords)
+        .containsExactly(
+            tuple(new UUID(1, 8), true),
+            tuple(new UUID(1, 10_008), true),
+            tuple(new UUID(1, 20_008), true));
+    assertThat(nearest.subList(3, 50)).noneMatch(Candidate::matchesAllKeywords);
+  }
+
+  private static double product(VectorRow row, float[] asked) {
+    double product = 0;
+    for (int i = 0; i < asked.length; i++) {
+      product += (double) row.vectors().sentenceVector()[i] * asked[i];
+    }
+    return product;
+  }
+
+  private static float[] unit(int dimension, Random random) {
+    var vector = new float[dimension];
+    double squares = 0;
+    for (int i = 0; i < vector.length; i++) {
+      vector[i] = (float) random.nextGaussian();
+      squares += vector[i] * vector[i];
+    }
+    for (int i = 0; i < vector.length; i++) {
+      vector[i] /= (float) Math.sqrt(squares);
+    }
+    return vector;
+  }
+}

@@ -1,0 +1,54 @@
+package dev.sluice.clickhouse;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.testkit.Engines;
+import java.util.Map;
+
+/**
+ * The engine of this JVM, asked directly. Tests run one after the other and begin with no table.
+ */
+final class TestDatabase {
+  private static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
+
+  private TestDatabase() {}
+
+  static ClickHouseSettings settings() {
+    return ClickHouseSettings.of(Engines.clickHouse().url(), "sluice", "sluice");
+  }
+
+  static void dropAllTables() {
+    dropAllTables(CLIENT);
+  }
+
+  static void dropAllTables(ClickHouseClient client) {
+    client.execute("DROP VIEW IF EXISTS log_template_newest_view SYNC");
+    client.execute("DROP TABLE IF EXISTS log_template_newest SYNC");
+    client.execute("DROP VIEW IF EXISTS log_template_times_view SYNC");
+    client.execute("DROP TABLE IF EXISTS log_template_times SYNC");
+    client.execute("DROP VIEW IF EXISTS log_template_counts_view SYNC");
+    client.execute("DROP TABLE IF EXISTS log_template_counts SYNC");
+    client.execute("DROP TABLE IF EXISTS log_template_vectors_3 SYNC");
+    client.execute("DROP TABLE IF EXISTS log_template_vectors_384 SYNC");
+    client.execute("DROP TABLE IF EXISTS log_templates SYNC");
+    client.execute("DROP TABLE IF EXISTS log_texts SYNC");
+    client.execute("DROP TABLE IF EXISTS otel_logs SYNC");
+    client.execute("DROP TABLE IF EXISTS sluice_migrations SYNC");
+  }
+
+  static void execute(String sql) {
+    CLIENT.execute(sql);
+  }
+
+  /** The answer as tab-separated text. */
+  static String query(String sql) {
+    return CLIENT
+        .query(
+            sql + " FORMAT TSVRaw",
+            Map.of(),
+            Map.of(),
+            settings().queryTimeout(),
+            in -> new String(in.readAllBytes(), UTF_8))
+        .strip();
+  }
+}

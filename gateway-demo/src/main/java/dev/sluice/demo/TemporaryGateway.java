@@ -1,0 +1,195 @@
+package dev.sluice.demo;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A gateway for this process alone: on free ports of the loopback, with engines of its own and a
+ * fresh folder. It is ended and its folder removed by {@link #close}, and with this process unless
+ * that is killed.
+ */
+final class TemporaryGateway implements AutoCloseable {
+  /** The ClickHouse library may have to be fetched first. */
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(10);
+
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
+
+  /** Longer than the gateway gives itself. */
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(30);
+
+  private static final int LOG_TAIL_LINES = 30;
+
+  /** Settings of the environment that are about this machine and not about another gateway. */
+  private static final Set<String> INHERITED_VARIABLES =
+      Set.of("SLUICE_LIBCHDB", "SLUICE_EMBEDDED_CACHE");
+
+  private final Path folder;
+  private final int port = freePort();
+  private final int managementPort = freePort();
+  private @Nullable Process process;
+  private boolean closed;
+
+  private TemporaryGateway(Path folder) {
+    this.folder = folder;
+  }
+
+  /**
+   * Returns when it is ready.
+   *
+   * @param command starts a gateway, whose settings are added to it
+   * @throws IOException with its last words when it does not get ready; nothing of it is left then
+   */
+  static TemporaryGateway start(List<String> command) throws IOException, InterruptedException {
+    var gateway = new TemporaryGateway(Files.createTempDirectory("sluice-eval-"));
+    Runtime.getRuntime().addShutdownHook(new Thread(gateway::stop));
+    try {
+      gateway.awaitReady(gateway.launch(command));
+      return gateway;
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      gateway.stop();
+      throw e;
+    }
+  }
+
+  URI address() {
+    return URI.create("http://127.0.0.1:" + port);
+  }
+
+  /** Where its data are. */
+  Path folder() {
+    return folder;
+  }
+
+  private synchronized Process launch(List<String> command) throws IOException {
+    if (closed) {
+      throw new IOException("the end has come before the gateway");
+    }
+    var arguments = new ArrayList<>(command);
+    arguments.addAll(
+        List.of(
+            "--spring.config.location=classpath:/", // not what lies in the working folder
+            "--server.address=127.0.0.1",
+            "--server.port=" + port,
+            "--management.server.address=127.0.0.1",
+            "--management.server.port=" + managementPort,
+            "--spring.grpc.server.address=127.0.0.1",
+            "--spring.grpc.server.port=0",
+            "--sluice.ingest.otlp-http-port=-1",
+            "--sluice.embedded.directory=" + folder,
+            "--sluice.embedded.redis.port=0",
+            "--sluice.embedded.clickhouse.http-port=0",
+            "--sluice.embedded.clickhouse.tcp-port=0",
+            "--sluice.wal.dir=" + folder,
+            "--sluice.embeddings.share=1", // nobody else wants the core
+            "--sluice.shutdown-budget=5s"));
+    var builder =
+        new ProcessBuilder(arguments).redirectErrorStream(true).redirectOutput(logFile().toFile());
+    builder.environment().keySet().removeIf(TemporaryGateway::isGatewaySetting);
+    process = builder.start();
+    return process;
+  }
+
+  /** A ClickHouse that the environment names is none of its own. */
+  private static boolean isGatewaySetting(String variable) {
+    return !INHERITED_VARIABLES.contains(variable)
+        && variable.matches("(SLUICE|SPRING|SERVER|MANAGEMENT|LOGGING)_.*");
+  }
+
+  private Path logFile() {
+    return folder.resolve("gateway.log");
+  }
+
+  private void awaitReady(Process started) throws IOException, InterruptedException {
+    var request =
+        HttpRequest.newBuilder(
+                URI.create("http://127.0.0.1:" + managementPort + "/actuator/health/readiness"))
+            .timeout(Duration.ofSeconds(10))
+            .build();
+    long deadline = System.nanoTime() + START_TIMEOUT.toNanos();
+    try (var http = HttpClient.newHttpClient()) {
+      while (!isReady(http, request)) {
+        if (started.waitFor(POLL_INTERVAL) || System.nanoTime() > deadline) {
+          throw new IOException("the gateway did not get ready; its last words:\n" + logTail());
+        }
+      }
+    }
+  }
+
+  private static boolean isReady(HttpClient http, HttpRequest request) throws InterruptedException {
+    try {
+      return http.send(request, BodyHandlers.discarding()).statusCode() == 200;
+    } catch (IOException _) {
+      return false;
+    }
+  }
+
+  private String logTail() throws IOException {
+    try (var lines = Files.lines(logFile())) {
+      var all = lines.toList();
+      return String.join("\n", all.subList(Math.max(0, all.size() - LOG_TAIL_LINES), all.size()));
+    }
+  }
+
+  /** Returns when it has ended and its folder is gone. */
+  @Override
+  public void close() {
+    stop();
+  }
+
+  private synchronized void stop() {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    if (process != null) {
+      stop(process);
+    }
+    try (var files = Files.walk(folder)) {
+      for (var file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
+      }
+    } catch (IOException | UncheckedIOException e) {
+      System.err.println("cannot remove " + folder + ": " + e);
+    }
+  }
+
+  /** Its engines end with it; what is left of it or them after a while is killed. */
+  private static void stop(Process process) {
+    var engines = process.descendants().toList();
+    process.destroy();
+    try {
+      if (!process.waitFor(STOP_TIMEOUT)) {
+        process.destroyForcibly().waitFor();
+      }
+    } catch (InterruptedException _) {
+      process.destroyForcibly();
+      Thread.currentThread().interrupt();
+    }
+    for (var engine : engines) {
+      engine.destroyForcibly();
+      engine.onExit().join();
+    }
+  }
+
+  private static int freePort() {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

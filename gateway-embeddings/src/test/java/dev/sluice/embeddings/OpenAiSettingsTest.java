@@ -1,0 +1,26 @@
+package dev.sluice.embeddings;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.core.port.Embedder.Model;
+import java.net.URI;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class OpenAiSettingsTest {
+
+  /** Messages and logs have it. */
+  @Test
+  void toString_aKey_isNotShown() {
+    var settings =
+        new OpenAiSettings(
+            URI.create("https://host/v1"),
+            new Model("small", 2),
+            "sk-secret",
+            Duration.ofSeconds(1),
+            1,
+            Duration.ofSeconds(1));
+
+    assertThat(settings).hasToString("small at https://host/v1");
+  }
+}
