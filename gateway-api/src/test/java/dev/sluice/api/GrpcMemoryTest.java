@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.protobuf.ByteString;
 import dev.sluice.api.grpc.InboundMemory;
 import dev.sluice.api.grpc.NativeLogsService;
-import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -72,7 +72,7 @@ class GrpcMemoryTest {
           Limits.DEFAULT,
           budget,
           new IngestService.BatchLimits(1, 1, Duration.ZERO),
-          new MicrometerMeters(new SimpleMeterRegistry()));
+          new MicrometerMetrics(new SimpleMeterRegistry()));
   private final ReaderOf reader = new ReaderOf(new LogPage(List.of(), null));
   private final HandTimer time = new HandTimer();
   private final InboundMemory inbound =

@@ -8,7 +8,7 @@ import static org.awaitility.Awaitility.await;
 import com.google.rpc.RetryInfo;
 import dev.sluice.api.grpc.OtlpLogsService;
 import dev.sluice.api.http.LogsRoutes;
-import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -62,7 +62,7 @@ class SlowSpoolTest {
           Limits.DEFAULT,
           budget,
           new IngestService.BatchLimits(100, 1 << 20, Duration.ofMillis(1)),
-          new MicrometerMeters(meters));
+          new MicrometerMetrics(meters));
   private DisposableServer http;
   private Server grpc;
 

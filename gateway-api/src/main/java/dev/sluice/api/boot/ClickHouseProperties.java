@@ -19,8 +19,8 @@ import org.springframework.util.unit.DataSize;
  *     collector} for all that the OpenTelemetry Collector's table has
  * @param insertTimeout how long an insert may take before its outcome counts as unknown
  * @param queryTimeout how long a query for logs may take
- * @param maxQueries queries for logs and searches under way at once, from all protocols together;
- *     others are told to come again. A search asks up to two things at the same time
+ * @param maxConcurrentQueries queries for logs and searches under way at once, from all protocols
+ *     together; others are told to come again. A search asks up to two things at the same time
  * @param maxInsert size of the columns of one insert; a larger batch becomes several. It takes
  *     ClickHouse's memory; the gateway never has more than some megabytes of them
  */
@@ -33,14 +33,14 @@ record ClickHouseProperties(
     @DefaultValue("body") Indexes indexes,
     @DefaultValue("60s") Duration insertTimeout,
     @DefaultValue("30s") Duration queryTimeout,
-    @DefaultValue("8") int maxQueries,
+    @DefaultValue("8") int maxConcurrentQueries,
     @DefaultValue("256MB") DataSize maxInsert) {
 
   ClickHouseProperties {
-    Setting.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
-    Setting.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
-    Setting.requirePositive("sluice.clickhouse.max-queries", maxQueries);
-    Setting.requirePositive("sluice.clickhouse.max-insert", maxInsert);
+    PropertyChecks.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
+    PropertyChecks.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
+    PropertyChecks.requirePositive("sluice.clickhouse.max-queries", maxConcurrentQueries);
+    PropertyChecks.requirePositive("sluice.clickhouse.max-insert", maxInsert);
   }
 
   /** Without the password. */

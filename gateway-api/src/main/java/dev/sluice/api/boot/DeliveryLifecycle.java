@@ -27,36 +27,36 @@ final class DeliveryLifecycle implements SmartLifecycle {
   /** Below the web servers' phases: started before them, stopped after them. */
   private static final int PHASE = 0;
 
-  private static final Duration MIGRATION = Duration.ofSeconds(10);
+  private static final Duration MIGRATION_TIMEOUT = Duration.ofSeconds(10);
 
-  private final Spools spools;
+  private final SpoolBackend spoolBackend;
   private final ClickHouseLogStore store;
-  private final Supplier<LogEnricher> namings;
-  private final DeliveryMetrics meter;
+  private final Supplier<LogEnricher> enrichers;
+  private final DeliveryMetrics metrics;
   private final InstantSource clock;
   private final DeliveryProperties settings;
-  private final ShutdownBudget budget;
+  private final ShutdownDeadline deadline;
   private volatile List<DeliveryWorker> workers = List.of();
-  private volatile List<SpoolConsumer> deliveries = List.of();
+  private volatile List<SpoolConsumer> consumers = List.of();
 
   /**
-   * @param namings makes one for each worker
+   * @param enrichers makes one for each worker
    */
   DeliveryLifecycle(
-      Spools spools,
+      SpoolBackend spoolBackend,
       ClickHouseLogStore store,
-      Supplier<LogEnricher> namings,
-      DeliveryMetrics meter,
+      Supplier<LogEnricher> enrichers,
+      DeliveryMetrics metrics,
       InstantSource clock,
       DeliveryProperties settings,
-      ShutdownBudget budget) {
-    this.spools = spools;
+      ShutdownDeadline deadline) {
+    this.spoolBackend = spoolBackend;
     this.store = store;
-    this.namings = namings;
-    this.meter = meter;
+    this.enrichers = enrichers;
+    this.metrics = metrics;
     this.clock = clock;
     this.settings = settings;
-    this.budget = budget;
+    this.deadline = deadline;
   }
 
   List<DeliveryWorker> workers() {
@@ -67,11 +67,12 @@ final class DeliveryLifecycle implements SmartLifecycle {
   public void start() {
     migrate();
     var started = new ArrayList<DeliveryWorker>();
-    var sources = spools.deliveries(settings.workers());
-    deliveries = List.copyOf(sources.values());
+    var consumersByWorker = spoolBackend.consumers(settings.workers());
+    consumers = List.copyOf(consumersByWorker.values());
     // the log's worker stores while those of Redis have nothing to, and so at a pace of its own
-    int together = sources.size() - (sources.containsKey(Spools.WAL) ? 1 : 0);
-    for (var source : sources.entrySet()) {
+    int concurrentWorkers =
+        consumersByWorker.size() - (consumersByWorker.containsKey(SpoolBackend.WAL_WORKER) ? 1 : 0);
+    for (var entry : consumersByWorker.entrySet()) {
       var backoff =
           new Backoff(
               settings.firstPause(),
@@ -80,17 +81,17 @@ final class DeliveryLifecycle implements SmartLifecycle {
               RandomGenerator.getDefault());
       started.add(
           DeliveryWorker.start(
-              source.getKey(),
-              source.getValue(),
+              entry.getKey(),
+              entry.getValue(),
               store,
-              namings.get(),
-              meter,
+              enrichers.get(),
+              metrics,
               new DeliveryWorker.WorkerSettings(
                   backoff,
                   Thread::sleep,
                   clock,
-                  settings.maxRefused(),
-                  source.getKey().equals(Spools.WAL) ? 1 : together)));
+                  settings.maxDeadLettersPerBatch(),
+                  entry.getKey().equals(SpoolBackend.WAL_WORKER) ? 1 : concurrentWorkers)));
     }
     workers = List.copyOf(started);
   }
@@ -111,14 +112,14 @@ final class DeliveryLifecycle implements SmartLifecycle {
                   }
                 });
     try {
-      migration.join(MIGRATION); // logs are taken whatever ClickHouse does
+      migration.join(MIGRATION_TIMEOUT); // logs are taken whatever ClickHouse does
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
   /** Workers that store nothing at the moment, for this cause. */
-  long paused(PauseReason pauseReason) {
+  long pausedWorkers(PauseReason pauseReason) {
     return workers.stream()
         .filter(
             worker -> worker.pauseState().filter(t -> t.pauseReason() == pauseReason).isPresent())
@@ -126,21 +127,21 @@ final class DeliveryLifecycle implements SmartLifecycle {
   }
 
   /** Spool entries that this release cannot read; they stay pending. */
-  int unreadable() {
-    return deliveries.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
+  int skippedEntries() {
+    return consumers.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
   }
 
   @Override
   public void stop() {
-    var ending = workers;
+    var stopping = workers;
     workers = List.of();
-    ending.forEach(DeliveryWorker::drain);
-    boolean all = true;
-    for (var worker : ending) {
-      all &= worker.shutdown(budget.remaining());
+    stopping.forEach(DeliveryWorker::drain);
+    boolean drained = true;
+    for (var worker : stopping) {
+      drained &= worker.shutdown(deadline.remaining());
       worker.close();
     }
-    LOG.info(all ? "delivery ended" : "delivery ended with the shutdown budget");
+    LOG.info(drained ? "delivery ended" : "delivery ended with the shutdown budget");
   }
 
   @Override

@@ -13,39 +13,39 @@ import org.springframework.util.unit.DataSize;
  * @param maxRecords log records in a batch
  * @param maxBytes memory of a batch, which waits as the spool has it: what came by Redis packed to
  *     a third; 0 for a quarter of the heap for all workers of a shard, at most 256MB each
- * @param maxAge how long the first entry of a batch waits for more
+ * @param linger how long the first entry of a batch waits for more
  * @param firstPause pause after a first failure; it doubles
  * @param longestPause longest pause between two tries
- * @param deadLetters records refused by the store that each shard keeps at most; deliveries with
+ * @param maxDeadLetters records refused by the store that each shard keeps at most; deliveries with
  *     more of them wait
- * @param maxRefused refused records in one batch that become dead letters; when there are more, it
- *     is the table that is wrong, and delivery waits
+ * @param maxDeadLettersPerBatch refused records in one batch that become dead letters; when there
+ *     are more, it is the table that is wrong, and delivery waits
  */
 @ConfigurationProperties("sluice.delivery")
 record DeliveryProperties(
     @DefaultValue("2") int workers,
     @DefaultValue("500000") int maxRecords,
     @DefaultValue("0B") DataSize maxBytes,
-    @DefaultValue("1s") Duration maxAge,
+    @DefaultValue("1s") Duration linger,
     @DefaultValue("200ms") Duration firstPause,
     @DefaultValue("15s") Duration longestPause,
-    @DefaultValue("100000") int deadLetters,
-    @DefaultValue("1000") int maxRefused) {
+    @DefaultValue("100000") int maxDeadLetters,
+    @DefaultValue("1000") int maxDeadLettersPerBatch) {
 
   DeliveryProperties {
-    Setting.requireBetween("sluice.delivery.workers", workers, 1, 16);
-    Setting.requirePositive("sluice.delivery.max-records", maxRecords);
-    maxBytes = Setting.orShareOfHeap(maxBytes, 4 * workers);
-    Setting.requirePositive("sluice.delivery.max-bytes", maxBytes);
-    Setting.requirePositive("sluice.delivery.max-age", maxAge);
-    Setting.requirePositive("sluice.delivery.first-pause", firstPause);
-    Setting.requirePositive("sluice.delivery.longest-pause", longestPause);
-    Setting.requirePositive("sluice.delivery.dead-letters", deadLetters);
-    Setting.requirePositive("sluice.delivery.max-refused", maxRefused);
-    if (deadLetters < maxRefused) {
+    PropertyChecks.requireBetween("sluice.delivery.workers", workers, 1, 16);
+    PropertyChecks.requirePositive("sluice.delivery.max-records", maxRecords);
+    maxBytes = PropertyChecks.orHeapFraction(maxBytes, 4 * workers);
+    PropertyChecks.requirePositive("sluice.delivery.max-bytes", maxBytes);
+    PropertyChecks.requirePositive("sluice.delivery.max-age", linger);
+    PropertyChecks.requirePositive("sluice.delivery.first-pause", firstPause);
+    PropertyChecks.requirePositive("sluice.delivery.longest-pause", longestPause);
+    PropertyChecks.requirePositive("sluice.delivery.dead-letters", maxDeadLetters);
+    PropertyChecks.requirePositive("sluice.delivery.max-refused", maxDeadLettersPerBatch);
+    if (maxDeadLetters < maxDeadLettersPerBatch) {
       throw new IllegalArgumentException(
           "sluice.delivery.dead-letters is %d, must be at least sluice.delivery.max-refused, which is %d: a delivery with more dead letters than there is room for waits for ever"
-              .formatted(deadLetters, maxRefused));
+              .formatted(maxDeadLetters, maxDeadLettersPerBatch));
     }
   }
 }

@@ -11,47 +11,47 @@ import org.springframework.util.unit.DataSize;
  * What logs have in common is kept once in the dictionary; which texts are known to be there is
  * remembered. What is forgotten for want of room is written again, which does no harm.
  *
- * @param workerEntries texts that each delivery worker remembers for itself, 40 bytes each; from 8
- *     to 67108864
- * @param entries texts that all workers of the process remember together, 32 bytes each; from 8 to
- *     67108864
- * @param longText an attribute's value of so many bytes, from 512 to 1MB, is kept in the dictionary
- *     from the second time on, and its rows refer to it; 0 for never
- * @param resources whether rows carry the identity of their resource's attributes
+ * @param workerCacheEntries texts that each delivery worker remembers for itself, 40 bytes each;
+ *     from 8 to 67108864
+ * @param cacheEntries texts that all workers of the process remember together, 32 bytes each; from
+ *     8 to 67108864
+ * @param longTextThreshold an attribute's value of so many bytes, from 512 to 1MB, is kept in the
+ *     dictionary from the second time on, and its rows refer to it; 0 for never
+ * @param encodeResources whether rows carry the identity of their resource's attributes
  */
 @ConfigurationProperties("sluice.dictionary")
 record DictionaryProperties(
-    @DefaultValue("8192") int workerEntries,
-    @DefaultValue("1048576") int entries,
-    @DefaultValue("1KB") DataSize longText,
-    @DefaultValue("true") boolean resources) {
+    @DefaultValue("8192") int workerCacheEntries,
+    @DefaultValue("1048576") int cacheEntries,
+    @DefaultValue("1KB") DataSize longTextThreshold,
+    @DefaultValue("true") boolean encodeResources) {
 
   DictionaryProperties {
-    requireEntries("sluice.dictionary.worker-entries", workerEntries);
-    requireEntries("sluice.dictionary.entries", entries);
-    if (longText.toBytes() != 0) {
-      Setting.requireBetween(
+    requireEntries("sluice.dictionary.worker-entries", workerCacheEntries);
+    requireEntries("sluice.dictionary.entries", cacheEntries);
+    if (longTextThreshold.toBytes() != 0) {
+      PropertyChecks.requireBetween(
           "sluice.dictionary.long-text",
-          Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE),
+          Math.clamp(longTextThreshold.toBytes(), -1, Integer.MAX_VALUE),
           TextReference.MIN_TEXT_BYTES,
           TextReference.MAX_TEXT_BYTES);
     }
   }
 
   private static void requireEntries(String key, int value) {
-    Setting.requireBetween(
+    PropertyChecks.requireBetween(
         key,
         value,
         SharedDictionaryCache.CacheSettings.MIN_ENTRIES,
         SharedDictionaryCache.CacheSettings.MAX_ENTRIES);
   }
 
-  SharedDictionaryCache.CacheSettings cache() {
-    return new SharedDictionaryCache.CacheSettings(workerEntries, entries);
+  SharedDictionaryCache.CacheSettings cacheSettings() {
+    return new SharedDictionaryCache.CacheSettings(workerCacheEntries, cacheEntries);
   }
 
-  DictionaryEncoder.EncoderSettings shared() {
+  DictionaryEncoder.EncoderSettings encoderSettings() {
     return new DictionaryEncoder.EncoderSettings(
-        Math.clamp(longText.toBytes(), -1, Integer.MAX_VALUE), resources);
+        Math.clamp(longTextThreshold.toBytes(), -1, Integer.MAX_VALUE), encodeResources);
   }
 }

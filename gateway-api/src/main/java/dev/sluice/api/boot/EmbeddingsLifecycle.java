@@ -18,91 +18,88 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddingsLifecycle.class);
 
   /** After a failure; doubled with each that follows. */
-  private static final Duration FIRST_PAUSE = Duration.ofSeconds(1);
+  private static final Duration INITIAL_DELAY = Duration.ofSeconds(1);
 
-  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(1);
+  private static final Duration MAX_DELAY = Duration.ofMinutes(1);
 
   /** What is embedded when the end comes may be finished. */
-  private static final Duration PATIENCE = Duration.ofSeconds(2);
+  private static final Duration STOP_TIMEOUT = Duration.ofSeconds(2);
 
   private final EmbeddingBackfill embeddings;
   private final Duration interval;
-  private final double share;
+  private final double cpuShare;
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition end = lock.newCondition();
+  private final Condition stopRequested = lock.newCondition();
   private @Nullable Thread thread;
-  private boolean ending;
+  private boolean stopping;
 
   /**
    * @param interval between looks for templates without vectors
-   * @param share of one core, above 0 to 1
+   * @param cpuShare of one core, above 0 to 1
    */
-  EmbeddingsLifecycle(EmbeddingBackfill embeddings, Duration interval, double share) {
+  EmbeddingsLifecycle(EmbeddingBackfill embeddings, Duration interval, double cpuShare) {
     this.embeddings = embeddings;
     this.interval = interval;
-    this.share = share;
+    this.cpuShare = cpuShare;
   }
 
   @Override
   public synchronized void start() {
     if (thread == null) {
-      ending = false;
+      stopping = false;
       thread = Thread.ofPlatform().daemon().name("embeddings").start(this::run);
     }
   }
 
   private void run() {
-    var pause = FIRST_PAUSE;
-    boolean troubled = false;
-    boolean going = true;
-    while (going) {
+    var delay = INITIAL_DELAY;
+    boolean failing = false;
+    boolean running = true;
+    while (running) {
       try {
-        boolean upToDate = embeddings.embedNextPage(this::rest);
-        pause = FIRST_PAUSE;
-        troubled = false;
-        going = !upToDate || wait(interval);
+        boolean upToDate = embeddings.embedNextPage(this::throttle);
+        delay = INITIAL_DELAY;
+        failing = false;
+        running = !upToDate || sleep(interval);
       } catch (InterruptedException _) {
         return;
       } catch (RuntimeException | Error e) { // such as no memory: the next round may have some
-        if (!troubled) {
+        if (!failing) {
           LOG.warn("templates are embedded later: {}", e.getMessage());
-          troubled = true;
+          failing = true;
         }
-        going = waitQuietly(pause);
-        pause =
-            pause.multipliedBy(2).compareTo(LONGEST_PAUSE) > 0
-                ? LONGEST_PAUSE
-                : pause.multipliedBy(2);
+        running = sleepQuietly(delay);
+        delay = delay.multipliedBy(2).compareTo(MAX_DELAY) > 0 ? MAX_DELAY : delay.multipliedBy(2);
       }
     }
   }
 
   /** As long after each template that this one is the share of the time; false at the end. */
-  private boolean rest(Duration before) throws InterruptedException {
-    return wait(rest(before, share));
+  private boolean throttle(Duration busyTime) throws InterruptedException {
+    return sleep(throttle(busyTime, cpuShare));
   }
 
-  static Duration rest(Duration before, double share) {
-    return Duration.ofNanos((long) (before.toNanos() * (1 / share - 1)));
+  static Duration throttle(Duration busyTime, double cpuShare) {
+    return Duration.ofNanos((long) (busyTime.toNanos() * (1 / cpuShare - 1)));
   }
 
-  private boolean waitQuietly(Duration time) {
+  private boolean sleepQuietly(Duration time) {
     try {
-      return wait(time);
+      return sleep(time);
     } catch (InterruptedException _) {
       return false;
     }
   }
 
   /** Whether to go on after that. */
-  private boolean wait(Duration time) throws InterruptedException {
+  private boolean sleep(Duration time) throws InterruptedException {
     lock.lockInterruptibly();
     try {
       long left = time.toNanos();
-      while (!ending && left > 0) {
-        left = end.awaitNanos(left);
+      while (!stopping && left > 0) {
+        left = stopRequested.awaitNanos(left);
       }
-      return !ending;
+      return !stopping;
     } finally {
       lock.unlock();
     }
@@ -116,13 +113,13 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
     }
     lock.lock();
     try {
-      ending = true;
-      end.signalAll();
+      stopping = true;
+      stopRequested.signalAll();
     } finally {
       lock.unlock();
     }
     try {
-      if (!running.join(PATIENCE)) {
+      if (!running.join(STOP_TIMEOUT)) {
         running.interrupt();
         running.join(TimeUnit.SECONDS.toMillis(1));
       }

@@ -12,50 +12,50 @@ import org.springframework.util.unit.DataSize;
  *
  * @param enabled whether templates are embedded, and questions answered by meaning, in this
  *     process; where they are not, words and values are all that is searched by
- * @param keepUp how often to look for templates that have no vectors
- * @param share of one core that embedding templates by the model in the jar takes at most, above 0
- *     to 1, so that it does not keep logs waiting
- * @param atOnce texts that are embedded, and questions that are held against templates, at the same
- *     time, each on one core
- * @param kept of the vectors that questions were held against last, in memory; those of a template
- *     are 10 to 30 kB
+ * @param pollInterval how often to look for templates that have no vectors
+ * @param cpuShare of one core that embedding templates by the model in the jar takes at most, above
+ *     0 to 1, so that it does not keep logs waiting
+ * @param parallelism texts that are embedded, and questions that are held against templates, at the
+ *     same time, each on one core
+ * @param cacheSize of the vectors that questions were held against last, in memory; those of a
+ *     template are 10 to 30 kB
  * @param url of an endpoint that serves a model as OpenAI does, up to what is before {@code
  *     /embeddings}; the model in the jar when unset
  * @param model by which name that endpoint knows it
- * @param dimension numbers in its vectors
+ * @param dimensions numbers in its vectors
  * @param apiKey for that endpoint, sent as bearer token; better set in the environment than in a
  *     file
  * @param timeout of one request to it
- * @param tries of one request to it, from 1
+ * @param maxAttempts of one request to it, from 1
  */
 @ConfigurationProperties("sluice.embeddings")
 record EmbeddingsProperties(
     @DefaultValue("true") boolean enabled,
-    @DefaultValue("2s") Duration keepUp,
-    @DefaultValue("0.15") double share,
-    @DefaultValue("1") int atOnce,
-    @DefaultValue("64MB") DataSize kept,
+    @DefaultValue("2s") Duration pollInterval,
+    @DefaultValue("0.15") double cpuShare,
+    @DefaultValue("1") int parallelism,
+    @DefaultValue("64MB") DataSize cacheSize,
     @Nullable URI url,
     @DefaultValue("text-embedding-3-small") String model,
-    @DefaultValue("1536") int dimension,
+    @DefaultValue("1536") int dimensions,
     @Nullable String apiKey,
     @DefaultValue("10s") Duration timeout,
-    @DefaultValue("3") int tries) {
+    @DefaultValue("3") int maxAttempts) {
 
   EmbeddingsProperties {
-    Setting.requirePositive("sluice.embeddings.keep-up", keepUp);
-    if (!(share > 0 && share <= 1)) {
+    PropertyChecks.requirePositive("sluice.embeddings.keep-up", pollInterval);
+    if (!(cpuShare > 0 && cpuShare <= 1)) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.share is %s, above 0 to 1".formatted(share));
+          "sluice.embeddings.share is %s, above 0 to 1".formatted(cpuShare));
     }
-    Setting.requirePositive("sluice.embeddings.at-once", atOnce);
-    if (kept.isNegative()) {
+    PropertyChecks.requirePositive("sluice.embeddings.at-once", parallelism);
+    if (cacheSize.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.kept is %s, at least 0".formatted(kept));
+          "sluice.embeddings.kept is %s, at least 0".formatted(cacheSize));
     }
-    Setting.requirePositive("sluice.embeddings.dimension", dimension);
-    Setting.requirePositive("sluice.embeddings.timeout", timeout);
-    Setting.requirePositive("sluice.embeddings.tries", tries);
+    PropertyChecks.requirePositive("sluice.embeddings.dimension", dimensions);
+    PropertyChecks.requirePositive("sluice.embeddings.timeout", timeout);
+    PropertyChecks.requirePositive("sluice.embeddings.tries", maxAttempts);
     if (url != null
         && (url.getHost() == null
             || url.getScheme() == null

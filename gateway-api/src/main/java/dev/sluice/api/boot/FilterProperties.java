@@ -7,8 +7,8 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 /**
  * Which logs are taken.
  *
- * @param file path of a file with the messages that are taken, one a line, read again when it
- *     changes; when unset every log is taken
+ * @param allowlistFile path of a file with the messages that are taken, one a line, read again when
+ *     it changes; when unset every log is taken
  */
 @ConfigurationProperties("sluice.filter")
-record FilterProperties(@Nullable Path file) {}
+record FilterProperties(@Nullable Path allowlistFile) {}

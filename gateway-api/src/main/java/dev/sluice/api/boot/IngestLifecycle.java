@@ -18,27 +18,30 @@ final class IngestLifecycle implements SmartLifecycle {
   private static final int PHASE = 1;
 
   /** Also when the doors have used up the budget: these logs are nowhere else. */
-  private static final Duration LAST_CHANCE = Duration.ofSeconds(1);
+  private static final Duration MIN_CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
   /** Longer than the spool takes to say that it is out of reach. */
-  private static final Duration FIRST_ANSWER = Duration.ofSeconds(2);
+  private static final Duration FIRST_STATUS_TIMEOUT = Duration.ofSeconds(2);
 
   private final IngestService ingest;
   private final AdmissionController admission;
-  private final ShutdownBudget budget;
+  private final ShutdownDeadline deadline;
   private volatile boolean running;
 
-  IngestLifecycle(IngestService ingest, AdmissionController admission, ShutdownBudget budget) {
+  IngestLifecycle(IngestService ingest, AdmissionController admission, ShutdownDeadline deadline) {
     this.ingest = ingest;
     this.admission = admission;
-    this.budget = budget;
+    this.deadline = deadline;
   }
 
   /** Waits for the spool's first word, else the first to come would be turned away without need. */
   @Override
   public void start() {
     try {
-      admission.start().toCompletableFuture().get(FIRST_ANSWER.toMillis(), TimeUnit.MILLISECONDS);
+      admission
+          .start()
+          .toCompletableFuture()
+          .get(FIRST_STATUS_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (TimeoutException _) {
@@ -53,8 +56,8 @@ final class IngestLifecycle implements SmartLifecycle {
   public void stop() {
     running = false;
     admission.stop();
-    var half = budget.remaining().dividedBy(2); // the other half is delivery's
-    var _ = ingest.close(half.compareTo(LAST_CHANCE) < 0 ? LAST_CHANCE : half);
+    var half = deadline.remaining().dividedBy(2); // the other half is delivery's
+    var _ = ingest.close(half.compareTo(MIN_CLOSE_TIMEOUT) < 0 ? MIN_CLOSE_TIMEOUT : half);
   }
 
   @Override

@@ -17,7 +17,7 @@ record LedgerProperties(
     @DefaultValue("7d") Duration window, @DefaultValue("30s") Duration interval) {
 
   LedgerProperties {
-    Setting.requirePositive("sluice.ledger.interval", interval);
+    PropertyChecks.requirePositive("sluice.ledger.interval", interval);
     if (window.toDays() < 1) {
       throw new IllegalArgumentException(
           "sluice.ledger.window must be a day or more, is " + window);

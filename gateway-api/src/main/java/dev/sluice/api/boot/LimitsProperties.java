@@ -38,21 +38,21 @@ record LimitsProperties(
       throw new IllegalArgumentException(
           "sluice.limits.max-request must be at most 512MB, is " + maxRequest);
     }
-    Setting.requirePositive("sluice.limits.max-records", maxRecords);
-    Setting.requirePositive("sluice.limits.max-attributes", maxAttributes);
-    Setting.requirePositive("sluice.limits.max-nesting", maxNesting);
+    PropertyChecks.requirePositive("sluice.limits.max-records", maxRecords);
+    PropertyChecks.requirePositive("sluice.limits.max-attributes", maxAttributes);
+    PropertyChecks.requirePositive("sluice.limits.max-nesting", maxNesting);
   }
 
   Limits limits() {
     return new Limits(
-        Setting.bytes("sluice.limits.max-request", maxRequest),
+        PropertyChecks.toArraySize("sluice.limits.max-request", maxRequest),
         maxRecords,
-        Setting.bytes("sluice.limits.max-expanded", maxExpanded),
-        Setting.bytes("sluice.limits.max-body", maxBody),
+        PropertyChecks.toArraySize("sluice.limits.max-expanded", maxExpanded),
+        PropertyChecks.toArraySize("sluice.limits.max-body", maxBody),
         maxAttributes,
-        Setting.bytes("sluice.limits.max-key", maxKey),
-        Setting.bytes("sluice.limits.max-value", maxValue),
-        Setting.bytes("sluice.limits.max-name", maxName),
+        PropertyChecks.toArraySize("sluice.limits.max-key", maxKey),
+        PropertyChecks.toArraySize("sluice.limits.max-value", maxValue),
+        PropertyChecks.toArraySize("sluice.limits.max-name", maxName),
         maxNesting);
   }
 }

@@ -11,30 +11,31 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param url {@code redis://[user][:password@]host:port[/db]} of your Redis, 6.2 or later; when
  *     unset the gateway starts one of its own
  * @param shards streams the logs are spread over; one is enough but for Redis Cluster
- * @param timeout how long Redis may take to answer
+ * @param commandTimeout how long Redis may take to answer
  * @param replicas replicas of your Redis that must have a log before it counts as safe
- * @param appendWithin for how long an append is tried again when its connection was lost on the
+ * @param appendTimeout for how long an append is tried again when its connection was lost on the
  *     way; it lands once, however often it is tried
- * @param claimIdle for how long an entry must lie with a consumer before another takes it over
+ * @param consumerIdleTimeout for how long an entry must lie with a consumer before another takes it
+ *     over
  */
 @ConfigurationProperties("sluice.redis")
 record RedisProperties(
     @Nullable String url,
     @DefaultValue("1") int shards,
-    @DefaultValue("5s") Duration timeout,
+    @DefaultValue("5s") Duration commandTimeout,
     @DefaultValue("0") int replicas,
-    @DefaultValue("10s") Duration appendWithin,
-    @DefaultValue("2m") Duration claimIdle) {
+    @DefaultValue("10s") Duration appendTimeout,
+    @DefaultValue("2m") Duration consumerIdleTimeout) {
 
   RedisProperties {
-    Setting.requirePositive("sluice.redis.shards", shards);
-    Setting.requirePositive("sluice.redis.timeout", timeout);
+    PropertyChecks.requirePositive("sluice.redis.shards", shards);
+    PropertyChecks.requirePositive("sluice.redis.timeout", commandTimeout);
     if (replicas < 0) {
       throw new IllegalArgumentException(
           "sluice.redis.replicas is " + replicas + "; it must not be negative");
     }
-    Setting.requirePositive("sluice.redis.append-within", appendWithin);
-    Setting.requirePositive("sluice.redis.claim-idle", claimIdle);
+    PropertyChecks.requirePositive("sluice.redis.append-within", appendTimeout);
+    PropertyChecks.requirePositive("sluice.redis.claim-idle", consumerIdleTimeout);
   }
 
   /** Without the url, which may hold a password. */

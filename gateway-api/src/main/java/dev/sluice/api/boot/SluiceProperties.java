@@ -14,19 +14,19 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     disk, which needs no Redis; or redis-then-wal, Redis with the log to stand in for it
  * @param instance name of this process among those that share a spool, the same after a restart; by
  *     default the host name and the HTTP port, which no two living processes of a host share
- * @param shutdownBudget how long an orderly end may take: answering what is in hand, delivering
+ * @param shutdownTimeout how long an orderly end may take: answering what is in hand, delivering
  *     what waits; what is left then stays in the spool
- * @param mirror {@code console} shows the logs that were taken, of severity INFO and above, on
- *     standard output; {@code off} shows none
+ * @param consoleMirror {@code console} shows the logs that were taken, of severity INFO and above,
+ *     on standard output; {@code off} shows none
  * @param retention how long logs are kept, counted from their receipt; for ever when unset
  */
 @ConfigurationProperties("sluice")
 record SluiceProperties(
     @DefaultValue({"ingest", "deliver"}) Set<Role> roles,
-    @DefaultValue("redis-then-wal") Waiting spool,
+    @DefaultValue("redis-then-wal") SpoolType spool,
     @Nullable String instance,
-    @DefaultValue("30s") Duration shutdownBudget,
-    @DefaultValue("off") Mirror mirror,
+    @DefaultValue("30s") Duration shutdownTimeout,
+    @DefaultValue("off") MirrorTarget consoleMirror,
     @Nullable Duration retention) {
 
   enum Role {
@@ -34,13 +34,13 @@ record SluiceProperties(
     DELIVER
   }
 
-  enum Mirror {
+  enum MirrorTarget {
     OFF,
     CONSOLE
   }
 
   /** Where logs wait until they are stored. */
-  enum Waiting {
+  enum SpoolType {
     REDIS,
     WAL,
     REDIS_THEN_WAL
@@ -50,13 +50,13 @@ record SluiceProperties(
     if (roles.isEmpty()) {
       throw new IllegalArgumentException("sluice.roles is empty, known are ingest and deliver");
     }
-    if (spool == Waiting.WAL && !roles.contains(Role.DELIVER)) {
+    if (spool == SpoolType.WAL && !roles.contains(Role.DELIVER)) {
       throw new IllegalArgumentException(
           "sluice.spool is wal, which only this process can deliver: sluice.roles must have deliver");
     }
-    Setting.requirePositive("sluice.shutdown-budget", shutdownBudget);
+    PropertyChecks.requirePositive("sluice.shutdown-budget", shutdownTimeout);
     if (retention != null) {
-      Setting.requirePositive("sluice.retention", retention);
+      PropertyChecks.requirePositive("sluice.retention", retention);
     }
   }
 }

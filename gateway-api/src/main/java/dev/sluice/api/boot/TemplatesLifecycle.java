@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.api.ops.DictionaryEndpoint.Reading;
+import dev.sluice.api.ops.DictionaryEndpoint.SyncStatus;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.templates.TemplateRegistry;
 import java.time.Duration;
@@ -17,14 +17,14 @@ final class TemplatesLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(TemplatesLifecycle.class);
 
   /** A reading that is broken off ends at once, unless its thread gets no time. */
-  private static final Duration BREAKING_OFF = Duration.ofSeconds(1);
+  private static final Duration INTERRUPT_TIMEOUT = Duration.ofSeconds(1);
 
   private final TemplateRegistry templateRegistry;
   private final Duration interval;
   private final Scheduler scheduler;
   private final InstantSource clock;
-  private volatile Reading last = new Reading(null, null);
-  private volatile @Nullable Turns turns;
+  private volatile SyncStatus lastStatus = new SyncStatus(null, null);
+  private volatile @Nullable SyncLoop loop;
 
   TemplatesLifecycle(
       TemplateRegistry templateRegistry,
@@ -38,43 +38,43 @@ final class TemplatesLifecycle implements SmartLifecycle {
   }
 
   /** How the last reading went. */
-  Reading last() {
-    return last;
+  SyncStatus lastStatus() {
+    return lastStatus;
   }
 
   @Override
   public synchronized void start() {
-    if (turns == null) {
-      var begun = new Turns();
-      turns = begun;
-      begun.next();
+    if (loop == null) {
+      var started = new SyncLoop();
+      loop = started;
+      started.scheduleNext();
     }
   }
 
   /** A reading that is under way is broken off: what it would have learnt is read at the start. */
   @Override
   public synchronized void stop() {
-    var ending = turns;
-    turns = null;
-    if (ending != null) {
-      ending.end();
+    var stopping = loop;
+    loop = null;
+    if (stopping != null) {
+      stopping.shutdown();
     }
   }
 
   @Override
   public boolean isRunning() {
-    return turns != null;
+    return loop != null;
   }
 
-  private void read() throws InterruptedException {
+  private void sync() throws InterruptedException {
     try {
       templateRegistry.sync();
-      last = new Reading(clock.instant(), null);
+      lastStatus = new SyncStatus(clock.instant(), null);
     } catch (RuntimeException e) {
-      if (last.trouble() == null) {
+      if (lastStatus.trouble() == null) {
         LOG.warn("what other gateways have learnt is read later: {}", e.getMessage());
       }
-      last = new Reading(last.at(), String.valueOf(e.getMessage()));
+      lastStatus = new SyncStatus(lastStatus.at(), String.valueOf(e.getMessage()));
     }
   }
 
@@ -82,42 +82,42 @@ final class TemplatesLifecycle implements SmartLifecycle {
    * From a start to the next end. One reading at a time: the next is not due before it ends. What
    * the timer still has to run after the end does nothing, and knows of no later start.
    */
-  private final class Turns {
-    private boolean ended;
-    private @Nullable Thread reader;
+  private final class SyncLoop {
+    private boolean stopped;
+    private @Nullable Thread thread;
 
-    private synchronized void next() {
-      if (!ended) {
-        scheduler.schedule(interval, this::begin);
+    private synchronized void scheduleNext() {
+      if (!stopped) {
+        scheduler.schedule(interval, this::startThread);
       }
     }
 
-    private synchronized void begin() {
-      if (!ended) {
-        reader = Thread.ofVirtual().name("templates").start(this::turn);
+    private synchronized void startThread() {
+      if (!stopped) {
+        thread = Thread.ofVirtual().name("templates").start(this::runOnce);
       }
     }
 
-    private void turn() {
+    private void runOnce() {
       try {
-        read();
+        sync();
       } catch (InterruptedException _) {
         Thread.currentThread().interrupt();
       } finally {
-        next();
+        scheduleNext();
       }
     }
 
-    void end() {
-      Thread ending;
+    void shutdown() {
+      Thread stopping;
       synchronized (this) {
-        ended = true;
-        ending = reader;
+        stopped = true;
+        stopping = thread;
       }
-      if (ending != null) {
-        ending.interrupt();
+      if (stopping != null) {
+        stopping.interrupt();
         try {
-          var _ = ending.join(BREAKING_OFF);
+          var _ = stopping.join(INTERRUPT_TIMEOUT);
         } catch (InterruptedException _) {
           Thread.currentThread().interrupt();
         }

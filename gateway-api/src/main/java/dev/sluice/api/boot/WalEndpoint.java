@@ -53,12 +53,12 @@ final class WalEndpoint {
    * @param obstacle why nothing can be appended; null when it can
    * @param failover null where the log is the only spool
    */
-  record Answer(
+  record WalResponse(
       List<WalSpool.SegmentStatus> segments,
       long bytes,
       long frames,
       Lag lag,
-      List<Damage> quarantined,
+      List<QuarantinedFrame> quarantined,
       int unreadable,
       @Nullable String obstacle,
       FailoverSpool.@Nullable FailoverStatus failover) {}
@@ -68,21 +68,21 @@ final class WalEndpoint {
    */
   record Lag(long entries, long records, String oldest) {}
 
-  record Damage(String frame, String copy, int records, String reason, Instant at) {}
+  record QuarantinedFrame(String frame, String copy, int records, String reason, Instant at) {}
 
-  record Refused(String reason) {}
+  record ErrorResponse(String reason) {}
 
   /** 200, or 404 where there is no such log. */
   @ReadOperation
   Mono<WebEndpointResponse<Object>> wal() {
-    return Mono.fromSupplier(() -> wal == null ? noLog() : status(wal))
+    return Mono.fromSupplier(() -> wal == null ? noWal() : status(wal))
         .subscribeOn(Schedulers.boundedElastic());
   }
 
   private WebEndpointResponse<Object> status(WalSpool log) {
     var status = log.status();
     return new WebEndpointResponse<>(
-        new Answer(
+        new WalResponse(
             status.segments(),
             status.segments().stream().mapToLong(WalSpool.SegmentStatus::bytes).sum(),
             status.segments().stream().mapToLong(WalSpool.SegmentStatus::frames).sum(),
@@ -90,28 +90,29 @@ final class WalEndpoint {
                 status.backlog().entries(),
                 status.pendingRecords(),
                 status.backlog().oldestAge().toString()),
-            status.quarantined().stream().map(WalEndpoint::damage).toList(),
+            status.quarantined().stream().map(WalEndpoint::quarantinedFrame).toList(),
             status.skippedEntries(),
             status.unavailableReason(),
             failover == null ? null : failover.failoverStatus()));
   }
 
-  private static Damage damage(WalSpool.DamagedFrame frame) {
-    return new Damage(
+  private static QuarantinedFrame quarantinedFrame(WalSpool.DamagedFrame frame) {
+    return new QuarantinedFrame(
         frame.frame(), frame.copy().toString(), frame.records(), frame.reason(), frame.at());
   }
 
   /** Reads every frame of a segment: 200 with what was found, 404 when there is none. */
   @ReadOperation
   Mono<WebEndpointResponse<Object>> verify(@Selector String day, @Selector String segment) {
-    return Mono.fromSupplier(() -> wal == null ? noLog() : verified(wal, day, segment))
+    return Mono.fromSupplier(() -> wal == null ? noWal() : verifySegment(wal, day, segment))
         .subscribeOn(Schedulers.boundedElastic());
   }
 
-  private static WebEndpointResponse<Object> verified(WalSpool log, String day, String segment) {
+  private static WebEndpointResponse<Object> verifySegment(
+      WalSpool log, String day, String segment) {
     var number = SEGMENT.matcher(segment);
     if (!number.matches()) {
-      return refused(
+      return error(
           "segment is not a number or a name such as seg-000001",
           WebEndpointResponse.STATUS_BAD_REQUEST);
     }
@@ -119,23 +120,23 @@ final class WalEndpoint {
       return new WebEndpointResponse<>(
           log.verify(LocalDate.parse(day), Integer.parseInt(number.group(1))));
     } catch (DateTimeException _) {
-      return refused("day is not YYYY-MM-DD", WebEndpointResponse.STATUS_BAD_REQUEST);
+      return error("day is not YYYY-MM-DD", WebEndpointResponse.STATUS_BAD_REQUEST);
     } catch (NoSuchFileException _) {
-      return refused("there is no such segment", WebEndpointResponse.STATUS_NOT_FOUND);
+      return error("there is no such segment", WebEndpointResponse.STATUS_NOT_FOUND);
     } catch (IOException e) {
       LOG.warn("segment {} of {} cannot be verified: {}", number.group(1), day, e.toString());
-      return refused(
+      return error(
           "the segment cannot be read: " + e.getMessage(),
           WebEndpointResponse.STATUS_INTERNAL_SERVER_ERROR);
     }
   }
 
-  private static WebEndpointResponse<Object> noLog() {
-    return refused(
+  private static WebEndpointResponse<Object> noWal() {
+    return error(
         "sluice.spool is redis: there is no write-ahead log", WebEndpointResponse.STATUS_NOT_FOUND);
   }
 
-  private static WebEndpointResponse<Object> refused(String reason, int status) {
-    return new WebEndpointResponse<>(new Refused(reason), status);
+  private static WebEndpointResponse<Object> error(String reason, int status) {
+    return new WebEndpointResponse<>(new ErrorResponse(reason), status);
   }
 }

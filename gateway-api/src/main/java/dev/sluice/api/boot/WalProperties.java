@@ -23,20 +23,20 @@ import org.springframework.util.unit.DataSize;
  *     interval, now and then; or never. With the latter two a power failure may cost logs that were
  *     answered as durable; a dying process does not
  * @param fsyncInterval how often, where {@code sluice.wal.fsync} is interval
- * @param flushAfter how long logs of level {@code accepted} lie in memory at most before they are
- *     written; 0 for as long as they are few ({@code sluice.wal.flush-bytes}), and for 2s where
+ * @param flushInterval how long logs of level {@code accepted} lie in memory at most before they
+ *     are written; 0 for as long as they are few ({@code sluice.wal.flush-bytes}), and for 2s where
  *     that is 0 too
  * @param flushBytes how many bytes of logs of level {@code accepted} lie in memory at most, before
  *     compression; 0 for as many as come within {@code sluice.wal.flush-after}
  * @param queueBytes bytes that all logs may hold until they are written, copies included; beyond it
  *     clients are told to come again; 0 for an eighth of the heap, at most 256MB
  * @param segmentBytes at which a new segment is begun
- * @param segmentAge at which a new segment is begun; one is begun each day (UTC) too
- * @param keepHigh bytes of segments all of whose logs are delivered, from which on the oldest are
- *     removed
- * @param keepLow bytes of such segments at which that ends
- * @param headroom bytes of the disk that are left free: clients are told to come again before the
- *     disk is full, so that what is there can be delivered
+ * @param segmentRollInterval at which a new segment is begun; one is begun each day (UTC) too
+ * @param retainedBytesHighWatermark bytes of segments all of whose logs are delivered, from which
+ *     on the oldest are removed
+ * @param retainedBytesLowWatermark bytes of such segments at which that ends
+ * @param minFreeDisk bytes of the disk that are left free: clients are told to come again before
+ *     the disk is full, so that what is there can be delivered
  */
 @ConfigurationProperties("sluice.wal")
 record WalProperties(
@@ -45,82 +45,87 @@ record WalProperties(
     @DefaultValue("zstd") Compression compression,
     @DefaultValue("flush") Fsync fsync,
     @DefaultValue("1s") Duration fsyncInterval,
-    @DefaultValue("2s") Duration flushAfter,
+    @DefaultValue("2s") Duration flushInterval,
     @DefaultValue("64MB") DataSize flushBytes,
     @DefaultValue("0B") DataSize queueBytes,
     @DefaultValue("1GB") DataSize segmentBytes,
-    @DefaultValue("1d") Duration segmentAge,
-    @DefaultValue("2GB") DataSize keepHigh,
-    @DefaultValue("1536MB") DataSize keepLow,
-    @DefaultValue("256MB") DataSize headroom) {
+    @DefaultValue("1d") Duration segmentRollInterval,
+    @DefaultValue("2GB") DataSize retainedBytesHighWatermark,
+    @DefaultValue("1536MB") DataSize retainedBytesLowWatermark,
+    @DefaultValue("256MB") DataSize minFreeDisk) {
 
   /** As timers count it. */
   private static final Duration NEVER = Duration.ofDays(365);
 
-  private static final Pattern NODE = Pattern.compile("[A-Za-z0-9._-]{1,200}");
-  private static final Pattern NOT_IN_A_NODE = Pattern.compile("[^A-Za-z0-9._-]");
+  private static final Pattern NODE_PATTERN = Pattern.compile("[A-Za-z0-9._-]{1,200}");
+  private static final Pattern INVALID_NODE_CHARACTER = Pattern.compile("[^A-Za-z0-9._-]");
 
   WalProperties {
-    if (node != null && !NODE.matcher(node).matches()) {
+    if (node != null && !NODE_PATTERN.matcher(node).matches()) {
       throw new IllegalArgumentException(
           "sluice.wal.node must be 1 to 200 letters, digits, '.', '_' and '-', is " + node);
     }
-    Setting.requirePositive("sluice.wal.fsync-interval", fsyncInterval);
-    if (flushAfter.isNegative()) {
+    PropertyChecks.requirePositive("sluice.wal.fsync-interval", fsyncInterval);
+    if (flushInterval.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.flush-after is " + flushAfter + ", must not be negative");
+          "sluice.wal.flush-after is " + flushInterval + ", must not be negative");
     }
     if (flushBytes.isNegative()) {
       throw new IllegalArgumentException(
           "sluice.wal.flush-bytes is " + flushBytes + ", must not be negative");
     }
-    queueBytes = Setting.orShareOfHeap(queueBytes);
-    Setting.requirePositive("sluice.wal.queue-bytes", queueBytes);
-    Setting.requirePositive("sluice.wal.segment-bytes", segmentBytes);
-    Setting.requirePositive("sluice.wal.segment-age", segmentAge);
-    if (keepLow.isNegative()) {
+    queueBytes = PropertyChecks.orHeapFraction(queueBytes);
+    PropertyChecks.requirePositive("sluice.wal.queue-bytes", queueBytes);
+    PropertyChecks.requirePositive("sluice.wal.segment-bytes", segmentBytes);
+    PropertyChecks.requirePositive("sluice.wal.segment-age", segmentRollInterval);
+    if (retainedBytesLowWatermark.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.keep-low is " + keepLow + ", must not be negative");
+          "sluice.wal.keep-low is " + retainedBytesLowWatermark + ", must not be negative");
     }
-    if (keepLow.compareTo(keepHigh) > 0) {
+    if (retainedBytesLowWatermark.compareTo(retainedBytesHighWatermark) > 0) {
       throw new IllegalArgumentException(
           "sluice.wal.keep-low is %s, must not be above sluice.wal.keep-high, which is %s"
-              .formatted(keepLow, keepHigh));
+              .formatted(retainedBytesLowWatermark, retainedBytesHighWatermark));
     }
-    if (headroom.isNegative()) {
+    if (minFreeDisk.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.headroom is " + headroom + ", must not be negative");
+          "sluice.wal.headroom is " + minFreeDisk + ", must not be negative");
     }
   }
 
   /** The node's name; an instance may be called what a folder may not. */
-  String nodeOr(String instance) {
-    return node == null ? NOT_IN_A_NODE.matcher(instance).replaceAll("-") : node;
+  String nodeOrElse(String instance) {
+    return node == null ? INVALID_NODE_CHARACTER.matcher(instance).replaceAll("-") : node;
   }
 
-  WriteSettings writing() {
+  WriteSettings writeSettings() {
     return new WriteSettings(
-        compression, fsync, fsyncInterval, age(), bytesTogether(), queueBytes.toBytes());
+        compression,
+        fsync,
+        fsyncInterval,
+        effectiveFlushInterval(),
+        effectiveFlushBytes(),
+        queueBytes.toBytes());
   }
 
   /** Without either bound nothing would ever be written. */
-  private Duration age() {
-    if (!flushAfter.isZero()) {
-      return flushAfter;
+  private Duration effectiveFlushInterval() {
+    if (!flushInterval.isZero()) {
+      return flushInterval;
     }
     return flushBytes.toBytes() == 0 ? Duration.ofSeconds(2) : NEVER;
   }
 
-  private long bytesTogether() {
+  private long effectiveFlushBytes() {
     return flushBytes.toBytes() == 0 ? Long.MAX_VALUE : flushBytes.toBytes();
   }
 
-  SegmentSettings filing() {
+  SegmentSettings segmentSettings() {
     return new SegmentSettings(
         segmentBytes.toBytes(),
-        segmentAge,
-        keepHigh.toBytes(),
-        keepLow.toBytes(),
-        headroom.toBytes());
+        segmentRollInterval,
+        retainedBytesHighWatermark.toBytes(),
+        retainedBytesLowWatermark.toBytes(),
+        minFreeDisk.toBytes());
   }
 }

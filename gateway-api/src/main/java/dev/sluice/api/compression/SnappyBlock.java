@@ -9,7 +9,7 @@ import org.xerial.snappy.Snappy;
  */
 public final class SnappyBlock {
   /** No element unfolds to more: three bytes copy 64. */
-  private static final int MOST_FROM_ONE_BYTE = 64 / 3 + 1;
+  private static final int MAX_EXPANSION = 64 / 3 + 1;
 
   private SnappyBlock() {}
 
@@ -18,9 +18,9 @@ public final class SnappyBlock {
    *
    * @throws IOException when so few bytes cannot
    */
-  public static int length(byte[] in, int offset, int count) throws IOException {
+  public static int uncompressedLength(byte[] in, int offset, int count) throws IOException {
     int length = Snappy.uncompressedLength(in, offset, count);
-    if (length < 0 || length > (long) count * MOST_FROM_ONE_BYTE) {
+    if (length < 0 || length > (long) count * MAX_EXPANSION) {
       throw new IOException("announces more than it can hold");
     }
     return length;
@@ -29,9 +29,9 @@ public final class SnappyBlock {
   /**
    * Unfolds it.
    *
-   * @param into has room for {@link #length} bytes, which native code takes on trust
+   * @param into has room for {@link #uncompressedLength} bytes, which native code takes on trust
    */
-  public static void unpack(byte[] in, int offset, int count, byte[] into) throws IOException {
+  public static void uncompress(byte[] in, int offset, int count, byte[] into) throws IOException {
     int length = Snappy.uncompressedLength(in, offset, count);
     if (length > into.length || Snappy.uncompress(in, offset, count, into, 0) != length) {
       throw new IOException("does not hold what it announces");

@@ -19,19 +19,20 @@ public final class SnappyFrames extends InputStream {
     (byte) 0xFF, 6, 0, 0, 's', 'N', 'a', 'P', 'p', 'Y',
   };
   private static final int COMPRESSED = 0x00;
-  private static final int PLAIN = 0x01;
+  private static final int UNCOMPRESSED = 0x01;
   private static final int FIRST_SKIPPABLE = 0x80;
-  private static final int BEGIN = 0xFF;
-  private static final int CHECKSUM = 4;
-  private static final int MOST_IN_CHUNK = 1 << 16;
+  private static final int STREAM_IDENTIFIER = 0xFF;
+  private static final int CHECKSUM_BYTES = 4;
+  private static final int MAX_CHUNK_BYTES = 1 << 16;
 
   /** What a compressor makes of the largest chunk at worst. */
-  private static final int MOST_PACKED = CHECKSUM + 32 + MOST_IN_CHUNK + MOST_IN_CHUNK / 6;
+  private static final int MAX_COMPRESSED_CHUNK_BYTES =
+      CHECKSUM_BYTES + 32 + MAX_CHUNK_BYTES + MAX_CHUNK_BYTES / 6;
 
   private final InputStream in;
-  private byte[] packed = new byte[IDENTIFIER.length];
+  private byte[] compressed = new byte[IDENTIFIER.length];
   private byte[] chunk = new byte[0];
-  private boolean begun;
+  private boolean identified;
   private int position;
   private int end;
 
@@ -40,7 +41,7 @@ public final class SnappyFrames extends InputStream {
   }
 
   /** Tells them from a block, which cannot begin like this: its first copy would lead nowhere. */
-  public static boolean begin(byte[] bytes) {
+  public static boolean startsWithIdentifier(byte[] bytes) {
     return bytes.length >= IDENTIFIER.length
         && Arrays.equals(bytes, 0, IDENTIFIER.length, IDENTIFIER, 0, IDENTIFIER.length);
   }
@@ -62,7 +63,7 @@ public final class SnappyFrames extends InputStream {
       if (type < 0) {
         return -1;
       }
-      next(type);
+      readChunk(type);
     }
     int count = Math.min(length, end - position);
     System.arraycopy(chunk, position, into, offset, count);
@@ -70,16 +71,16 @@ public final class SnappyFrames extends InputStream {
     return count;
   }
 
-  private void next(int type) throws IOException {
-    int length = littleEndian(need(3), 3);
-    if (!begun && type != BEGIN) {
+  private void readChunk(int type) throws IOException {
+    int length = littleEndian(readBytes(3), 3);
+    if (!identified && type != STREAM_IDENTIFIER) {
       throw new IOException("does not begin with the identifier");
     }
     position = 0;
     end = 0;
     switch (type) {
-      case COMPRESSED, PLAIN -> data(type, length);
-      case BEGIN -> identifier(length);
+      case COMPRESSED, UNCOMPRESSED -> readData(type, length);
+      case STREAM_IDENTIFIER -> readIdentifier(length);
       default -> {
         if (type < FIRST_SKIPPABLE) {
           throw new IOException("chunk of a kind that must not be passed over");
@@ -89,53 +90,57 @@ public final class SnappyFrames extends InputStream {
     }
   }
 
-  private void identifier(int length) throws IOException {
+  private void readIdentifier(int length) throws IOException {
     int head = IDENTIFIER.length - length;
-    if (head != 4 || !Arrays.equals(need(length), 0, length, IDENTIFIER, head, head + length)) {
+    if (head != 4
+        || !Arrays.equals(readBytes(length), 0, length, IDENTIFIER, head, head + length)) {
       throw new IOException("wrong identifier");
     }
-    begun = true;
+    identified = true;
   }
 
-  private void data(int type, int length) throws IOException {
-    if (length < CHECKSUM || length > MOST_PACKED) {
+  private void readData(int type, int length) throws IOException {
+    if (length < CHECKSUM_BYTES || length > MAX_COMPRESSED_CHUNK_BYTES) {
       throw new IOException("chunk of impossible length");
     }
-    int checksum = littleEndian(need(length), CHECKSUM);
-    int count = length - CHECKSUM;
-    int unpacked = type == PLAIN ? count : SnappyBlock.length(packed, CHECKSUM, count);
-    if (unpacked > MOST_IN_CHUNK) {
+    int checksum = littleEndian(readBytes(length), CHECKSUM_BYTES);
+    int count = length - CHECKSUM_BYTES;
+    int uncompressed =
+        type == UNCOMPRESSED
+            ? count
+            : SnappyBlock.uncompressedLength(compressed, CHECKSUM_BYTES, count);
+    if (uncompressed > MAX_CHUNK_BYTES) {
       throw new IOException("chunk holds more than 64 KiB");
     }
-    if (unpacked > chunk.length) {
-      chunk = new byte[unpacked];
+    if (uncompressed > chunk.length) {
+      chunk = new byte[uncompressed];
     }
-    if (type == PLAIN) {
-      System.arraycopy(packed, CHECKSUM, chunk, 0, count);
+    if (type == UNCOMPRESSED) {
+      System.arraycopy(compressed, CHECKSUM_BYTES, chunk, 0, count);
     } else {
-      SnappyBlock.unpack(packed, CHECKSUM, count, chunk);
+      SnappyBlock.uncompress(compressed, CHECKSUM_BYTES, count, chunk);
     }
-    if (masked(unpacked) != checksum) {
+    if (maskedChecksum(uncompressed) != checksum) {
       throw new IOException("checksum is wrong");
     }
-    end = unpacked;
+    end = uncompressed;
   }
 
   /** As the format wants it, so that a checksum of data with checksums in it says something. */
-  private int masked(int count) {
+  private int maskedChecksum(int count) {
     var crc = new CRC32C();
     crc.update(chunk, 0, count);
     return Integer.rotateRight((int) crc.getValue(), 15) + 0xA282EAD8;
   }
 
-  private byte[] need(int count) throws IOException {
-    if (count > packed.length) {
-      packed = new byte[count];
+  private byte[] readBytes(int count) throws IOException {
+    if (count > compressed.length) {
+      compressed = new byte[count];
     }
-    if (in.readNBytes(packed, 0, count) < count) {
+    if (in.readNBytes(compressed, 0, count) < count) {
       throw new EOFException();
     }
-    return packed;
+    return compressed;
   }
 
   private static int littleEndian(byte[] bytes, int count) {

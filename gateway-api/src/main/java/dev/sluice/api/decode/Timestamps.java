@@ -20,21 +20,21 @@ import tools.jackson.core.JsonParser;
  * (the year 5138) and milliseconds above it since March 1973, and so on in steps of a thousand.
  */
 public final class Timestamps {
-  private static final BigInteger LAST = BigInteger.valueOf(Long.MAX_VALUE);
+  private static final BigInteger MAX_NANOS = BigInteger.valueOf(Long.MAX_VALUE);
   private static final BigDecimal SECONDS_END = BigDecimal.TEN.pow(11);
   private static final BigDecimal MILLIS_END = BigDecimal.TEN.pow(14);
   private static final BigDecimal MICROS_END = BigDecimal.TEN.pow(17);
-  private static final int MOST_DIGITS = 64;
+  private static final int MAX_DIGITS = 64;
   private static final DateTimeFormatter ISO =
       new DateTimeFormatterBuilder().appendInstant(9).toFormatter();
 
   private Timestamps() {}
 
   /** A time that cannot be read or stored; the message is the reason for a verdict. */
-  public static final class Unusable extends Exception {
+  public static final class InvalidTimestampException extends Exception {
     private static final long serialVersionUID = 1L;
 
-    Unusable(String reason) {
+    InvalidTimestampException(String reason) {
       super(reason, null, false, false);
     }
 
@@ -49,9 +49,9 @@ public final class Timestamps {
             Math.floorDiv(nanos, 1_000_000_000L), Math.floorMod(nanos, 1_000_000_000L)));
   }
 
-  public static long ofEpoch(BigDecimal number) throws Unusable {
+  public static long ofEpoch(BigDecimal number) throws InvalidTimestampException {
     if (number.signum() < 0) {
-      throw new Unusable("is before 1970");
+      throw new InvalidTimestampException("is before 1970");
     }
     // what is far too large or small is told by its exponent: to write it out could take for ever
     long integerDigits = (long) number.precision() - number.scale();
@@ -59,22 +59,22 @@ public final class Timestamps {
       return 0;
     }
     if (integerDigits > 20) {
-      throw tooLate();
+      throw outOfRange();
     }
     int scale =
         number.compareTo(SECONDS_END) < 0
             ? 9
             : number.compareTo(MILLIS_END) < 0 ? 6 : number.compareTo(MICROS_END) < 0 ? 3 : 0;
     var nanos = number.movePointRight(scale).setScale(0, RoundingMode.DOWN).unscaledValue();
-    if (nanos.compareTo(LAST) > 0) {
-      throw tooLate();
+    if (nanos.compareTo(MAX_NANOS) > 0) {
+      throw outOfRange();
     }
     return nanos.longValue();
   }
 
-  public static long ofEpoch(long number) throws Unusable {
+  public static long ofEpoch(long number) throws InvalidTimestampException {
     if (number < 0) {
-      throw new Unusable("is before 1970");
+      throw new InvalidTimestampException("is before 1970");
     }
     if (number >= 100_000_000_000_000_000L) {
       return number;
@@ -83,7 +83,7 @@ public final class Timestamps {
   }
 
   /** The JSON value on which the parser stands; it is left on its last token. */
-  static long of(JsonParser p) throws Unusable {
+  static long of(JsonParser p) throws InvalidTimestampException {
     return switch (p.currentToken()) {
       case VALUE_STRING -> ofText(p.getString());
       case VALUE_NUMBER_INT ->
@@ -93,44 +93,44 @@ public final class Timestamps {
       case VALUE_NUMBER_FLOAT -> ofNumber(p.getString());
       default -> {
         p.skipChildren();
-        throw new Unusable("must be text or a number");
+        throw new InvalidTimestampException("must be text or a number");
       }
     };
   }
 
   /** Milliseconds, however few they are. */
-  static long ofMillis(long millis) throws Unusable {
+  static long ofMillis(long millis) throws InvalidTimestampException {
     if (millis < 0) {
-      throw new Unusable("is before 1970");
+      throw new InvalidTimestampException("is before 1970");
     }
     if (millis > Long.MAX_VALUE / 1_000_000) {
-      throw tooLate();
+      throw outOfRange();
     }
     return millis * 1_000_000;
   }
 
   /** A JSON number as it was written. */
-  public static long ofNumber(String number) throws Unusable {
-    if (number.length() > MOST_DIGITS) {
-      throw new Unusable("is a number of more than " + MOST_DIGITS + " characters");
+  public static long ofNumber(String number) throws InvalidTimestampException {
+    if (number.length() > MAX_DIGITS) {
+      throw new InvalidTimestampException("is a number of more than " + MAX_DIGITS + " characters");
     }
     try {
       return ofEpoch(new BigDecimal(number));
     } catch (NumberFormatException _) {
-      throw new Unusable("is a number whose exponent is out of range");
+      throw new InvalidTimestampException("is a number whose exponent is out of range");
     }
   }
 
   /** ISO-8601 with or without a zone (then UTC), or digits as in {@link #ofEpoch}. */
-  public static long ofText(String text) throws Unusable {
+  public static long ofText(String text) throws InvalidTimestampException {
     var t = text.strip();
-    if (!t.isEmpty() && t.length() <= MOST_DIGITS && isNumber(t)) {
+    if (!t.isEmpty() && t.length() <= MAX_DIGITS && isNumber(t)) {
       return ofEpoch(new BigDecimal(t));
     }
     try {
-      return iso(t);
+      return parseIso(t);
     } catch (DateTimeException | IndexOutOfBoundsException | NumberFormatException _) {
-      throw new Unusable("is neither ISO-8601 nor a number");
+      throw new InvalidTimestampException("is neither ISO-8601 nor a number");
     }
   }
 
@@ -148,10 +148,10 @@ public final class Timestamps {
   }
 
   /** {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}; a space will do for the T. */
-  private static long iso(String t) throws Unusable {
+  private static long parseIso(String t) throws InvalidTimestampException {
     require(t, 4, '-');
     require(t, 7, '-');
-    var date = LocalDate.of(digits(t, 0, 4), digits(t, 5, 7), digits(t, 8, 10));
+    var date = LocalDate.of(parseDigits(t, 0, 4), parseDigits(t, 5, 7), parseDigits(t, 8, 10));
     int p = 10;
     int nanos = 0;
     var time = LocalTime.MIDNIGHT;
@@ -163,29 +163,29 @@ public final class Timestamps {
       int second = 0;
       p = 16;
       if (p < t.length() && t.charAt(p) == ':') {
-        second = digits(t, 17, 19);
+        second = parseDigits(t, 17, 19);
         p = 19;
         if (p < t.length() && (t.charAt(p) == '.' || t.charAt(p) == ',')) {
           int start = ++p;
           while (p < t.length() && Character.digit(t.charAt(p), 10) >= 0 && t.charAt(p) < 128) {
             p++;
           }
-          nanos = fraction(t, start, p);
+          nanos = parseFraction(t, start, p);
         }
       }
-      time = LocalTime.of(digits(t, 11, 13), digits(t, 14, 16), second);
+      time = LocalTime.of(parseDigits(t, 11, 13), parseDigits(t, 14, 16), second);
     }
     var zone = p == t.length() ? ZoneOffset.UTC : ZoneOffset.of(zone(t.substring(p)));
     long seconds = date.toEpochSecond(time, zone);
     if (seconds < 0) {
-      throw new Unusable("is before 1970");
+      throw new InvalidTimestampException("is before 1970");
     }
     if (seconds > Long.MAX_VALUE / 1_000_000_000L) {
-      throw tooLate();
+      throw outOfRange();
     }
     long total = seconds * 1_000_000_000L + nanos;
     if (total < 0) {
-      throw tooLate();
+      throw outOfRange();
     }
     return total;
   }
@@ -194,7 +194,7 @@ public final class Timestamps {
     return zone.equals("z") ? "Z" : zone.strip();
   }
 
-  private static int fraction(String t, int from, int to) {
+  private static int parseFraction(String t, int from, int to) {
     if (from == to) {
       throw new DateTimeException(t);
     }
@@ -211,7 +211,7 @@ public final class Timestamps {
     }
   }
 
-  private static int digits(String t, int from, int to) {
+  private static int parseDigits(String t, int from, int to) {
     int value = 0;
     for (int i = from; i < to; i++) {
       char c = t.charAt(i);
@@ -223,7 +223,8 @@ public final class Timestamps {
     return value;
   }
 
-  private static Unusable tooLate() {
-    return new Unusable("is beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+  private static InvalidTimestampException outOfRange() {
+    return new InvalidTimestampException(
+        "is beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.api.decode.AppLog;
-import dev.sluice.api.decode.AppLogs;
+import dev.sluice.api.decode.LegacyLog;
+import dev.sluice.api.decode.LegacyLogDecoder;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.IngestService;
@@ -113,7 +113,7 @@ public final class AppLogsService implements BindableService {
     }
     long started = System.nanoTime();
     var _ =
-        way.take(ENTRANCE, request, bytes -> AppLogs.ofIngestLogsRequest(bytes, limits))
+        way.take(ENTRANCE, request, bytes -> LegacyLogDecoder.ofIngestLogsRequest(bytes, limits))
             .thenAccept(result -> answer(result, System.nanoTime() - started, answer));
   }
 
@@ -132,20 +132,20 @@ public final class AppLogsService implements BindableService {
     var response =
         IngestLogsResponse.newBuilder()
             .setSuccess(success)
-            .setMessage(AppLog.message(result))
+            .setMessage(LegacyLog.message(result))
             .setAccepted(result.accepted())
             .setRejected(result.rejectedCount())
             .setProcessingTimeMs(tookNanos / 1e6)
             .setThroughput(result.accepted() * 1e9 / tookNanos);
     result.rejections().stream()
-        .limit(AppLog.ERRORS_TOLD)
-        .map(AppLog::inOwnWords)
+        .limit(LegacyLog.MAX_REPORTED_ERRORS)
+        .map(LegacyLog::toLegacyRejection)
         .forEach(
             verdict ->
                 response.addErrors(
                     IngestError.newBuilder()
                         .setIndex(verdict.index())
-                        .setError(AppLog.sentence(verdict))));
+                        .setError(LegacyLog.describe(verdict))));
     return response.build();
   }
 
@@ -174,13 +174,13 @@ public final class AppLogsService implements BindableService {
       throw Refused.malformed("app_id is missing");
     }
     int limit = wanted.getLimit();
-    if (limit < 0 || limit > AppLog.MAX_LIMIT) {
-      throw Refused.malformed("limit is not a number from 1 to " + AppLog.MAX_LIMIT);
+    if (limit < 0 || limit > LegacyLog.MAX_LIMIT) {
+      throw Refused.malformed("limit is not a number from 1 to " + LegacyLog.MAX_LIMIT);
     }
     try {
       return new Query(
           LogFilter.of(IngestService.DEFAULT_TENANT).service(wanted.getAppId()).build(),
-          limit == 0 ? AppLog.DEFAULT_LIMIT : limit,
+          limit == 0 ? LegacyLog.DEFAULT_LIMIT : limit,
           null);
     } catch (IllegalArgumentException e) { // the name is all that is in the filter
       throw Refused.malformed("app_id has " + e.getMessage());
@@ -193,7 +193,7 @@ public final class AppLogsService implements BindableService {
     boolean more = page.next() != null;
     int bytes = 0;
     for (var log : page.logs()) {
-      var entry = entry(AppLog.of(log));
+      var entry = entry(LegacyLog.of(log));
       bytes += entry.getSerializedSize();
       if (bytes > NativeQueries.PAGE_BYTES && response.getLogsCount() > 0) {
         more = true;
@@ -208,7 +208,7 @@ public final class AppLogsService implements BindableService {
         .build();
   }
 
-  private static LogEntry entry(AppLog log) {
+  private static LogEntry entry(LegacyLog log) {
     var entry =
         LogEntry.newBuilder()
             .setId(log.id())

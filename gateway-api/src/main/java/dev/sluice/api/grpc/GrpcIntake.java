@@ -1,6 +1,6 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.api.decode.Undecodable;
+import dev.sluice.api.decode.DecodeException;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.IngestHandle;
@@ -73,7 +73,7 @@ public final class GrpcIntake {
    * Takes one complete message of the current call; never fails. What goes wrong and is not the
    * client's mistake is {@link IngestResult.Unavailable}.
    *
-   * @param decoder makes OTLP of the message; {@link Undecodable} when it cannot
+   * @param decoder makes OTLP of the message; {@link DecodeException} when it cannot
    */
   CompletableFuture<IngestResult> take(
       String entrance, RawMessage message, Function<byte[], OtlpPayload> decoder) {
@@ -149,7 +149,7 @@ public final class GrpcIntake {
         held += payload.bytes().length;
       }
       inHand = ingest.accept(request, payload);
-    } catch (Undecodable e) {
+    } catch (DecodeException e) {
       budget.release(held);
       ingest.recordMalformed(entrance);
       return CompletableFuture.completedFuture(

@@ -1,6 +1,6 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.api.decode.FlatLogs;
+import dev.sluice.api.decode.NativeProtobufDecoder;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.proto.v1.IngestStreamResponse;
@@ -62,13 +62,13 @@ final class IngestStream implements StreamObserver<RawMessage> {
 
   @Override
   public void onNext(RawMessage message) {
-    long sequence = FlatLogs.sequence(message.bytes());
+    long sequence = NativeProtobufDecoder.sequence(message.bytes());
     var answer =
         intake
             .take(
                 NativeLogsService.ENTRANCE,
                 message,
-                bytes -> FlatLogs.ofStreamRequest(bytes, limits))
+                bytes -> NativeProtobufDecoder.ofStreamRequest(bytes, limits))
             .thenApply(result -> answer(sequence, result));
     inHand.add(answer);
     var _ = answer.whenComplete((_, _) -> advance());

@@ -2,7 +2,7 @@ package dev.sluice.api.grpc;
 
 import com.google.protobuf.Duration;
 import com.google.rpc.Code;
-import dev.sluice.api.decode.NativeVerdicts;
+import dev.sluice.api.decode.NativeRejections;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.proto.v1.Ack;
 import dev.sluice.proto.v1.IngestResponse;
@@ -40,7 +40,8 @@ final class NativeAnswers {
 
   /** No record was good, or there was none. */
   static Refusal nothingGood(IngestResult.Accepted result, int verdicts) {
-    return refusal(Code.INVALID_ARGUMENT, NativeVerdicts.nothingGood(result.rejectedCount()))
+    return refusal(
+            Code.INVALID_ARGUMENT, NativeRejections.acceptedNoneMessage(result.rejectedCount()))
         .addAllRejected(rejected(result, verdicts))
         .build();
   }
@@ -67,7 +68,7 @@ final class NativeAnswers {
   }
 
   private static List<Rejection> rejected(IngestResult.Accepted result, int verdicts) {
-    return NativeVerdicts.of(result.rejections()).stream()
+    return NativeRejections.of(result.rejections()).stream()
         .limit(verdicts)
         .map(
             verdict ->

@@ -1,6 +1,6 @@
 package dev.sluice.api.grpc;
 
-import dev.sluice.api.decode.FlatLogs;
+import dev.sluice.api.decode.NativeProtobufDecoder;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.MemoryBudget;
@@ -110,7 +110,7 @@ public final class NativeLogsService implements BindableService {
 
   private void ingest(GrpcIntake way, RawMessage message, StreamObserver<IngestResponse> answer) {
     var _ =
-        way.take(ENTRANCE, message, bytes -> FlatLogs.ofRequest(bytes, limits))
+        way.take(ENTRANCE, message, bytes -> NativeProtobufDecoder.ofRequest(bytes, limits))
             .thenAccept(result -> answer(result, answer));
   }
 

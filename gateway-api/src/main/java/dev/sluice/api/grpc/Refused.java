@@ -3,7 +3,7 @@ package dev.sluice.api.grpc;
 import com.google.protobuf.Any;
 import com.google.rpc.BadRequest;
 import com.google.rpc.BadRequest.FieldViolation;
-import dev.sluice.api.decode.NativeVerdicts;
+import dev.sluice.api.decode.NativeRejections;
 import dev.sluice.core.ingest.IngestResult;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -29,13 +29,13 @@ final class Refused {
 
   /** No record was good, or there was none. */
   static StatusException records(IngestResult.Accepted result) {
-    var message = NativeVerdicts.nothingGood(result.rejectedCount());
+    var message = NativeRejections.acceptedNoneMessage(result.rejectedCount());
     if (result.rejectedCount() == 0) {
       return malformed(message);
     }
     var details = BadRequest.newBuilder();
     int bytes = 0;
-    for (var verdict : NativeVerdicts.of(result.rejections())) {
+    for (var verdict : NativeRejections.of(result.rejections())) {
       var violation =
           violation("logs[" + verdict.index() + "]." + verdict.field(), verdict.reason());
       bytes += violation.build().getSerializedSize();

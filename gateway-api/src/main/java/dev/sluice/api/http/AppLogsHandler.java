@@ -1,8 +1,8 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.decode.AppLog;
-import dev.sluice.api.decode.AppLogs;
 import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.LegacyLog;
+import dev.sluice.api.decode.LegacyLogDecoder;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
@@ -39,11 +39,12 @@ final class AppLogsHandler {
 
   private Form form(ServerRequest request) {
     return switch (RequestHeaders.contentType(request)) {
-      case "application/json" -> new Form("app-http-json", body -> AppLogs.ofJson(body, limits));
+      case "application/json" ->
+          new Form("app-http-json", body -> LegacyLogDecoder.ofJson(body, limits));
       case "application/x-protobuf" ->
-          new Form("app-http-protobuf", body -> AppLogs.ofProtobuf(body, limits));
+          new Form("app-http-protobuf", body -> LegacyLogDecoder.ofProtobuf(body, limits));
       case "application/x-protobuf-batch" ->
-          new Form("app-http-protobuf", body -> AppLogs.ofProtobufBatch(body, limits));
+          new Form("app-http-protobuf", body -> LegacyLogDecoder.ofProtobufBatch(body, limits));
       default ->
           throw RequestRefused.unsupported(
               "content type is not one of application/json, application/x-protobuf,"
@@ -80,7 +81,7 @@ final class AppLogsHandler {
             json -> {
               json.writeStartObject();
               json.writeBooleanProperty("success", success);
-              json.writeStringProperty("message", AppLog.message(result));
+              json.writeStringProperty("message", LegacyLog.message(result));
               json.writeObjectPropertyStart("stats");
               json.writeNumberProperty("accepted", result.accepted());
               json.writeNumberProperty("rejected", result.rejectedCount());
@@ -101,14 +102,14 @@ final class AppLogsHandler {
   private static void errors(IngestResult.Accepted result, JsonGenerator json) {
     json.writeArrayPropertyStart("errors");
     result.rejections().stream()
-        .limit(AppLog.ERRORS_TOLD)
-        .map(AppLog::inOwnWords)
+        .limit(LegacyLog.MAX_REPORTED_ERRORS)
+        .map(LegacyLog::toLegacyRejection)
         .forEach(
             verdict -> {
               json.writeStartObject();
               json.writeNumberProperty("index", verdict.index());
               json.writeStringProperty("field", verdict.field());
-              json.writeStringProperty("error", AppLog.sentence(verdict));
+              json.writeStringProperty("error", LegacyLog.describe(verdict));
               json.writeEndObject();
             });
     json.writeEndArray();

@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.LegacyLog;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader;
@@ -52,7 +52,7 @@ final class AppQueryHandler {
     var parameters = new QueryParameters(known, "limit", "cursor");
     return new Query(
         filter(appId),
-        parameters.number("limit", AppLog.DEFAULT_LIMIT, AppLog.MAX_LIMIT),
+        parameters.number("limit", LegacyLog.DEFAULT_LIMIT, LegacyLog.MAX_LIMIT),
         parameters.cursor());
   }
 
@@ -94,20 +94,20 @@ final class AppQueryHandler {
     json.writeEndObject();
     json.writeNumberProperty("limit", limit);
     json.writeArrayPropertyStart("logs");
-    page.logs().forEach(log -> log(AppLog.of(log), json));
+    page.logs().forEach(log -> log(LegacyLog.of(log), json));
     json.writeEndArray();
     text("nextCursor", next == null ? null : next.toCursor(), json);
     json.writeNumberProperty("actualLimit", count);
   }
 
-  private static void log(AppLog log, JsonGenerator json) {
+  private static void log(LegacyLog log, JsonGenerator json) {
     json.writeStartObject();
     fields(log, json);
     json.writeEndObject();
   }
 
   /** Into an object that is begun. */
-  static void fields(AppLog log, JsonGenerator json) {
+  static void fields(LegacyLog log, JsonGenerator json) {
     json.writeStringProperty("id", log.id());
     json.writeStringProperty("app_id", log.appId());
     json.writeStringProperty("timestamp", Timestamps.format(log.timeNanos()));

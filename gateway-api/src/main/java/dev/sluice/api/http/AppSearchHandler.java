@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.decode.AppLog;
 import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.LegacyLog;
 import dev.sluice.api.decode.Timestamps;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader;
@@ -148,7 +148,7 @@ final class AppSearchHandler {
       return value.isNumber()
           ? Timestamps.ofNumber(value.asString())
           : Timestamps.ofText(value.asString(""));
-    } catch (Timestamps.Unusable e) {
+    } catch (Timestamps.InvalidTimestampException e) {
       throw RequestRefused.malformed(field + " " + e.reason());
     }
   }
@@ -204,7 +204,7 @@ final class AppSearchHandler {
     json.writeArrayPropertyStart("logs");
     for (var each : outcome.found) {
       json.writeStartObject();
-      AppQueryHandler.fields(AppLog.of(each.log), json);
+      AppQueryHandler.fields(LegacyLog.of(each.log), json);
       if (each.score != null) {
         json.writeNumberProperty("similarity", each.score);
       }

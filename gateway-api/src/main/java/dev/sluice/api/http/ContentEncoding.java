@@ -1,8 +1,8 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.compression.Deflated;
 import dev.sluice.api.compression.SnappyBlock;
 import dev.sluice.api.compression.SnappyFrames;
+import dev.sluice.api.compression.StrictInflaterInputStream;
 import dev.sluice.api.compression.Zstd;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
@@ -22,14 +22,14 @@ enum ContentEncoding {
   GZIP {
     @Override
     InputStream open(byte[] body) {
-      return Deflated.gzip(body);
+      return StrictInflaterInputStream.gzip(body);
     }
   },
   /** RFC 9110 means the zlib format by this name. */
   DEFLATE {
     @Override
     InputStream open(byte[] body) {
-      return Deflated.zlib(body);
+      return StrictInflaterInputStream.zlib(body);
     }
   },
   ZSTD {
@@ -47,7 +47,7 @@ enum ContentEncoding {
 
     @Override
     byte[] decode(byte[] body, int limit, Reservation reservation) {
-      return body.length == 0 || SnappyFrames.begin(body)
+      return body.length == 0 || SnappyFrames.startsWithIdentifier(body)
           ? super.decode(body, limit, reservation)
           : block(body, limit, reservation);
     }
@@ -132,13 +132,13 @@ enum ContentEncoding {
   /** All of it or nothing: a block says beforehand how long it is. */
   private static byte[] block(byte[] body, int limit, Reservation reservation) {
     try {
-      int length = SnappyBlock.length(body, 0, body.length);
+      int length = SnappyBlock.uncompressedLength(body, 0, body.length);
       if (length > limit) {
         throw RequestBody.tooLarge(limit);
       }
       reservation.add(length);
       byte[] bytes = new byte[length];
-      SnappyBlock.unpack(body, 0, body.length, bytes);
+      SnappyBlock.uncompress(body, 0, body.length, bytes);
       reservation.remove(body.length);
       return bytes;
     } catch (IOException e) {

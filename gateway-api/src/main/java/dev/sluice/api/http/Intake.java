@@ -1,6 +1,6 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.decode.Undecodable;
+import dev.sluice.api.decode.DecodeException;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.AdmissionController;
 import dev.sluice.core.ingest.IngestOptions;
@@ -159,7 +159,7 @@ final class Intake {
   private static <T> T understood(Supplier<T> reading) {
     try {
       return reading.get();
-    } catch (Undecodable e) {
+    } catch (DecodeException e) {
       throw switch (e.kind()) {
         case MALFORMED -> RequestRefused.malformed(e.detail());
         case TOO_LARGE -> RequestRefused.tooLarge(e.detail());

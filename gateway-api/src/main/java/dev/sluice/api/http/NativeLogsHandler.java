@@ -1,9 +1,9 @@
 package dev.sluice.api.http;
 
-import dev.sluice.api.decode.FlatLogs;
 import dev.sluice.api.decode.Json;
-import dev.sluice.api.decode.NativeLogs;
-import dev.sluice.api.decode.NativeVerdicts;
+import dev.sluice.api.decode.NativeJsonDecoder;
+import dev.sluice.api.decode.NativeProtobufDecoder;
+import dev.sluice.api.decode.NativeRejections;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
@@ -42,17 +42,18 @@ final class NativeLogsHandler {
             () ->
                 intake
                     .take(request, form.apply(request))
-                    .flatMap(result -> answer(result, NativeVerdicts.of(result.rejections()))))
+                    .flatMap(result -> answer(result, NativeRejections.of(result.rejections()))))
         .onErrorResume(RequestRefused.class, Problem::of);
   }
 
   private Form form(ServerRequest request) {
     return switch (RequestHeaders.contentType(request)) {
-      case "application/json" -> new Form("http-json", body -> NativeLogs.ofJson(body, limits));
+      case "application/json" ->
+          new Form("http-json", body -> NativeJsonDecoder.ofJson(body, limits));
       case "application/x-ndjson", "application/ndjson", "application/jsonl" ->
-          new Form("http-ndjson", body -> NativeLogs.ofNdjson(body, limits));
+          new Form("http-ndjson", body -> NativeJsonDecoder.ofNdjson(body, limits));
       case "application/x-protobuf", "application/protobuf" ->
-          new Form("http-protobuf", body -> FlatLogs.ofRequest(body, limits));
+          new Form("http-protobuf", body -> NativeProtobufDecoder.ofRequest(body, limits));
       default ->
           throw RequestRefused.unsupported(
               "content type is not one of application/json, application/x-ndjson,"
@@ -66,7 +67,7 @@ final class NativeLogsHandler {
     if (result.acceptedNone()) {
       return Problem.of(
           ProblemType.NOTHING_ACCEPTED,
-          NativeVerdicts.nothingGood(result.rejectedCount()),
+          NativeRejections.acceptedNoneMessage(result.rejectedCount()),
           rejected);
     }
     var response =

@@ -1,7 +1,7 @@
 package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
-import dev.sluice.api.decode.OtlpJson;
+import dev.sluice.api.decode.OtlpJsonDecoder;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
@@ -44,7 +44,7 @@ final class OtlpLogsHandler {
     }
     var form =
         json
-            ? new Form("otlp-http-json", body -> OtlpJson.read(body, limits))
+            ? new Form("otlp-http-json", body -> OtlpJsonDecoder.read(body, limits))
             : new Form("otlp-http-protobuf", OtlpPayload::of);
     return intake
         .take(request, form)

@@ -194,7 +194,7 @@ final class QueryParameters {
     }
     try {
       return Timestamps.ofText(value);
-    } catch (Timestamps.Unusable e) {
+    } catch (Timestamps.InvalidTimestampException e) {
       throw RequestRefused.malformed(name + " " + e.reason());
     }
   }

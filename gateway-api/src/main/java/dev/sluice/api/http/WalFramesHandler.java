@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.api.decode.WalFrames;
+import dev.sluice.api.decode.ShippedFrames;
 import dev.sluice.api.http.Intake.Form;
 import dev.sluice.api.http.Intake.Reading;
 import dev.sluice.core.domain.Limits;
@@ -67,7 +67,7 @@ final class WalFramesHandler {
 
     @Override
     public OtlpPayload decode(Reservation reservation) {
-      return WalFrames.read(
+      return ShippedFrames.read(
           parts.part("manifest"), parts.part("frames"), sender, limits, reservation::add);
     }
   }

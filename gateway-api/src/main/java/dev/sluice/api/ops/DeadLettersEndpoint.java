@@ -3,9 +3,9 @@ package dev.sluice.api.ops;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.annotation.JsonRawValue;
-import dev.sluice.api.decode.OtlpJson;
-import dev.sluice.api.decode.OtlpJsonText;
-import dev.sluice.api.decode.Undecodable;
+import dev.sluice.api.decode.DecodeException;
+import dev.sluice.api.decode.OtlpJsonDecoder;
+import dev.sluice.api.decode.OtlpJsonEncoder;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.otlp.AnyValueFormatter;
@@ -43,8 +43,8 @@ import reactor.core.scheduler.Schedulers;
 @Endpoint(id = "deadletters")
 public final class DeadLettersEndpoint {
   private static final Logger LOG = LoggerFactory.getLogger(DeadLettersEndpoint.class);
-  private static final int PAGE = 100;
-  private static final int MAX_PAGE = 1000;
+  private static final int DEFAULT_PAGE_SIZE = 100;
+  private static final int MAX_PAGE_SIZE = 1000;
 
   private final DeadLetterQueue deadLetterQueue;
   private final Limits limits;
@@ -60,8 +60,8 @@ public final class DeadLettersEndpoint {
   /**
    * @param next to ask for as {@code after}; null after the last page
    */
-  public record Page(
-      long letters, long capacity, List<Summary> deadLetters, @Nullable String next) {}
+  public record DeadLetterPage(
+      long letters, long capacity, List<DeadLetterSummary> deadLetters, @Nullable String next) {}
 
   /**
    * @param id of the letter
@@ -70,7 +70,7 @@ public final class DeadLettersEndpoint {
    * @param at when it was given up
    * @param bytes of the record, its resource and its scope
    */
-  public record Summary(
+  public record DeadLetterSummary(
       String id,
       String logId,
       String tenant,
@@ -83,7 +83,7 @@ public final class DeadLettersEndpoint {
   /**
    * @param log the record as OTLP in JSON, an {@code ExportLogsServiceRequest}
    */
-  public record Whole(
+  public record DeadLetterDetail(
       String id,
       String logId,
       String tenant,
@@ -95,15 +95,15 @@ public final class DeadLettersEndpoint {
       @JsonRawValue String log) {}
 
   /** The letter of this id is no more: it was put back or thrown away. */
-  public record Done(String id) {}
+  public record RemovedDeadLetter(String id) {}
 
   /** Nothing was done, and why. */
-  public record Refused(List<Reason> reasons) {}
+  public record ErrorResponse(List<FieldError> reasons) {}
 
   /**
    * @param field what is wrong in the record or in the question; {@code spool} when it is neither
    */
-  public record Reason(String field, String reason) {}
+  public record FieldError(String field, String reason) {}
 
   /**
    * @param after id of the letter after which to go on
@@ -111,36 +111,37 @@ public final class DeadLettersEndpoint {
    */
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> list(@Nullable String after, @Nullable Integer limit) {
-    int most = limit == null ? PAGE : limit;
-    if (most < 1 || most > MAX_PAGE) {
-      return Mono.just(bad(new Reason("limit", "is " + most + ", from 1 to " + MAX_PAGE)));
+    int pageSize = limit == null ? DEFAULT_PAGE_SIZE : limit;
+    if (pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
+      return Mono.just(
+          badRequest(new FieldError("limit", "is " + pageSize + ", from 1 to " + MAX_PAGE_SIZE)));
     }
-    return answer(
+    return respond(
         () -> {
-          var room = deadLetterQueue.capacity();
+          var capacity = deadLetterQueue.capacity();
           List<DeadLetterItem> page;
           try {
-            page = deadLetterQueue.list(after, most);
+            page = deadLetterQueue.list(after, pageSize);
           } catch (IllegalArgumentException _) { // else a mistake would look like an outage
-            return bad(new Reason("after", "is not the id of a dead letter"));
+            return badRequest(new FieldError("after", "is not the id of a dead letter"));
           }
           return ok(
-              new Page(
-                  room.used(),
-                  room.max(),
+              new DeadLetterPage(
+                  capacity.used(),
+                  capacity.max(),
                   page.stream().map(DeadLettersEndpoint::summary).toList(),
-                  page.size() < most ? null : page.getLast().id()));
+                  page.size() < pageSize ? null : page.getLast().id()));
         });
   }
 
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> show(@Selector String id) {
-    return answer(
+    return respond(
         () ->
             deadLetterQueue
                 .find(id)
-                .map(kept -> ok(whole(kept)))
-                .orElseGet(DeadLettersEndpoint::unknown));
+                .map(item -> ok(detail(item)))
+                .orElseGet(DeadLettersEndpoint::notFound));
   }
 
   /**
@@ -150,133 +151,138 @@ public final class DeadLettersEndpoint {
    */
   @WriteOperation
   public Mono<WebEndpointResponse<Object>> replay(@Selector String id, @Nullable String log) {
-    return answer(
+    return respond(
         () -> {
-          var kept = deadLetterQueue.find(id);
-          if (kept.isEmpty()) {
-            return unknown();
+          var item = deadLetterQueue.find(id);
+          if (item.isEmpty()) {
+            return notFound();
           }
-          var was = kept.get().letter().log();
-          LogBatch again;
+          var original = item.get().letter().log();
+          LogBatch batch;
           try {
-            again = log == null ? again(was, was.expandedBytes(), was.otlp()) : corrected(was, log);
-          } catch (Unfit e) {
-            return bad(e.reason);
+            batch =
+                log == null
+                    ? withNewAppendId(original, original.expandedBytes(), original.otlp())
+                    : corrected(original, log);
+          } catch (InvalidRequestException e) {
+            return badRequest(e.error);
           }
-          if (!deadLetterQueue.replay(id, again)) {
-            return unknown();
+          if (!deadLetterQueue.replay(id, batch)) {
+            return notFound();
           }
           LOG.info(
               "dead letter {} was put back{}: log {}",
               id,
               log == null ? "" : " corrected",
-              was.firstId().toHex());
-          return ok(new Done(id));
+              original.firstId().toHex());
+          return ok(new RemovedDeadLetter(id));
         });
   }
 
   @DeleteOperation
   public Mono<WebEndpointResponse<Object>> purge(@Selector String id) {
-    return answer(
+    return respond(
         () -> {
-          var kept = deadLetterQueue.find(id);
-          if (kept.isEmpty() || !deadLetterQueue.purge(id)) {
-            return unknown();
+          var item = deadLetterQueue.find(id);
+          if (item.isEmpty() || !deadLetterQueue.purge(id)) {
+            return notFound();
           }
           LOG.info(
               "dead letter {} was thrown away: log {}",
               id,
-              kept.get().letter().log().firstId().toHex());
-          return ok(new Done(id));
+              item.get().letter().log().firstId().toHex());
+          return ok(new RemovedDeadLetter(id));
         });
   }
 
   /** With an append id of its own: as often as it is put back, it is another append. */
-  private static LogBatch again(LogBatch was, int expandedBytes, byte[] otlp) {
+  private static LogBatch withNewAppendId(LogBatch original, int expandedBytes, byte[] otlp) {
     return new LogBatch(
         UUID.randomUUID(),
-        was.tenant(),
-        was.receivedNanos(),
-        was.firstId(),
+        original.tenant(),
+        original.receivedNanos(),
+        original.firstId(),
         1,
         expandedBytes,
         new BitSet(0),
         otlp);
   }
 
-  private LogBatch corrected(LogBatch was, String json) throws Unfit {
-    var faults = new ArrayList<Reason>();
+  private LogBatch corrected(LogBatch original, String json) throws InvalidRequestException {
+    var errors = new ArrayList<FieldError>();
     try {
       byte[] text = json.getBytes(UTF_8);
       if (text.length > limits.maxRequestBytes()) {
-        throw new Unfit("log", text.length + " bytes, limit " + limits.maxRequestBytes());
+        throw new InvalidRequestException(
+            "log", text.length + " bytes, limit " + limits.maxRequestBytes());
       }
-      var payload = OtlpJson.read(text, limits);
+      var payload = OtlpJsonDecoder.read(text, limits);
       var walker = new OtlpWalker(limits);
-      walker.walk(payload.bytes(), 0, payload.length(), verdicts(faults));
-      if (!faults.isEmpty()) {
-        throw new Unfit(faults.getFirst());
+      walker.walk(payload.bytes(), 0, payload.length(), errorCollector(errors));
+      if (!errors.isEmpty()) {
+        throw new InvalidRequestException(errors.getFirst());
       }
       if (walker.records() != 1) {
-        throw new Unfit("log", "has " + walker.records() + " log records, must have one");
+        throw new InvalidRequestException(
+            "log", "has " + walker.records() + " log records, must have one");
       }
       if (walker.expandedBytes() > limits.maxExpandedBytes()) {
-        throw new Unfit(
+        throw new InvalidRequestException(
             "log", walker.expandedBytes() + " bytes, limit " + limits.maxExpandedBytes());
       }
-      return again(
-          was, (int) walker.expandedBytes(), Arrays.copyOf(payload.bytes(), payload.length()));
-    } catch (Undecodable e) {
-      throw new Unfit("log", e.detail());
+      return withNewAppendId(
+          original, (int) walker.expandedBytes(), Arrays.copyOf(payload.bytes(), payload.length()));
+    } catch (DecodeException e) {
+      throw new InvalidRequestException("log", e.detail());
     } catch (MalformedOtlpException e) {
-      throw new Unfit("log", String.valueOf(e.getMessage()));
+      throw new InvalidRequestException("log", String.valueOf(e.getMessage()));
     }
   }
 
-  private static OtlpRecordVisitor verdicts(List<Reason> into) {
+  private static OtlpRecordVisitor errorCollector(List<FieldError> errors) {
     return new OtlpRecordVisitor() {
       @Override
       public void visitRecord(OtlpRecord log) {}
 
       @Override
       public void visitRejected(int ordinal, String field, String reason) {
-        into.add(new Reason(field, reason));
+        errors.add(new FieldError(field, reason));
       }
     };
   }
 
   /** Not to be stored as it is. */
-  private static final class Unfit extends Exception {
+  private static final class InvalidRequestException extends Exception {
     @Serial private static final long serialVersionUID = 1L;
-    private final transient Reason reason;
+    private final transient FieldError error;
 
-    Unfit(Reason reason) {
-      super(reason.reason(), null, false, false);
-      this.reason = reason;
+    InvalidRequestException(FieldError fieldError) {
+      super(fieldError.reason(), null, false, false);
+      this.error = fieldError;
     }
 
-    Unfit(String field, String reason) {
-      this(new Reason(field, reason));
+    InvalidRequestException(String field, String reason) {
+      this(new FieldError(field, reason));
     }
   }
 
-  private static Summary summary(DeadLetterItem kept) {
-    var letter = kept.letter();
+  private static DeadLetterSummary summary(DeadLetterItem item) {
+    var letter = item.letter();
     var log = letter.log();
-    return new Summary(
-        kept.id(),
+    return new DeadLetterSummary(
+        item.id(),
         log.firstId().toHex(),
         log.tenant(),
-        service(log),
-        received(log),
+        serviceName(log),
+        receivedAt(log),
         letter.reason(),
         letter.deadLetteredAt(),
         log.otlp().length);
   }
 
-  private static Whole whole(DeadLetterItem kept) {
-    var summary = summary(kept);
-    return new Whole(
+  private static DeadLetterDetail detail(DeadLetterItem item) {
+    var summary = summary(item);
+    return new DeadLetterDetail(
         summary.id(),
         summary.logId(),
         summary.tenant(),
@@ -285,15 +291,15 @@ public final class DeadLettersEndpoint {
         summary.reason(),
         summary.at(),
         summary.bytes(),
-        OtlpJsonText.of(kept.letter().log().otlp()));
+        OtlpJsonEncoder.encode(item.letter().log().otlp()));
   }
 
-  private static Instant received(LogBatch log) {
+  private static Instant receivedAt(LogBatch log) {
     return Instant.ofEpochSecond(0, log.receivedNanos());
   }
 
   /** What the column of that name will say; empty when there is none. */
-  private static String service(LogBatch log) {
+  private static String serviceName(LogBatch log) {
     var name = new String[] {""};
     try {
       new OtlpWalker(Limits.TRUSTED)
@@ -304,7 +310,7 @@ public final class DeadLettersEndpoint {
               new OtlpRecordVisitor() {
                 @Override
                 public void visitRecord(OtlpRecord record) {
-                  name[0] = service(record);
+                  name[0] = serviceName(record);
                 }
 
                 @Override
@@ -316,7 +322,7 @@ public final class DeadLettersEndpoint {
     return name[0];
   }
 
-  private static String service(OtlpRecord record) {
+  private static String serviceName(OtlpRecord record) {
     var attributes = record.resource().attributes();
     for (int i = 0; i < attributes.size(); i++) {
       var key = new String(record.bytes(), attributes.keyOffset(i), attributes.keyLength(i), UTF_8);
@@ -329,16 +335,16 @@ public final class DeadLettersEndpoint {
     return "";
   }
 
-  private static Mono<WebEndpointResponse<Object>> answer(
-      Supplier<WebEndpointResponse<Object>> question) {
+  private static Mono<WebEndpointResponse<Object>> respond(
+      Supplier<WebEndpointResponse<Object>> operation) {
     return Mono.fromSupplier(
             () -> {
               try {
-                return question.get();
+                return operation.get();
               } catch (RuntimeException e) {
                 LOG.warn("dead letters are out of reach: {}", e.toString());
-                return refused(
-                    new Reason("spool", "is out of reach"),
+                return error(
+                    new FieldError("spool", "is out of reach"),
                     WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
               }
             })
@@ -346,23 +352,23 @@ public final class DeadLettersEndpoint {
   }
 
   private static WebEndpointResponse<Object> ok(Object body) {
-    return status(body, WebEndpointResponse.STATUS_OK);
+    return response(body, WebEndpointResponse.STATUS_OK);
   }
 
-  private static WebEndpointResponse<Object> bad(Reason reason) {
-    return refused(reason, WebEndpointResponse.STATUS_BAD_REQUEST);
+  private static WebEndpointResponse<Object> badRequest(FieldError fieldError) {
+    return error(fieldError, WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  private static WebEndpointResponse<Object> unknown() {
-    return refused(
-        new Reason("id", "there is no such dead letter"), WebEndpointResponse.STATUS_NOT_FOUND);
+  private static WebEndpointResponse<Object> notFound() {
+    return error(
+        new FieldError("id", "there is no such dead letter"), WebEndpointResponse.STATUS_NOT_FOUND);
   }
 
-  private static WebEndpointResponse<Object> refused(Reason reason, int status) {
-    return status(new Refused(List.of(reason)), status);
+  private static WebEndpointResponse<Object> error(FieldError fieldError, int status) {
+    return response(new ErrorResponse(List.of(fieldError)), status);
   }
 
-  private static WebEndpointResponse<Object> status(Object body, int status) {
+  private static WebEndpointResponse<Object> response(Object body, int status) {
     return new WebEndpointResponse<>(body, status);
   }
 }

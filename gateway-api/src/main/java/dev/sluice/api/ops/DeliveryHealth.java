@@ -26,14 +26,14 @@ public final class DeliveryHealth implements HealthIndicator {
     var all = workers.get();
     long alive = all.stream().filter(DeliveryWorker::isAlive).count();
     var health = (alive == all.size() ? Health.up() : Health.down()).withDetail("workers", alive);
-    var troubles =
+    var pauses =
         all.stream()
             .flatMap(worker -> worker.pauseState().stream())
-            .map(trouble -> MicrometerMeters.label(trouble.pauseReason()) + ": " + trouble.detail())
+            .map(pause -> MicrometerMetrics.label(pause.pauseReason()) + ": " + pause.detail())
             .distinct()
             .toList();
-    if (!troubles.isEmpty()) {
-      health.withDetail("trouble", troubles);
+    if (!pauses.isEmpty()) {
+      health.withDetail("trouble", pauses);
     }
     try {
       var depth = backlog.depth();

@@ -15,34 +15,34 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
  */
 @Endpoint(id = "dictionary")
 public final class DictionaryEndpoint {
-  private final @Nullable Known known;
+  private final @Nullable Dependencies dependencies;
 
   /**
-   * @param known null in a process that does not deliver
+   * @param dependencies null in a process that does not deliver
    */
-  public DictionaryEndpoint(@Nullable Known known) {
-    this.known = known;
+  public DictionaryEndpoint(@Nullable Dependencies dependencies) {
+    this.dependencies = dependencies;
   }
 
   /**
    * What there is to ask.
    *
    * @param enabled whether logs are told their templates
-   * @param reading how it last went to read what others have written
+   * @param syncStatus how it last went to read what others have written
    */
-  public record Known(
+  public record Dependencies(
       SharedDictionaryCache texts,
       TemplateRegistry templates,
       boolean enabled,
-      Supplier<Reading> reading) {}
+      Supplier<SyncStatus> syncStatus) {}
 
   /**
    * @param at when it last went well; null when it never has
    * @param trouble why it did not go well the last time; null when it did
    */
-  public record Reading(@Nullable Instant at, @Nullable String trouble) {}
+  public record SyncStatus(@Nullable Instant at, @Nullable String trouble) {}
 
-  public record Answer(Cache cache, Mined templates) {}
+  public record DictionaryResponse(CacheStats cache, MinerStats templates) {}
 
   /**
    * Counts are since the start, as of the workers' last deliveries.
@@ -54,11 +54,11 @@ public final class DictionaryEndpoint {
    * @param written entries that the dictionary has confirmed
    * @param failed writes that it has not
    */
-  public record Cache(
+  public record CacheStats(
       long capacity,
       long entries,
       long bytes,
-      Lookups lookups,
+      LookupCounts lookups,
       long digests,
       long written,
       long failed) {}
@@ -71,7 +71,7 @@ public final class DictionaryEndpoint {
    * @param shared the memory of all workers
    * @param none nobody: the text was written to the dictionary
    */
-  public record Lookups(long worker, long pending, long shared, long none) {}
+  public record LookupCounts(long worker, long pending, long shared, long none) {}
 
   /**
    * @param count templates that stand for themselves, of all tenants
@@ -81,34 +81,36 @@ public final class DictionaryEndpoint {
    * @param masksGivenUp how often one was given up on a message since the start
    * @param reading of what others have written
    */
-  public record Mined(
+  public record MinerStats(
       boolean enabled,
       long count,
       long bytes,
       long caught,
       int masks,
       long masksGivenUp,
-      Reading reading) {}
+      SyncStatus reading) {}
 
-  record Refused(String reason) {}
+  record ErrorResponse(String reason) {}
 
   /** 200, or 404 in a process that does not deliver. */
   @ReadOperation
   public WebEndpointResponse<Object> dictionary() {
-    return known == null
+    return dependencies == null
         ? new WebEndpointResponse<>(
-            new Refused("sluice.roles has no deliver: this process asks no dictionary for logs"),
+            new ErrorResponse(
+                "sluice.roles has no deliver: this process asks no dictionary for logs"),
             WebEndpointResponse.STATUS_NOT_FOUND)
-        : new WebEndpointResponse<>(new Answer(cache(known), mined(known)));
+        : new WebEndpointResponse<>(
+            new DictionaryResponse(cacheStats(dependencies), minerStats(dependencies)));
   }
 
-  private static Cache cache(Known known) {
-    var dictionaryCacheStats = known.texts().stats();
-    return new Cache(
+  private static CacheStats cacheStats(Dependencies dependencies) {
+    var dictionaryCacheStats = dependencies.texts().stats();
+    return new CacheStats(
         dictionaryCacheStats.capacity(),
         dictionaryCacheStats.entries(),
         dictionaryCacheStats.bytes(),
-        new Lookups(
+        new LookupCounts(
             dictionaryCacheStats.workerHits(),
             dictionaryCacheStats.pendingHits(),
             dictionaryCacheStats.sharedHits(),
@@ -118,15 +120,15 @@ public final class DictionaryEndpoint {
         dictionaryCacheStats.failedWrites());
   }
 
-  private static Mined mined(Known known) {
-    var registryStats = known.templates().stats();
-    return new Mined(
-        known.enabled(),
+  private static MinerStats minerStats(Dependencies dependencies) {
+    var registryStats = dependencies.templates().stats();
+    return new MinerStats(
+        dependencies.enabled(),
         registryStats.templates(),
         registryStats.bytes(),
         registryStats.overflowedLogs(),
         registryStats.customMasks(),
         registryStats.maskBudgetExceeded(),
-        known.reading().get());
+        dependencies.syncStatus().get());
   }
 }

@@ -20,17 +20,17 @@ public final class DictionaryGauges implements MeterBinder {
 
   @Override
   public void bindTo(MeterRegistry registry) {
-    lookups("worker", SharedDictionaryCache.DictionaryCacheStats::workerHits, registry);
-    lookups("pending", SharedDictionaryCache.DictionaryCacheStats::pendingHits, registry);
-    lookups("shared", SharedDictionaryCache.DictionaryCacheStats::sharedHits, registry);
-    lookups("none", SharedDictionaryCache.DictionaryCacheStats::misses, registry);
-    texts("digests", SharedDictionaryCache.DictionaryCacheStats::digests)
+    registerLookups("worker", SharedDictionaryCache.DictionaryCacheStats::workerHits, registry);
+    registerLookups("pending", SharedDictionaryCache.DictionaryCacheStats::pendingHits, registry);
+    registerLookups("shared", SharedDictionaryCache.DictionaryCacheStats::sharedHits, registry);
+    registerLookups("none", SharedDictionaryCache.DictionaryCacheStats::misses, registry);
+    counter("digests", SharedDictionaryCache.DictionaryCacheStats::digests)
         .description("MD5 computed of texts")
         .register(registry);
-    texts("entries.written", SharedDictionaryCache.DictionaryCacheStats::writtenEntries)
+    counter("entries.written", SharedDictionaryCache.DictionaryCacheStats::writtenEntries)
         .description("Entries that the dictionary has confirmed")
         .register(registry);
-    texts("writes.failed", SharedDictionaryCache.DictionaryCacheStats::failedWrites)
+    counter("writes.failed", SharedDictionaryCache.DictionaryCacheStats::failedWrites)
         .description("Writes that the dictionary has not confirmed; they are tried again")
         .register(registry);
     Gauge.builder("sluice.dictionary.cache.entries", texts, t -> t.stats().entries())
@@ -55,19 +55,19 @@ public final class DictionaryGauges implements MeterBinder {
         .register(registry);
   }
 
-  private void lookups(
-      String barrier,
-      ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> figure,
+  private void registerLookups(
+      String tier,
+      ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> value,
       MeterRegistry registry) {
-    texts("lookups", figure)
+    counter("lookups", value)
         .description("Look-ups of texts, by who answered them")
-        .tag("barrier", barrier)
+        .tag("barrier", tier)
         .register(registry);
   }
 
-  private FunctionCounter.Builder<SharedDictionaryCache> texts(
-      String name, ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> figure) {
+  private FunctionCounter.Builder<SharedDictionaryCache> counter(
+      String name, ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> value) {
     return FunctionCounter.builder(
-        "sluice.dictionary." + name, texts, t -> figure.applyAsDouble(t.stats()));
+        "sluice.dictionary." + name, texts, t -> value.applyAsDouble(t.stats()));
   }
 }

@@ -21,7 +21,7 @@ public final class GatewayGauges implements MeterBinder {
   private final Spool spool;
   private final DeadLetterQueue deadLetterQueue;
   private final MemoryBudget budget;
-  private final AtomicLong mostSettled = new AtomicLong();
+  private final AtomicLong maxAcked = new AtomicLong();
 
   public GatewayGauges(
       Backlog backlog, Spool spool, DeadLetterQueue deadLetterQueue, MemoryBudget budget) {
@@ -36,20 +36,24 @@ public final class GatewayGauges implements MeterBinder {
     Gauge.builder("sluice.spool.entries", this::entries)
         .description("Spool entries not yet settled; not a number while the spool is away")
         .register(registry);
-    Gauge.builder("sluice.spool.oldest.age", this::oldestSeconds)
+    Gauge.builder("sluice.spool.oldest.age", this::oldestAgeSeconds)
         .description("Age of the oldest spool entry")
         .baseUnit("seconds")
         .register(registry);
-    Gauge.builder("sluice.spool.waiting", this::waiting)
+    Gauge.builder("sluice.spool.waiting", this::backlogRecords)
         .description("Log records in the spool, about")
         .register(registry);
-    FunctionCounter.builder("sluice.spool.settled", this, GatewayGauges::settled)
+    FunctionCounter.builder("sluice.spool.settled", this, GatewayGauges::acked)
         .description("Log records settled over the life of the spool; its rate is the drain")
         .register(registry);
-    Gauge.builder("sluice.dead.letters", deadLetterQueue, d -> room(d, Capacity::used))
+    Gauge.builder(
+            "sluice.dead.letters", deadLetterQueue, d -> deadLetterCapacity(d, Capacity::used))
         .description("Log records that the store refused and that wait for somebody")
         .register(registry);
-    Gauge.builder("sluice.dead.letters.capacity", deadLetterQueue, d -> room(d, Capacity::max))
+    Gauge.builder(
+            "sluice.dead.letters.capacity",
+            deadLetterQueue,
+            d -> deadLetterCapacity(d, Capacity::max))
         .description("How many dead letters there may be; then delivery waits")
         .register(registry);
     Gauge.builder("sluice.ingest.in.flight", budget, MemoryBudget::used)
@@ -58,27 +62,28 @@ public final class GatewayGauges implements MeterBinder {
         .register(registry);
   }
 
-  private Number waiting() {
-    var condition = spool.spoolStatus().toCompletableFuture().join();
-    return known(condition) ? condition.pendingRecords() : Double.NaN;
+  private Number backlogRecords() {
+    var status = spool.spoolStatus().toCompletableFuture().join();
+    return isKnown(status) ? status.pendingRecords() : Double.NaN;
   }
 
   /** Never less than before, which would look like another spool. */
-  private double settled() {
-    var condition = spool.spoolStatus().toCompletableFuture().join();
-    return known(condition)
-        ? mostSettled.accumulateAndGet(condition.deliveredRecords(), Math::max)
-        : mostSettled.get();
+  private double acked() {
+    var status = spool.spoolStatus().toCompletableFuture().join();
+    return isKnown(status)
+        ? maxAcked.accumulateAndGet(status.deliveredRecords(), Math::max)
+        : maxAcked.get();
   }
 
   /** A spool that is full is unavailable too and has figures; one that is away has none. */
-  private static boolean known(Spool.SpoolStatus condition) {
-    return condition.outageReason() == null || condition.deliveredRecords() > 0;
+  private static boolean isKnown(Spool.SpoolStatus status) {
+    return status.outageReason() == null || status.deliveredRecords() > 0;
   }
 
-  private static double room(DeadLetterQueue deadLetterQueue, ToLongFunction<Capacity> figure) {
+  private static double deadLetterCapacity(
+      DeadLetterQueue deadLetterQueue, ToLongFunction<Capacity> value) {
     try {
-      return figure.applyAsLong(deadLetterQueue.capacity());
+      return value.applyAsLong(deadLetterQueue.capacity());
     } catch (RuntimeException _) {
       return Double.NaN;
     }
@@ -92,7 +97,7 @@ public final class GatewayGauges implements MeterBinder {
     }
   }
 
-  private Number oldestSeconds() {
+  private Number oldestAgeSeconds() {
     try {
       return backlog.depth().oldestAge().toMillis() / 1000.0;
     } catch (RuntimeException _) {

@@ -37,7 +37,7 @@ public final class LedgerEndpoint {
    * @param days the same, day by day
    * @param away who could not be asked, and why; empty when all answered
    */
-  public record Answer(
+  public record LedgerResponse(
       LocalDate from,
       @Nullable Long accepted,
       @Nullable Long inFlight,
@@ -64,16 +64,16 @@ public final class LedgerEndpoint {
 
   /** 200 with all figures, or 503 with those that are known. */
   @ReadOperation
-  public Mono<WebEndpointResponse<Answer>> ledger() {
-    return Mono.fromCallable(this::answer).subscribeOn(Schedulers.boundedElastic());
+  public Mono<WebEndpointResponse<LedgerResponse>> ledger() {
+    return Mono.fromCallable(this::response).subscribeOn(Schedulers.boundedElastic());
   }
 
-  private WebEndpointResponse<Answer> answer() {
-    var account = ledger.count();
-    var total = day(account.from(), account.total());
+  private WebEndpointResponse<LedgerResponse> response() {
+    var report = ledger.count();
+    var total = day(report.from(), report.total());
     return new WebEndpointResponse<>(
-        new Answer(
-            account.from(),
+        new LedgerResponse(
+            report.from(),
             total.accepted(),
             total.inFlight(),
             total.stored(),
@@ -81,11 +81,11 @@ public final class LedgerEndpoint {
             total.purged(),
             total.quarantined(),
             total.imbalance(),
-            account.days().entrySet().stream()
+            report.days().entrySet().stream()
                 .map(entry -> day(entry.getKey(), entry.getValue()))
                 .toList(),
-            account.unavailable()),
-        account.unavailable().isEmpty()
+            report.unavailable()),
+        report.unavailable().isEmpty()
             ? WebEndpointResponse.STATUS_OK
             : WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
   }

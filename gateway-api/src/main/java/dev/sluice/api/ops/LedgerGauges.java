@@ -20,10 +20,10 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
 
   /** Counting takes one part in so many of the time. */
-  private static final int SHARE = 100;
+  private static final int MAX_TIME_SHARE_DIVISOR = 100;
 
   /** Also where a count takes long because somebody does not answer. */
-  private static final Duration LONGEST_PAUSE = Duration.ofMinutes(10);
+  private static final Duration MAX_DELAY = Duration.ofMinutes(10);
 
   private final Ledger ledger;
   private final Scheduler scheduler;
@@ -43,51 +43,51 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
 
   @Override
   public void bindTo(MeterRegistry registry) {
-    gauge("imbalance", ledgerBalance -> known(ledgerBalance.imbalance()))
+    gauge("imbalance", ledgerBalance -> orNaN(ledgerBalance.imbalance()))
         .description("Log records of the last days that are missing or too many; alert on it")
         .register(registry);
-    gauge("accepted", spool(RecordCounts::accepted))
+    gauge("accepted", fromSpool(RecordCounts::accepted))
         .description("Log records of the last days that were accepted")
         .register(registry);
-    gauge("in.flight", spool(RecordCounts::inFlight))
+    gauge("in.flight", fromSpool(RecordCounts::inFlight))
         .description("Of those, the ones that are in the spool")
         .register(registry);
-    gauge("stored", ledgerBalance -> known(ledgerBalance.stored()))
+    gauge("stored", ledgerBalance -> orNaN(ledgerBalance.stored()))
         .description("Of those, the ones that are in the log table")
         .register(registry);
-    gauge("dead.lettered", spool(RecordCounts::deadLettered))
+    gauge("dead.lettered", fromSpool(RecordCounts::deadLettered))
         .description("Of those, the ones that the store refused and that are kept")
         .register(registry);
-    gauge("purged", spool(RecordCounts::purged))
+    gauge("purged", fromSpool(RecordCounts::purged))
         .description("Of those, dead letters that were thrown away")
         .register(registry);
-    gauge("quarantined", spool(RecordCounts::quarantined))
+    gauge("quarantined", fromSpool(RecordCounts::quarantined))
         .description("Of those, the ones in damaged entries that were put aside")
         .register(registry);
     count();
   }
 
   private Gauge.Builder<LedgerGauges> gauge(
-      String name, ToDoubleFunction<Ledger.LedgerBalance> figure) {
+      String name, ToDoubleFunction<Ledger.LedgerBalance> value) {
     return Gauge.builder(
         "sluice.ledger." + name,
         this,
         gauges -> {
           var known = gauges.total;
-          return known == null ? Double.NaN : figure.applyAsDouble(known);
+          return known == null ? Double.NaN : value.applyAsDouble(known);
         });
   }
 
-  private static ToDoubleFunction<Ledger.LedgerBalance> spool(
-      ToDoubleFunction<RecordCounts> figure) {
+  private static ToDoubleFunction<Ledger.LedgerBalance> fromSpool(
+      ToDoubleFunction<RecordCounts> value) {
     return ledgerBalance -> {
       var recordCounts = ledgerBalance.spool();
-      return recordCounts == null ? Double.NaN : figure.applyAsDouble(recordCounts);
+      return recordCounts == null ? Double.NaN : value.applyAsDouble(recordCounts);
     };
   }
 
-  private static double known(@Nullable Long figure) {
-    return figure == null ? Double.NaN : figure.doubleValue();
+  private static double orNaN(@Nullable Long value) {
+    return value == null ? Double.NaN : value.doubleValue();
   }
 
   /** On a thread of its own: it blocks, and the timer's thread is not to. */
@@ -101,14 +101,14 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                   try {
                     var before = total;
                     total = ledger.count().total();
-                    report(before, total);
+                    logImbalance(before, total);
                   } catch (RuntimeException e) {
                     total = null;
                     LOG.warn("the ledger could not be counted", e);
                   } finally {
                     if (!closed) {
                       scheduler.schedule(
-                          pause(Duration.ofNanos(System.nanoTime() - began), interval),
+                          nextDelay(Duration.ofNanos(System.nanoTime() - began), interval),
                           this::count);
                     }
                   }
@@ -116,13 +116,13 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   }
 
   /** A count of many rows takes its time, and must not take the store's. */
-  static Duration pause(Duration took, Duration interval) {
-    var rest = took.multipliedBy(SHARE - 1);
-    var bounded = rest.compareTo(LONGEST_PAUSE) < 0 ? rest : LONGEST_PAUSE;
+  static Duration nextDelay(Duration duration, Duration interval) {
+    var minDelay = duration.multipliedBy(MAX_TIME_SHARE_DIVISOR - 1);
+    var bounded = minDelay.compareTo(MAX_DELAY) < 0 ? minDelay : MAX_DELAY;
     return bounded.compareTo(interval) > 0 ? bounded : interval;
   }
 
-  private static void report(
+  private static void logImbalance(
       Ledger.@Nullable LedgerBalance before, Ledger.@Nullable LedgerBalance after) {
     var now = after == null ? null : after.imbalance();
     if (now != null && now != 0 && (before == null || !now.equals(before.imbalance()))) {

@@ -33,12 +33,12 @@ public final class SpoolHealth implements HealthIndicator {
             .map(reason -> Health.down().withDetail("reason", reason))
             .orElseGet(Health::up);
     if (failover != null) {
-      tell(failover.failoverStatus(), health);
+      addFailoverDetails(failover.failoverStatus(), health);
     }
     return health.build();
   }
 
-  private void tell(FailoverSpool.FailoverStatus status, Health.Builder health) {
+  private void addFailoverDetails(FailoverSpool.FailoverStatus status, Health.Builder health) {
     if (!status.firstTakesLogs()) {
       health.withDetail(
           "failover",

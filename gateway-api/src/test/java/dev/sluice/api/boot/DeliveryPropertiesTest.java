@@ -10,12 +10,12 @@ import org.springframework.util.unit.DataSize;
 class DeliveryPropertiesTest {
 
   @Test
-  void new_roomForFewerLettersThanADeliveryMayHave_isRefusedAndNamesBothKeys() {
+  void new_fewerDeadLettersThanOneBatchMayHave_isRefusedAndNamesBothKeys() {
     assertThatThrownBy(() -> settings(999, 1_000))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("sluice.delivery.dead-letters is 999")
         .hasMessageContaining("sluice.delivery.max-refused, which is 1000");
-    assertThat(settings(1_000, 1_000).deadLetters()).isEqualTo(1_000);
+    assertThat(settings(1_000, 1_000).maxDeadLetters()).isEqualTo(1_000);
   }
 
   @Test

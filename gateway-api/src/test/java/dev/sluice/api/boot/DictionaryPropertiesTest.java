@@ -27,10 +27,11 @@ class DictionaryPropertiesTest {
   }
 
   @Test
-  void new_nothingGiven_hasTheDefaultsOfTheCore() {
-    assertThat(dictionary(Map.of()).cache()).isEqualTo(SharedDictionaryCache.CacheSettings.DEFAULT);
-    assertThat(templates(Map.of()).miner()).isEqualTo(MinerSettings.defaults());
-    assertThat(templates(Map.of()).masks()).isNull();
+  void new_noSettings_hasTheDefaultsOfTheCore() {
+    assertThat(dictionary(Map.of()).cacheSettings())
+        .isEqualTo(SharedDictionaryCache.CacheSettings.DEFAULT);
+    assertThat(templates(Map.of()).minerSettings()).isEqualTo(MinerSettings.defaults());
+    assertThat(templates(Map.of()).customMasksFile()).isNull();
   }
 
   @ParameterizedTest
@@ -46,11 +47,11 @@ class DictionaryPropertiesTest {
     "sluice.templates.per-service, 100000",
     "sluice.templates.memory, 64KB"
   })
-  void new_valueAtItsBound_isTaken(String key, String value) {
+  void new_valueAtItsBound_isAccepted(String key, String value) {
     var given = Map.of(key, value);
 
-    assertThat(dictionary(given).cache()).isNotNull();
-    assertThat(templates(given).miner()).isNotNull();
+    assertThat(dictionary(given).cacheSettings()).isNotNull();
+    assertThat(templates(given).minerSettings()).isNotNull();
   }
 
   @ParameterizedTest

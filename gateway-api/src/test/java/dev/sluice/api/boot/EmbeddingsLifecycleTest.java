@@ -35,14 +35,14 @@ class EmbeddingsLifecycleTest {
             new InMemoryTemplates(dictionary),
             vectors,
             embedder,
-            new Failures(failed),
+            new FailureCounter(failed),
             InstantSource.system(),
             "default"),
         Duration.ofMillis(1),
         share);
   }
 
-  private record Failures(AtomicInteger count) implements EmbeddingMetrics {
+  private record FailureCounter(AtomicInteger count) implements EmbeddingMetrics {
     @Override
     public void recordEmbedded(Duration took) {}
 
@@ -56,14 +56,14 @@ class EmbeddingsLifecycleTest {
   }
 
   /** Of a year ago, so that nobody waits for a log of it. */
-  private void template(String text) {
+  private void addTemplate(String text) {
     dictionary.write(
         List.of(
             new DictionaryEntry(
                 "default", EntryKind.TEMPLATE, ContentId.of(text), text, 1, 1, null)));
   }
 
-  private boolean has(String text) {
+  private boolean isEmbedded(String text) {
     return !vectors.find("concepts/3/1", "default", List.of(ContentId.of(text))).isEmpty();
   }
 
@@ -73,40 +73,40 @@ class EmbeddingsLifecycleTest {
   }
 
   @Test
-  void start_templatesThatAreThereAndThatCome_areEmbedded() {
-    template("disk full");
+  void start_existingAndNewTemplates_areEmbedded() {
+    addTemplate("disk full");
     lifecycle.start();
-    await().until(() -> has("disk full"));
+    await().until(() -> isEmbedded("disk full"));
 
-    template("disk gone");
+    addTemplate("disk gone");
 
-    await().until(() -> has("disk gone"));
+    await().until(() -> isEmbedded("disk gone"));
   }
 
   @Test
-  void run_modelIsAway_triesAgainUntilItIsThere() {
+  void run_modelUnavailable_retriesUntilItIsAvailable() {
     embedder.trouble("away");
-    template("disk full");
+    addTemplate("disk full");
     lifecycle.start();
     await().until(() -> failed.get() > 0);
-    assertThat(has("disk full")).isFalse();
+    assertThat(isEmbedded("disk full")).isFalse();
 
     embedder.trouble(null);
 
-    await().until(() -> has("disk full"));
+    await().until(() -> isEmbedded("disk full"));
   }
 
   @Test
-  void rest_afterWork_isWhatLeavesItsShare() {
-    assertThat(EmbeddingsLifecycle.rest(Duration.ofMillis(30), 0.15))
+  void throttle_afterWork_keepsTheCpuShare() {
+    assertThat(EmbeddingsLifecycle.throttle(Duration.ofMillis(30), 0.15))
         .isEqualTo(Duration.ofMillis(170));
-    assertThat(EmbeddingsLifecycle.rest(Duration.ofMillis(30), 1)).isZero();
+    assertThat(EmbeddingsLifecycle.throttle(Duration.ofMillis(30), 1)).isZero();
   }
 
   /** To look for samples takes a moment already, after which it rests for an hour at least. */
   @Test
-  void run_hardlyAnyShare_restsBeforeItEmbeds() {
-    template("disk full");
+  void run_tinyCpuShare_throttlesBeforeItEmbeds() {
+    addTemplate("disk full");
     var others = Thread.getAllStackTraces().keySet();
     var resting = lifecycle(1e-12);
     resting.start();
@@ -124,7 +124,7 @@ class EmbeddingsLifecycleTest {
   }
 
   @Test
-  void stop_whileItWaits_endsAndMayBeStartedAgain() {
+  void stop_whileWaiting_stopsAndCanBeRestarted() {
     lifecycle.start();
     assertThat(lifecycle.isRunning()).isTrue();
 
@@ -132,8 +132,8 @@ class EmbeddingsLifecycleTest {
     lifecycle.stop();
 
     assertThat(lifecycle.isRunning()).isFalse();
-    template("disk full");
+    addTemplate("disk full");
     lifecycle.start();
-    await().until(() -> has("disk full"));
+    await().until(() -> isEmbedded("disk full"));
   }
 }

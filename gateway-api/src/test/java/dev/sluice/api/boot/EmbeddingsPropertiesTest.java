@@ -29,7 +29,7 @@ class EmbeddingsPropertiesTest {
   }
 
   @Test
-  void new_nothingGiven_isTheModelInTheJar() {
+  void new_noSettings_isTheBundledModel() {
     var settings = settings(Map.of());
 
     assertThat(settings.enabled()).isTrue();
@@ -38,7 +38,7 @@ class EmbeddingsPropertiesTest {
   }
 
   @Test
-  void new_keyInTheEnvironment_isTakenAndNotShown() {
+  void new_apiKeyInTheEnvironment_isBoundAndNotPrinted() {
     var environment =
         new SystemEnvironmentPropertySource(
             StandardEnvironment.SYSTEM_ENVIRONMENT_PROPERTY_SOURCE_NAME,
@@ -65,13 +65,13 @@ class EmbeddingsPropertiesTest {
     "timeout, 1ns",
     "url, http://127.0.0.1:8080/v1"
   })
-  void new_valueAtItsBound_isTaken(String key, String value) {
+  void new_valueAtItsBound_isAccepted(String key, String value) {
     assertThat(settings(Map.of("sluice.embeddings." + key, value))).isNotNull();
   }
 
   @Test
-  void new_nothingToBeKept_isTaken() {
-    assertThat(settings(Map.of("sluice.embeddings.kept", "0B")).kept())
+  void new_cacheSizeZero_isAccepted() {
+    assertThat(settings(Map.of("sluice.embeddings.kept", "0B")).cacheSize())
         .isEqualTo(DataSize.ofBytes(0));
   }
 

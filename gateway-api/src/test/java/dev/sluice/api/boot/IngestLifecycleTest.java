@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.Doors;
-import dev.sluice.api.ops.MicrometerMeters;
+import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
@@ -25,20 +25,20 @@ import org.junit.jupiter.api.Timeout;
 /** When the doors may open. */
 @Timeout(60)
 class IngestLifecycleTest {
-  private final Silent spool = new Silent();
+  private final UnresponsiveSpool spool = new UnresponsiveSpool();
   private final Doors doors =
       Doors.of(
           spool,
           Limits.DEFAULT,
           new MemoryBudget(1 << 20),
           new IngestService.BatchLimits(1, 1, Duration.ZERO),
-          new MicrometerMeters(new SimpleMeterRegistry()));
+          new MicrometerMetrics(new SimpleMeterRegistry()));
   private final IngestLifecycle lifecycle =
       new IngestLifecycle(
-          doors.ingest(), doors.admission(), new ShutdownBudget(Duration.ofSeconds(1)));
+          doors.ingest(), doors.admission(), new ShutdownDeadline(Duration.ofSeconds(1)));
 
   @Test
-  void start_spoolAnswers_durableLogsAreTakenFromTheFirstOn() throws InterruptedException {
+  void start_spoolAnswers_durableLogsAreAcceptedAtOnce() throws InterruptedException {
     var starting = Thread.ofVirtual().start(lifecycle::start);
     await().until(() -> starting.getState() == Thread.State.TIMED_WAITING);
     assertThat(lifecycle.isRunning()).isFalse();
@@ -51,7 +51,7 @@ class IngestLifecycleTest {
   }
 
   @Test
-  void start_spoolSaysNothing_doesNotKeepTheDoorsShut() {
+  void start_spoolDoesNotAnswer_startsWithoutDurableWrites() {
     lifecycle.start();
 
     assertThat(lifecycle.isRunning()).isTrue();
@@ -60,7 +60,7 @@ class IngestLifecycleTest {
   }
 
   /** Says how it is when the test lets it, and takes nothing. */
-  private static final class Silent implements Spool {
+  private static final class UnresponsiveSpool implements Spool {
     private final CompletableFuture<SpoolStatus> condition = new CompletableFuture<>();
 
     @Override

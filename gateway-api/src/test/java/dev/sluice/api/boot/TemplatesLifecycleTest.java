@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.HandTimer;
-import dev.sluice.api.ops.DictionaryEndpoint.Reading;
+import dev.sluice.api.ops.DictionaryEndpoint.SyncStatus;
 import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.templates.MinerSettings;
@@ -32,7 +32,7 @@ class TemplatesLifecycleTest {
   private static final Instant NOW = Instant.parse("2026-11-22T10:00:00Z");
 
   private final HandTimer timer = new HandTimer();
-  private final Read dictionary = new Read();
+  private final BlockingDictionary dictionary = new BlockingDictionary();
   private final TemplateRegistry templateRegistry =
       new TemplateRegistry(MinerSettings.defaults(), dictionary);
   private final TemplatesLifecycle lifecycle =
@@ -40,40 +40,40 @@ class TemplatesLifecycleTest {
 
   /** Only of tenants that were heard of is anything read. */
   @BeforeEach
-  void hearOfATenant() throws InterruptedException {
+  void registerTenant() throws InterruptedException {
     var texts = new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary);
     templateRegistry.newResolver(texts.newWorkerCache()).beginBatch(LogBatches.of(1));
-    dictionary.readings = 0;
+    dictionary.reads = 0;
   }
 
   @AfterEach
   void end() {
-    dictionary.letGo();
+    dictionary.unblock();
     lifecycle.stop();
   }
 
   /** The next reading is due only after the one before has ended. */
-  private void awaitReadings(int readings) {
-    await().until(() -> dictionary.readings() == readings && timer.waiting() == 1);
+  private void awaitReads(int readings) {
+    await().until(() -> dictionary.reads() == readings && timer.waiting() == 1);
   }
 
   @Test
-  void start_anIntervalLater_readsAndThenEachInterval() {
+  void start_afterAnInterval_syncsAndThenEachInterval() {
     lifecycle.start();
     timer.advance(INTERVAL.minusNanos(1));
-    assertThat(dictionary.readings()).isZero();
-    assertThat(lifecycle.last()).isEqualTo(new Reading(null, null));
+    assertThat(dictionary.reads()).isZero();
+    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(null, null));
 
     timer.advance(Duration.ofNanos(1));
-    awaitReadings(1);
-    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, null));
+    awaitReads(1);
+    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(NOW, null));
 
     timer.advance(INTERVAL);
-    awaitReadings(2);
+    awaitReads(2);
   }
 
   @Test
-  void start_twice_readsOnce() {
+  void start_twice_syncsOnce() {
     lifecycle.start();
     lifecycle.start();
 
@@ -81,108 +81,108 @@ class TemplatesLifecycleTest {
   }
 
   @Test
-  void read_fails_isWarnedOfOnceAndTriedAgain(CapturedOutput output) {
+  void sync_fails_warnsOnceAndRetries(CapturedOutput output) {
     lifecycle.start();
     timer.advance(INTERVAL);
-    awaitReadings(1);
+    awaitReads(1);
 
     dictionary.failing = true;
     for (int i = 2; i <= 3; i++) {
       timer.advance(INTERVAL);
-      awaitReadings(i);
+      awaitReads(i);
     }
-    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, "out of reach"));
+    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(NOW, "out of reach"));
     assertThat(output.getOut()).containsOnlyOnce("is read later: out of reach");
 
     dictionary.failing = false;
     timer.advance(INTERVAL);
-    awaitReadings(4);
-    assertThat(lifecycle.last()).isEqualTo(new Reading(NOW, null));
+    awaitReads(4);
+    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(NOW, null));
 
     dictionary.failing = true;
     timer.advance(INTERVAL);
-    awaitReadings(5);
+    awaitReads(5);
     assertThat(output.getOut().split("is read later", -1)).hasSize(3);
   }
 
   @Test
-  void read_takesLongerThanTheInterval_isNotJoinedByAnother() {
-    dictionary.hold();
+  void sync_longerThanTheInterval_doesNotOverlap() {
+    dictionary.block();
     lifecycle.start();
     timer.advance(INTERVAL);
-    await().until(() -> dictionary.readings() == 1);
+    await().until(() -> dictionary.reads() == 1);
 
     timer.advance(INTERVAL.multipliedBy(5));
 
     assertThat(timer.waiting()).isZero();
-    assertThat(dictionary.readings()).isEqualTo(1);
-    dictionary.letGo();
-    awaitReadings(1);
+    assertThat(dictionary.reads()).isEqualTo(1);
+    dictionary.unblock();
+    awaitReads(1);
   }
 
   @Test
-  void stop_whileItReads_breaksTheReadingOff(CapturedOutput output) {
-    dictionary.hold();
+  void stop_duringSync_interruptsIt(CapturedOutput output) {
+    dictionary.block();
     lifecycle.start();
     timer.advance(INTERVAL);
-    await().until(() -> dictionary.readings() == 1);
+    await().until(() -> dictionary.reads() == 1);
 
     lifecycle.stop();
 
     assertThat(lifecycle.isRunning()).isFalse();
-    assertThat(dictionary.brokenOff()).isEqualTo(1);
+    assertThat(dictionary.interruptions()).isEqualTo(1);
     assertThat(timer.waiting()).isZero();
     assertThat(output.getOut()).doesNotContain("is read later");
   }
 
   @Test
-  void start_afterAnEnd_readsOnceAnInterval() {
+  void start_afterStop_syncsOnceAnInterval() {
     lifecycle.start();
     lifecycle.stop();
     lifecycle.start();
     assertThat(timer.waiting()).as("that of the first start is still there").isEqualTo(2);
 
     timer.advance(INTERVAL);
-    awaitReadings(1);
+    awaitReads(1);
 
     lifecycle.stop();
     timer.advance(INTERVAL);
     assertThat(timer.waiting()).isZero();
-    assertThat(dictionary.readings()).isEqualTo(1);
+    assertThat(dictionary.reads()).isEqualTo(1);
   }
 
   /** An empty one; guarded by itself. */
-  private static final class Read implements Dictionary {
-    private volatile int readings;
+  private static final class BlockingDictionary implements Dictionary {
+    private volatile int reads;
     private volatile boolean failing;
-    private volatile int brokenOff;
+    private volatile int interruptions;
     private volatile CountDownLatch held = new CountDownLatch(0);
 
-    int readings() {
-      return readings;
+    int reads() {
+      return reads;
     }
 
-    int brokenOff() {
-      return brokenOff;
+    int interruptions() {
+      return interruptions;
     }
 
     /** Readings do not end from now on. */
-    void hold() {
+    void block() {
       held = new CountDownLatch(1);
     }
 
-    void letGo() {
+    void unblock() {
       held.countDown();
     }
 
     @Override
     public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
         throws InterruptedException {
-      readings++; // one at a time, which is what is tested
+      reads++; // one at a time, which is what is tested
       try {
         held.await();
       } catch (InterruptedException e) {
-        brokenOff++;
+        interruptions++;
         throw e;
       }
       if (failing) {

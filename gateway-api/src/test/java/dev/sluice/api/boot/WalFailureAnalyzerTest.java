@@ -21,32 +21,32 @@ import org.springframework.boot.diagnostics.FailureAnalysis;
 class WalFailureAnalyzerTest {
   @TempDir Path folder;
 
-  private Spools open() {
+  private SpoolBackend open() {
     var wal =
         new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.dir", folder.toString())))
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
     var deliveryLimits = new DeliveryLimits(1_000, 1 << 20, Duration.ZERO);
-    return Spools.wal(
+    return SpoolBackend.wal(
         new WalSpool.Settings(
             wal.dir(),
             "one",
-            wal.writing(),
-            wal.filing(),
+            wal.writeSettings(),
+            wal.segmentSettings(),
             deliveryLimits,
             10,
             10,
             Duration.ofDays(1)),
         InstantSource.system(),
-        new ShutdownBudget(Duration.ofSeconds(1)));
+        new ShutdownDeadline(Duration.ofSeconds(1)));
   }
 
   private FailureAnalysis analysis() {
-    var failure = catchThrowableOfType(WalUnusable.class, this::open);
+    var failure = catchThrowableOfType(WalUnavailableException.class, this::open);
     return new WalFailureAnalyzer().analyze(failure, failure);
   }
 
   @Test
-  void analyze_anotherHasTheFolder_saysWhichAndWhatToDo() {
+  void analyze_folderLockedByAnotherProcess_namesItAndTheAction() {
     try (var _ = open()) {
       var analysis = analysis();
 
@@ -57,7 +57,7 @@ class WalFailureAnalyzerTest {
   }
 
   @Test
-  void analyze_anythingElse_saysThatAlone() throws IOException {
+  void analyze_otherFailure_hasOnlyTheDescription() throws IOException {
     Files.createFile(folder.resolve("log.wal"));
 
     var analysis = analysis();

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
-import dev.sluice.api.boot.SluiceProperties.Waiting;
+import dev.sluice.api.boot.SluiceProperties.SpoolType;
 import java.time.Duration;
 import java.util.Map;
 import java.util.Set;
@@ -24,22 +24,22 @@ class WalPropertiesTest {
   }
 
   @Test
-  void new_nothingGiven_hasItsDefaults() {
+  void new_noSettings_hasTheDefaults() {
     var settings = settings(Map.of());
 
     assertThat(settings.dir()).hasFileName("data");
-    assertThat(settings.nodeOr("host:1/a-8080")).isEqualTo("host-1-a-8080");
-    assertThat(settings.writing().flushInterval()).isEqualTo(Duration.ofSeconds(2));
-    assertThat(settings.writing().flushBytes()).isEqualTo(64L << 20);
-    assertThat(settings.writing().queueBytes()).isPositive();
-    assertThat(settings.filing().segmentBytes()).isEqualTo(1L << 30);
-    assertThat(settings.filing().retainedBytesLowWatermark())
-        .isLessThan(settings.filing().retainedBytesHighWatermark());
+    assertThat(settings.nodeOrElse("host:1/a-8080")).isEqualTo("host-1-a-8080");
+    assertThat(settings.writeSettings().flushInterval()).isEqualTo(Duration.ofSeconds(2));
+    assertThat(settings.writeSettings().flushBytes()).isEqualTo(64L << 20);
+    assertThat(settings.writeSettings().queueBytes()).isPositive();
+    assertThat(settings.segmentSettings().segmentBytes()).isEqualTo(1L << 30);
+    assertThat(settings.segmentSettings().retainedBytesLowWatermark())
+        .isLessThan(settings.segmentSettings().retainedBytesHighWatermark());
   }
 
   @Test
-  void new_nodeGiven_isTaken() {
-    assertThat(settings(Map.of("sluice.wal.node", "n1")).nodeOr("host")).isEqualTo("n1");
+  void new_node_isUsed() {
+    assertThat(settings(Map.of("sluice.wal.node", "n1")).nodeOrElse("host")).isEqualTo("n1");
   }
 
   @ParameterizedTest
@@ -48,11 +48,11 @@ class WalPropertiesTest {
     "3s, 0B, PT3S, 9223372036854775807",
     "0s, 0B, PT2S, 9223372036854775807"
   })
-  void writing_zero_isNoBoundUnlessThereWouldBeNone(
+  void writeSettings_zero_isUnboundedUnlessBothAre(
       String after, String bytes, Duration waits, long together) {
     var writeSettings =
         settings(Map.of("sluice.wal.flush-after", after, "sluice.wal.flush-bytes", bytes))
-            .writing();
+            .writeSettings();
 
     assertThat(writeSettings.flushInterval()).isEqualTo(waits);
     assertThat(writeSettings.flushBytes()).isEqualTo(together);
@@ -86,15 +86,15 @@ class WalPropertiesTest {
   }
 
   @Test
-  void new_logThatNobodyDelivers_isRefused() {
+  void new_walWithoutDeliverRole_isRefused() {
     assertThatThrownBy(
             () ->
                 new SluiceProperties(
                     Set.of(Role.INGEST),
-                    Waiting.WAL,
+                    SpoolType.WAL,
                     null,
                     Duration.ofSeconds(1),
-                    SluiceProperties.Mirror.OFF,
+                    SluiceProperties.MirrorTarget.OFF,
                     null))
         .hasMessageContaining("sluice.spool is wal")
         .hasMessageContaining("sluice.roles");

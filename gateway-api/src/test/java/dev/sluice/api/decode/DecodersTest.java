@@ -116,8 +116,7 @@ class DecodersTest {
   }
 
   @Test
-  void accept_anyNativeRows_everyAcceptedOneCanBeStoredAndEveryOtherHasItsVerdict()
-      throws Exception {
+  void accept_anyNativeRows_everyRowIsStorableOrRejected() throws Exception {
     var random = new Random(3);
     int goodOnes = 0;
     int badOnes = 0;
@@ -126,8 +125,8 @@ class DecodersTest {
       boolean lines = random.nextBoolean();
       var payload =
           lines
-              ? NativeLogs.ofNdjson(String.join("\n", rows).getBytes(UTF_8), LIMITS)
-              : NativeLogs.ofJson(rows.toString().getBytes(UTF_8), LIMITS);
+              ? NativeJsonDecoder.ofNdjson(String.join("\n", rows).getBytes(UTF_8), LIMITS)
+              : NativeJsonDecoder.ofJson(rows.toString().getBytes(UTF_8), LIMITS);
       var spool = new InMemorySpool();
 
       var verdict = (IngestResult.Accepted) accept(spool, payload);
@@ -202,7 +201,7 @@ class DecodersTest {
   void ofJson_mutated_isReadOrRefusedAndNothingElse() {
     var random = new Random(5);
     for (int i = 0; i < 20_000; i++) {
-      mutateAndRead(random, rows(random).toString(), NativeLogs::ofJson);
+      mutateAndRead(random, rows(random).toString(), NativeJsonDecoder::ofJson);
     }
   }
 
@@ -210,7 +209,7 @@ class DecodersTest {
   void ofNdjson_mutated_isReadOrRefusedAndNothingElse() {
     var random = new Random(6);
     for (int i = 0; i < 20_000; i++) {
-      mutateAndRead(random, String.join("\n", rows(random)), NativeLogs::ofNdjson);
+      mutateAndRead(random, String.join("\n", rows(random)), NativeJsonDecoder::ofNdjson);
     }
   }
 
@@ -220,7 +219,7 @@ class DecodersTest {
     for (int i = 0; i < 10_000; i++) {
       var json =
           JsonFormat.printer().omittingInsignificantWhitespace().print(RandomOtlp.request(random));
-      mutateAndRead(random, json, OtlpJson::read);
+      mutateAndRead(random, json, OtlpJsonDecoder::read);
     }
   }
 
@@ -230,26 +229,26 @@ class DecodersTest {
     for (int i = 0; i < 20_000; i++) {
       var bytes = new byte[random.nextInt(40)];
       random.nextBytes(bytes);
-      read(bytes, NativeLogs::ofJson);
-      read(bytes, NativeLogs::ofNdjson);
-      read(bytes, OtlpJson::read);
-      read(bytes, AppLogs::ofJson);
-      read(bytes, AppLogs::ofProtobuf);
-      read(bytes, AppLogs::ofProtobufBatch);
-      read(bytes, AppLogs::ofIngestLogsRequest);
+      read(bytes, NativeJsonDecoder::ofJson);
+      read(bytes, NativeJsonDecoder::ofNdjson);
+      read(bytes, OtlpJsonDecoder::read);
+      read(bytes, LegacyLogDecoder::ofJson);
+      read(bytes, LegacyLogDecoder::ofProtobuf);
+      read(bytes, LegacyLogDecoder::ofProtobufBatch);
+      read(bytes, LegacyLogDecoder::ofIngestLogsRequest);
     }
   }
 
   @Test
-  void appLogsOfJson_mutated_isReadOrRefusedAndNothingElse() {
+  void legacyLogsOfJson_mutated_isReadOrRefusedAndNothingElse() {
     var random = new Random(9);
     for (int i = 0; i < 10_000; i++) {
-      var rows = appLogs(random).stream().map(DecodersTest::appRow).toList();
-      mutateAndRead(random, rows.toString().getBytes(UTF_8), AppLogs::ofJson);
+      var rows = legacyLogs(random).stream().map(DecodersTest::legacyRow).toList();
+      mutateAndRead(random, rows.toString().getBytes(UTF_8), LegacyLogDecoder::ofJson);
     }
   }
 
-  private static String appRow(LogEntry log) {
+  private static String legacyRow(LogEntry log) {
     try {
       return JsonFormat.printer()
           .preservingProtoFieldNames()
@@ -261,17 +260,17 @@ class DecodersTest {
   }
 
   @Test
-  void appLogsOfProtobuf_mutated_isReadOrRefusedAndNothingElse() {
+  void legacyLogsOfProtobuf_mutated_isReadOrRefusedAndNothingElse() {
     var random = new Random(10);
     for (int i = 0; i < 20_000; i++) {
-      var logs = LogEntryBatch.newBuilder().addAllEntries(appLogs(random)).build();
-      mutateAndRead(random, logs.getEntries(0).toByteArray(), AppLogs::ofProtobuf);
-      mutateAndRead(random, logs.toByteArray(), AppLogs::ofProtobufBatch);
-      mutateAndRead(random, logs.toByteArray(), AppLogs::ofIngestLogsRequest);
+      var logs = LogEntryBatch.newBuilder().addAllEntries(legacyLogs(random)).build();
+      mutateAndRead(random, logs.getEntries(0).toByteArray(), LegacyLogDecoder::ofProtobuf);
+      mutateAndRead(random, logs.toByteArray(), LegacyLogDecoder::ofProtobufBatch);
+      mutateAndRead(random, logs.toByteArray(), LegacyLogDecoder::ofIngestLogsRequest);
     }
   }
 
-  private static List<LogEntry> appLogs(Random random) {
+  private static List<LogEntry> legacyLogs(Random random) {
     var logs = new ArrayList<LogEntry>();
     for (int i = random.nextInt(1, 6); i > 0; i--) {
       logs.add(
@@ -323,7 +322,7 @@ class DecodersTest {
     OtlpPayload payload;
     try {
       payload = decoder.apply(bytes, LIMITS);
-    } catch (Undecodable e) {
+    } catch (DecodeException e) {
       assertThat(e.detail()).isNotBlank();
       return;
     } catch (RuntimeException e) {
@@ -331,13 +330,13 @@ class DecodersTest {
       return;
     }
     try {
-      new OtlpWalker(LIMITS).walk(payload.bytes(), 0, payload.length(), new Nowhere());
+      new OtlpWalker(LIMITS).walk(payload.bytes(), 0, payload.length(), new NoopVisitor());
     } catch (MalformedOtlpException e) {
       fail("decoded to what is no OTLP: " + new String(bytes, UTF_8), e);
     }
   }
 
-  private static final class Nowhere implements OtlpRecordVisitor {
+  private static final class NoopVisitor implements OtlpRecordVisitor {
     @Override
     public void visitRecord(OtlpRecord log) {}
 

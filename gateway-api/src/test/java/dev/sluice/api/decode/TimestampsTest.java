@@ -3,7 +3,7 @@ package dev.sluice.api.decode;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.api.decode.Timestamps.Unusable;
+import dev.sluice.api.decode.Timestamps.InvalidTimestampException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Random;
@@ -50,7 +50,7 @@ class TimestampsTest {
       })
   void ofEpoch_lastOfAMagnitude_isBeyondWhatCanBeStored(long number) {
     assertThatThrownBy(() -> Timestamps.ofEpoch(number))
-        .isInstanceOf(Unusable.class)
+        .isInstanceOf(InvalidTimestampException.class)
         .hasMessageContaining("beyond 2262-04-11");
   }
 
@@ -87,13 +87,14 @@ class TimestampsTest {
       })
   @Timeout(5)
   void ofNumber_beyondTheLast_isRefusedAtOnce(String number) {
-    assertThatThrownBy(() -> Timestamps.ofNumber(number)).isInstanceOf(Unusable.class);
+    assertThatThrownBy(() -> Timestamps.ofNumber(number))
+        .isInstanceOf(InvalidTimestampException.class);
   }
 
   @Test
   void ofNumber_withoutEnd_isRefusedWithoutReadingIt() {
     assertThatThrownBy(() -> Timestamps.ofNumber("1".repeat(1_000_000)))
-        .isInstanceOf(Unusable.class)
+        .isInstanceOf(InvalidTimestampException.class)
         .hasMessage("is a number of more than 64 characters");
   }
 
@@ -101,7 +102,7 @@ class TimestampsTest {
   @ValueSource(strings = {"-1", "-0.000000001", "-1e-999999999", "-9223372036854775808"})
   void ofNumber_negative_isBefore1970(String number) {
     assertThatThrownBy(() -> Timestamps.ofNumber(number))
-        .isInstanceOf(Unusable.class)
+        .isInstanceOf(InvalidTimestampException.class)
         .hasMessage("is before 1970");
   }
 
@@ -168,7 +169,7 @@ class TimestampsTest {
       })
   void ofText_neither_isRefused(String text) {
     assertThatThrownBy(() -> Timestamps.ofText(text))
-        .isInstanceOf(Unusable.class)
+        .isInstanceOf(InvalidTimestampException.class)
         .hasMessage("is neither ISO-8601 nor a number");
   }
 
@@ -183,7 +184,7 @@ class TimestampsTest {
   })
   void ofText_outsideWhatCanBeStored_isRefused(String text, String reason) {
     assertThatThrownBy(() -> Timestamps.ofText(text))
-        .isInstanceOf(Unusable.class)
+        .isInstanceOf(InvalidTimestampException.class)
         .hasMessageStartingWith(reason);
   }
 

@@ -3,10 +3,10 @@ package dev.sluice.api.ops;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.api.decode.OtlpJson;
-import dev.sluice.api.ops.DeadLettersEndpoint.Page;
-import dev.sluice.api.ops.DeadLettersEndpoint.Refused;
-import dev.sluice.api.ops.DeadLettersEndpoint.Whole;
+import dev.sluice.api.decode.OtlpJsonDecoder;
+import dev.sluice.api.ops.DeadLettersEndpoint.DeadLetterDetail;
+import dev.sluice.api.ops.DeadLettersEndpoint.DeadLetterPage;
+import dev.sluice.api.ops.DeadLettersEndpoint.ErrorResponse;
 import dev.sluice.core.domain.DeadLetter;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -29,30 +29,32 @@ import reactor.core.publisher.Mono;
 class DeadLettersEndpointTest {
   private static final Instant AT = Instant.parse("2026-08-24T10:00:00Z");
 
-  private final Kept kept = new Kept();
-  private final DeadLettersEndpoint endpoint = new DeadLettersEndpoint(kept, Limits.DEFAULT);
+  private final FakeDeadLetterQueue fakeDeadLetterQueue = new FakeDeadLetterQueue();
+  private final DeadLettersEndpoint endpoint =
+      new DeadLettersEndpoint(fakeDeadLetterQueue, Limits.DEFAULT);
 
-  private static WebEndpointResponse<Object> ask(Mono<WebEndpointResponse<Object>> question) {
+  private static WebEndpointResponse<Object> call(Mono<WebEndpointResponse<Object>> question) {
     return question.blockOptional().orElseThrow();
   }
 
   private static <T> T body(Class<T> type, Mono<WebEndpointResponse<Object>> question) {
-    return type.cast(Optional.ofNullable(ask(question).getBody()).orElseThrow());
+    return type.cast(Optional.ofNullable(call(question).getBody()).orElseThrow());
   }
 
   private static LogBatch log(String json) {
-    var payload = OtlpJson.read(json.getBytes(UTF_8), Limits.DEFAULT);
+    var payload = OtlpJsonDecoder.read(json.getBytes(UTF_8), Limits.DEFAULT);
     return LogBatches.of(Arrays.copyOf(payload.bytes(), payload.length()));
   }
 
   @Test
-  void list_several_tellsOldestFirstAndWhereToGoOn() {
+  void list_several_isOldestFirstWithTheNextCursor() {
     var logs = List.of(LogBatches.of(1), LogBatches.of(1), LogBatches.of(1));
     for (int i = 0; i < 3; i++) {
-      kept.letters.put(Integer.toString(i), new DeadLetter(logs.get(i), "because", AT));
+      fakeDeadLetterQueue.letters.put(
+          Integer.toString(i), new DeadLetter(logs.get(i), "because", AT));
     }
 
-    var page = body(Page.class, endpoint.list(null, 2));
+    var page = body(DeadLetterPage.class, endpoint.list(null, 2));
 
     assertThat(page.letters()).isEqualTo(3);
     assertThat(page.capacity()).isEqualTo(10);
@@ -65,20 +67,20 @@ class DeadLettersEndpointTest {
     assertThat(first.reason()).isEqualTo("because");
     assertThat(first.at()).isEqualTo(AT);
     assertThat(first.bytes()).isEqualTo(logs.getFirst().otlp().length);
-    assertThat(body(Page.class, endpoint.list("1", null)).deadLetters()).hasSize(1);
+    assertThat(body(DeadLetterPage.class, endpoint.list("1", null)).deadLetters()).hasSize(1);
   }
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, 1001})
   void list_limitOutOfRange_is400(int limit) {
-    assertThat(ask(endpoint.list(null, limit)).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.list(null, limit)).getStatus()).isEqualTo(400);
   }
 
   @Test
-  void list_afterThatIsNoId_is400WithTheReason() {
-    assertThat(ask(endpoint.list("none", null)).getStatus()).isEqualTo(400);
+  void list_invalidCursor_is400WithTheReason() {
+    assertThat(call(endpoint.list("none", null)).getStatus()).isEqualTo(400);
 
-    var only = body(Refused.class, endpoint.list("none", null)).reasons().getFirst();
+    var only = body(ErrorResponse.class, endpoint.list("none", null)).reasons().getFirst();
     assertThat(only.field()).isEqualTo("after");
     assertThat(only.reason()).isEqualTo("is not the id of a dead letter");
   }
@@ -86,37 +88,37 @@ class DeadLettersEndpointTest {
   @Test
   void show_one_hasTheLogAsOtlpInJson() throws Exception {
     var log = LogBatches.of(1);
-    kept.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
 
-    var whole = body(Whole.class, endpoint.show("a"));
+    var deadLetterDetail = body(DeadLetterDetail.class, endpoint.show("a"));
 
-    assertThat(parsed(log(whole.log()))).isEqualTo(parsed(log));
+    assertThat(parsed(log(deadLetterDetail.log()))).isEqualTo(parsed(log));
   }
 
   @Test
-  void replay_asItIs_keepsEverythingButTheAppend() {
+  void replay_uncorrected_keepsEverythingButTheAppendId() {
     var log = LogBatches.of(1);
-    kept.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
 
-    assertThat(ask(endpoint.replay("a", null)).getStatus()).isEqualTo(200);
+    assertThat(call(endpoint.replay("a", null)).getStatus()).isEqualTo(200);
 
-    var again = kept.replayed();
+    var again = fakeDeadLetterQueue.replayed();
     assertThat(again.otlp()).isEqualTo(log.otlp());
     assertIdentityOf(log, again);
     assertThat(again.expandedBytes()).isEqualTo(log.expandedBytes());
     assertThat(again.appendId()).isNotEqualTo(log.appendId());
-    assertThat(kept.letters).isEmpty();
+    assertThat(fakeDeadLetterQueue.letters).isEmpty();
   }
 
   @Test
   void replay_corrected_keepsIdentityReceiptAndTenant() throws Exception {
     var log = LogBatches.of(1);
-    kept.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
 
-    var answer = ask(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
+    var answer = call(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
 
     assertThat(answer.getStatus()).isEqualTo(200);
-    var again = kept.replayed();
+    var again = fakeDeadLetterQueue.replayed();
     assertIdentityOf(log, again);
     var records = parsed(again).getResourceLogs(0).getScopeLogs(0).getLogRecordsList();
     assertThat(records).hasSize(1);
@@ -140,50 +142,51 @@ class DeadLettersEndpointTest {
         "{\"severityNumber\":99}, {} | severity_number | is 99, known are 0 to 24",
         "7 | log | malformed OTLP at line 1, column 47: an object is expected",
       })
-  void replay_correctedBadly_is400WithTheReasonAndKeepsTheLetter(
+  void replay_invalidCorrection_is400WithTheReasonAndKeepsTheDeadLetter(
       String records, String field, String reason) {
-    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
 
-    assertThat(ask(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
-    var only = body(Refused.class, endpoint.replay("a", records(records))).reasons().getFirst();
+    assertThat(call(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
+    var only =
+        body(ErrorResponse.class, endpoint.replay("a", records(records))).reasons().getFirst();
     assertThat(only.field()).isEqualTo(field);
     assertThat(only.reason()).isEqualTo(reason);
-    assertThat(kept.letters).containsKey("a");
+    assertThat(fakeDeadLetterQueue.letters).containsKey("a");
   }
 
   @Test
-  void replay_correctedToNothing_is400() {
-    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+  void replay_emptyCorrection_is400() {
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
 
-    assertThat(ask(endpoint.replay("a", "{}")).getStatus()).isEqualTo(400);
-    assertThat(ask(endpoint.replay("a", "")).getStatus()).isEqualTo(400);
-    assertThat(ask(endpoint.replay("a", "{\"resourceLogs\":")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay("a", "{}")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay("a", "")).getStatus()).isEqualTo(400);
+    assertThat(call(endpoint.replay("a", "{\"resourceLogs\":")).getStatus()).isEqualTo(400);
   }
 
   @Test
-  void purge_one_isGone() {
-    kept.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+  void purge_one_isRemoved() {
+    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
 
-    assertThat(ask(endpoint.purge("a")).getStatus()).isEqualTo(200);
+    assertThat(call(endpoint.purge("a")).getStatus()).isEqualTo(200);
 
-    assertThat(kept.letters).isEmpty();
+    assertThat(fakeDeadLetterQueue.letters).isEmpty();
   }
 
   @Test
-  void anything_noSuchLetter_is404() {
-    assertThat(ask(endpoint.show("b")).getStatus()).isEqualTo(404);
-    assertThat(ask(endpoint.replay("b", null)).getStatus()).isEqualTo(404);
-    assertThat(ask(endpoint.purge("b")).getStatus()).isEqualTo(404);
+  void anyOperation_unknownId_is404() {
+    assertThat(call(endpoint.show("b")).getStatus()).isEqualTo(404);
+    assertThat(call(endpoint.replay("b", null)).getStatus()).isEqualTo(404);
+    assertThat(call(endpoint.purge("b")).getStatus()).isEqualTo(404);
   }
 
   @Test
-  void anything_spoolAway_is503() {
-    kept.away = true;
+  void anyOperation_spoolUnavailable_is503() {
+    fakeDeadLetterQueue.unavailable = true;
 
-    assertThat(ask(endpoint.list(null, null)).getStatus()).isEqualTo(503);
-    assertThat(ask(endpoint.show("a")).getStatus()).isEqualTo(503);
-    assertThat(ask(endpoint.replay("a", null)).getStatus()).isEqualTo(503);
-    assertThat(ask(endpoint.purge("a")).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.list(null, null)).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.show("a")).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.replay("a", null)).getStatus()).isEqualTo(503);
+    assertThat(call(endpoint.purge("a")).getStatus()).isEqualTo(503);
   }
 
   private static String records(String records) {
@@ -195,24 +198,24 @@ class DeadLettersEndpointTest {
   }
 
   /** Letters in memory. */
-  private static final class Kept implements DeadLetterQueue {
+  private static final class FakeDeadLetterQueue implements DeadLetterQueue {
     private final TreeMap<String, DeadLetter> letters = new TreeMap<>();
     private @Nullable LogBatch replayed;
-    private boolean away;
+    private boolean unavailable;
 
     LogBatch replayed() {
       return Optional.ofNullable(replayed).orElseThrow();
     }
 
-    private void reach() {
-      if (away) {
+    private void requireAvailable() {
+      if (unavailable) {
         throw new IllegalStateException("spool away");
       }
     }
 
     @Override
     public List<DeadLetterQueue.DeadLetterItem> list(@Nullable String after, int limit) {
-      reach();
+      requireAvailable();
       if ("none".equals(after)) {
         throw new IllegalArgumentException("no id: none");
       }
@@ -225,27 +228,27 @@ class DeadLettersEndpointTest {
 
     @Override
     public Optional<DeadLetterQueue.DeadLetterItem> find(String id) {
-      reach();
+      requireAvailable();
       return Optional.ofNullable(letters.get(id))
           .map(l -> new DeadLetterQueue.DeadLetterItem(id, l));
     }
 
     @Override
     public boolean replay(String id, LogBatch log) {
-      reach();
+      requireAvailable();
       replayed = log;
       return letters.remove(id) != null;
     }
 
     @Override
     public boolean purge(String id) {
-      reach();
+      requireAvailable();
       return letters.remove(id) != null;
     }
 
     @Override
     public Capacity capacity() {
-      reach();
+      requireAvailable();
       return new Capacity(letters.size(), 10);
     }
   }

@@ -29,7 +29,7 @@ class DeliveryHealthTest {
           spool,
           store,
           LogEnricher.NONE,
-          new MicrometerMeters(registry),
+          new MicrometerMetrics(registry),
           new DeliveryWorker.WorkerSettings(
               new Backoff(Duration.ofMillis(1), Duration.ofMillis(1), Thread::sleep, () -> 0L),
               Thread::sleep,
@@ -44,7 +44,7 @@ class DeliveryHealthTest {
   }
 
   @Test
-  void health_tablesAreMisshapen_isUpAndTellsTheTroubleUntilItIsOver() {
+  void health_schemaMismatch_isUpAndReportsThePauseUntilItEnds() {
     store.answer(new StoreResult.SchemaMismatch("no column Body"));
     spool.append(LogBatches.of(1));
 
@@ -63,14 +63,14 @@ class DeliveryHealthTest {
   }
 
   @Test
-  void health_workerEnded_isDown() {
+  void health_workerStopped_isDown() {
     worker.shutdown(Duration.ofSeconds(10));
 
     assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
   }
 
   @Test
-  void label_causes_areWordsOfPrometheus() {
-    assertThat(MicrometerMeters.label(PauseReason.DEAD_LETTERS)).isEqualTo("dead-letters");
+  void label_causes_areKebabCase() {
+    assertThat(MicrometerMetrics.label(PauseReason.DEAD_LETTERS)).isEqualTo("dead-letters");
   }
 }

@@ -14,8 +14,8 @@ class LedgerGaugesTest {
     "PT30S, PT30S, PT10M", // as many as can be counted, or a store that does not answer
     "PT30S, PT1H, PT1H"
   })
-  void pause_countThatTookSoLong_isAHundredthOfTheTimeWithinBounds(
+  void nextDelay_longCount_limitsCountingToAHundredthWithinBounds(
       Duration took, Duration interval, Duration pause) {
-    assertThat(LedgerGauges.pause(took, interval)).isEqualTo(pause);
+    assertThat(LedgerGauges.nextDelay(took, interval)).isEqualTo(pause);
   }
 }

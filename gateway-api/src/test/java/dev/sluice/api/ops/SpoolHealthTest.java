@@ -49,7 +49,7 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_redisTakesLogs_isUpAndSaysNoMore() {
+  void health_redisAvailable_isUpWithoutDetails() {
     append(3);
 
     var health = health(true).health();
@@ -59,7 +59,7 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_standInOfADeliverer_isUpAndSaysThatItDelivers() {
+  void health_failoverWithDeliverRole_isUpAndReportsDelivery() {
     first.refuse(BUSY);
     append(3);
 
@@ -75,7 +75,7 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_standInOfAWayIn_isUpAndSaysThatLogsWait() {
+  void health_failoverWithoutDeliverRole_isUpAndReportsTheBacklog() {
     first.refuse(BUSY);
     append(3);
 
@@ -91,7 +91,7 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_nothingTakesLogs_isDownWithTheReason() {
+  void health_bothSpoolsUnavailable_isDownWithTheReason() {
     first.refuse(BUSY);
     second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(1), "no room on the disk"));
     var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
@@ -106,7 +106,7 @@ class SpoolHealthTest {
   }
 
   @Test
-  void health_nothingStandsIn_isWhatTheSpoolIs() {
+  void health_noFailover_isTheSpoolStatus() {
     var health = new SpoolHealth(first, null, true);
     assertThat(health.health().getStatus()).isEqualTo(Status.UP);
 

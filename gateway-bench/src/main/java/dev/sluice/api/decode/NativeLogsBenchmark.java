@@ -96,19 +96,19 @@ public class NativeLogsBenchmark {
   @Benchmark
   @Allocates(1198)
   public OtlpPayload array() {
-    return NativeLogs.ofJson(form().json(), Limits.DEFAULT);
+    return NativeJsonDecoder.ofJson(form().json(), Limits.DEFAULT);
   }
 
   @Benchmark
   @Allocates(1988)
   public OtlpPayload lines() {
-    return NativeLogs.ofNdjson(form().lines(), Limits.DEFAULT);
+    return NativeJsonDecoder.ofNdjson(form().lines(), Limits.DEFAULT);
   }
 
   @Benchmark
   public OtlpPayload binding() {
     var body = form().json();
-    var rows = new OtlpRows(Limits.DEFAULT, body.length);
+    var rows = new OtlpRequestBuilder(Limits.DEFAULT, body.length);
     for (var row : mapper.readValue(body, Row[].class)) {
       rows.begin();
       write(row, rows);
@@ -117,11 +117,11 @@ public class NativeLogsBenchmark {
     return rows.payload();
   }
 
-  private static void write(Row row, OtlpRows rows) {
+  private static void write(Row row, OtlpRequestBuilder rows) {
     try {
       rows.record.writeFixed64(1, Timestamps.ofText(row.timestamp()));
       rows.record.writeFixed64(11, Timestamps.ofText(row.observed_timestamp()));
-    } catch (Timestamps.Unusable e) {
+    } catch (Timestamps.InvalidTimestampException e) {
       throw new IllegalStateException(e);
     }
     rows.record.writeVarint(2, Severity.numberOf(row.severity()).orElseThrow());

@@ -121,19 +121,19 @@ public class ProtobufAndJsonBenchmark {
   @Benchmark
   @Allocates(273.7)
   public long nativeProtobuf() throws MalformedOtlpException {
-    return walked(FlatLogs.ofRequest(form().flat(), Limits.DEFAULT));
+    return walked(NativeProtobufDecoder.ofRequest(form().flat(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1245)
   public long otlpJson() throws MalformedOtlpException {
-    return walked(OtlpJson.read(form().otlpJson(), Limits.DEFAULT));
+    return walked(OtlpJsonDecoder.read(form().otlpJson(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1198) // why more than most runs show: NativeLogsBenchmark
   public long nativeJson() throws MalformedOtlpException {
-    return walked(NativeLogs.ofJson(form().json(), Limits.DEFAULT));
+    return walked(NativeJsonDecoder.ofJson(form().json(), Limits.DEFAULT));
   }
 
   @Benchmark

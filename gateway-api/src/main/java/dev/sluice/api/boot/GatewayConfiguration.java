@@ -1,0 +1,545 @@
+package dev.sluice.api.boot;
+
+import dev.sluice.api.boot.SluiceProperties.Role;
+import dev.sluice.api.grpc.AppHealth;
+import dev.sluice.api.grpc.AppLogsService;
+import dev.sluice.api.grpc.GrpcIntake;
+import dev.sluice.api.grpc.InboundMemory;
+import dev.sluice.api.grpc.NativeLogsService;
+import dev.sluice.api.grpc.OtlpLogsService;
+import dev.sluice.api.grpc.Unpacking;
+import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.http.LogsRoutes.WayBack;
+import dev.sluice.api.http.LogsRoutes.WayIn;
+import dev.sluice.api.ops.DeadLettersEndpoint;
+import dev.sluice.api.ops.DeliveryHealth;
+import dev.sluice.api.ops.DictionaryEndpoint;
+import dev.sluice.api.ops.DictionaryGauges;
+import dev.sluice.api.ops.GatewayGauges;
+import dev.sluice.api.ops.GrpcHealth;
+import dev.sluice.api.ops.LedgerEndpoint;
+import dev.sluice.api.ops.LedgerGauges;
+import dev.sluice.api.ops.MicrometerMetrics;
+import dev.sluice.api.ops.SpoolHealth;
+import dev.sluice.api.ops.StoreHealth;
+import dev.sluice.clickhouse.ClickHouseDictionary;
+import dev.sluice.clickhouse.ClickHouseLogStore;
+import dev.sluice.clickhouse.ClickHouseSettings;
+import dev.sluice.clickhouse.ClickHouseTemplateStats;
+import dev.sluice.core.delivery.DictionaryEncoder;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.BodyAllowlist;
+import dev.sluice.core.ingest.ConsoleMirror;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.IngestService.RecordPolicy;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.ledger.Ledger;
+import dev.sluice.core.port.DeliveryMetrics.PauseReason;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.TemplateStats;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.LongTextResolvingReader;
+import dev.sluice.core.read.MergedTemplateReader;
+import dev.sluice.core.read.TemplateLinkCache;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.templates.TemplateRegistry;
+import io.grpc.BindableService;
+import io.grpc.DecompressorRegistry;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.HashSet;
+import java.util.List;
+import java.util.function.Supplier;
+import java.util.random.RandomGenerator;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerExecutorProvider;
+import org.springframework.boot.grpc.server.health.StatusAggregator;
+import org.springframework.boot.grpc.server.health.StatusMapper;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.grpc.server.ServerBuilderCustomizer;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.ServerResponse;
+
+/** Puts the halves together: which adapter stands behind which port. */
+@Configuration(proxyBeanMethods = false)
+class GatewayConfiguration {
+  /** Twice as long search may still show a template that has just become another. */
+  private static final Duration LINK_CACHE_TTL = Duration.ofSeconds(1);
+
+  /** Bursts of short queries are no reason to turn anybody away. */
+  private static final Duration QUERY_QUEUE_TIMEOUT = Duration.ofSeconds(1);
+
+  /** Of requests that wait to be shown: more than a console takes in is not worth its memory. */
+  private static final long MIRROR_BUFFER_BYTES = 8 << 20;
+
+  private static final int MAX_CALLS_PER_CONNECTION = 128;
+  private static final int FLOW_CONTROL_WINDOW_BYTES = 1 << 20;
+
+  @Bean
+  InstantSource clock() {
+    return InstantSource.system();
+  }
+
+  @Bean
+  Limits limits(LimitsProperties properties) {
+    return properties.limits();
+  }
+
+  @Bean(destroyMethod = "close")
+  ClickHouseLogStore store(
+      ManagedEngines engines, SluiceProperties sluice, ClickHouseProperties properties) {
+    return new ClickHouseLogStore(
+        new ClickHouseSettings(
+            engines.clickHouseUrl(),
+            properties.user(),
+            properties.password(),
+            properties.database(),
+            properties.insertTimeout(),
+            properties.queryTimeout(),
+            PropertyChecks.toArraySize("sluice.clickhouse.max-insert", properties.maxInsert()),
+            properties.indexes(),
+            sluice.retention()));
+  }
+
+  @Bean
+  TemplateStats templateStats(ClickHouseLogStore store) {
+    return new ClickHouseTemplateStats(store);
+  }
+
+  @Bean
+  TemplateLinkCache templateLinkCache(TemplateStats templates) {
+    return new TemplateLinkCache(templates, LINK_CACHE_TTL, System::nanoTime);
+  }
+
+  @Bean
+  ConcurrencyLimitedReader reader(
+      ClickHouseLogStore store,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ClickHouseProperties properties) {
+    return new ConcurrencyLimitedReader(
+        new MergedTemplateReader(new LongTextResolvingReader(store, dictionary), links),
+        properties.maxConcurrentQueries(),
+        QUERY_QUEUE_TIMEOUT);
+  }
+
+  @Bean
+  MicrometerMetrics micrometerMetrics(MeterRegistry registry) {
+    return new MicrometerMetrics(registry);
+  }
+
+  @Bean
+  MemoryBudget memoryBudget(IngestProperties properties) {
+    return new MemoryBudget(properties.maxInFlightBytes().toBytes());
+  }
+
+  @Bean
+  ShutdownDeadline shutdownDeadline(SluiceProperties sluice) {
+    return new ShutdownDeadline(sluice.shutdownTimeout());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  AdmissionController admissionController(
+      SpoolBackend spoolBackend,
+      MemoryBudget budget,
+      IngestProperties properties,
+      InstantSource clock,
+      Scheduler scheduler) {
+    return new AdmissionController(
+        spoolBackend.spool(),
+        budget,
+        properties.maxBacklogRecords(),
+        clock,
+        scheduler,
+        RandomGenerator.getDefault());
+  }
+
+  @Bean(initMethod = "start", destroyMethod = "close")
+  @Conditional(IngestRole.class)
+  ConsoleMirror consoleMirror(SluiceProperties sluice, Limits limits) {
+    return switch (sluice.consoleMirror()) {
+      case OFF -> ConsoleMirror.OFF;
+      case CONSOLE -> new ConsoleMirror(System.out, limits, MIRROR_BUFFER_BYTES);
+    };
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  MeterBinder consoleMirrorMetrics(ConsoleMirror mirror) {
+    return registry ->
+        FunctionCounter.builder("sluice.mirror.dropped", mirror, ConsoleMirror::dropped)
+            .description("Log records that the mirror had no room or no console for")
+            .register(registry);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  RecordPolicy recordPolicy(FilterProperties filter, ConsoleMirror mirror, Scheduler scheduler) {
+    var file = filter.allowlistFile();
+    if (file == null) {
+      return new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, mirror);
+    }
+    var allowlist = AllowlistFile.read(file);
+    allowlist.watch(scheduler, Thread::startVirtualThread);
+    return new RecordPolicy(allowlist, mirror);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestService ingestService(
+      SpoolBackend spoolBackend,
+      AdmissionController admission,
+      Limits limits,
+      RecordPolicy policy,
+      IngestProperties properties,
+      InstantSource clock,
+      Scheduler scheduler,
+      MicrometerMetrics metrics) {
+    return new IngestService(
+        spoolBackend.spool(),
+        spoolBackend.idempotencyStore(),
+        admission,
+        limits,
+        policy,
+        properties.batchLimits(),
+        properties.storedAckTimeout(),
+        clock,
+        scheduler,
+        metrics);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  IngestLifecycle ingestLifecycle(
+      IngestService ingest, AdmissionController admission, ShutdownDeadline deadline) {
+    return new IngestLifecycle(ingest, admission, deadline);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  WayIn ingestDependencies(
+      IngestService ingest,
+      MemoryBudget budget,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
+      IngestProperties properties) {
+    return new WayIn(
+        ingest,
+        budget,
+        admission,
+        timeoutScheduler,
+        properties.requestBodyTimeout(),
+        properties.ackTimeout());
+  }
+
+  @Bean
+  TemplateReport templateReport(
+      TemplateStats templates,
+      Dictionary dictionary,
+      TemplateLinkCache links,
+      ConcurrencyLimitedReader reader) {
+    return new TemplateReport(templates, dictionary, links, reader);
+  }
+
+  @Bean
+  WayBack queryDependencies(
+      ConcurrencyLimitedReader reader,
+      TemplateReport report,
+      SemanticSearch search,
+      InstantSource clock) {
+    return new WayBack(reader, report, search, clock);
+  }
+
+  @Bean
+  RouterFunction<ServerResponse> routes(
+      ObjectProvider<WayIn> ingestDependencies, WayBack queryDependencies, Limits limits) {
+    return LogsRoutes.of(ingestDependencies.getIfAvailable(), queryDependencies, limits);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpHttpServer otlpHttpServer(
+      WayIn ingestDependencies, Limits limits, IngestProperties properties, BeanFactory beans) {
+    return new OtlpHttpServer(
+        beans, properties.otlpHttpPort(), LogsRoutes.otlp(ingestDependencies, limits));
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  GrpcIntake grpcIngestPipeline(
+      IngestService ingest,
+      MemoryBudget budget,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
+      IngestProperties properties) {
+    return new GrpcIntake(ingest, budget, admission, timeoutScheduler, properties.ackTimeout());
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  OtlpLogsService otlpLogsService(GrpcIntake pipeline) {
+    return new OtlpLogsService(pipeline);
+  }
+
+  @Bean
+  NativeLogsService nativeLogsService(
+      ObjectProvider<GrpcIntake> pipeline,
+      Limits limits,
+      ConcurrencyLimitedReader reader,
+      SemanticSearch search,
+      MemoryBudget budget) {
+    return new NativeLogsService(pipeline.getIfAvailable(), limits, reader, search, budget);
+  }
+
+  /**
+   * What a connection may hold that the budget does not see is what waits in the flow control of
+   * its calls. A window that gRPC may not widen and a number of calls bound it; neither is felt by
+   * a client that means well.
+   */
+  @Bean
+  ServerBuilderCustomizer<NettyServerBuilder> grpcServerLimits(
+      MemoryBudget budget, IngestProperties properties, Scheduler scheduler) {
+    return server ->
+        server
+            .addStreamTracerFactory(
+                new InboundMemory(
+                    budget, properties.requestBodyTimeout(), System::nanoTime, scheduler))
+            .maxConcurrentCallsPerConnection(MAX_CALLS_PER_CONNECTION)
+            .flowControlWindow(FLOW_CONTROL_WINDOW_BYTES);
+  }
+
+  @Bean
+  GrpcHealth grpcHealth(
+      List<BindableService> services, StatusAggregator aggregator, StatusMapper mapper) {
+    var names = new HashSet<String>();
+    for (var service : services) {
+      var name = service.bindService().getServiceDescriptor().getName();
+      if (!name.startsWith("grpc.")) {
+        names.add(name);
+      }
+    }
+    return new GrpcHealth(names, aggregator, mapper);
+  }
+
+  @Bean
+  AppLogsService legacyLogsService(
+      ObjectProvider<GrpcIntake> pipeline,
+      Limits limits,
+      ConcurrencyLimitedReader reader,
+      MemoryBudget budget,
+      ClickHouseLogStore store,
+      SpoolBackend spoolBackend,
+      InstantSource clock) {
+    var version = GatewayApplication.class.getPackage().getImplementationVersion();
+    return new AppLogsService(
+        pipeline.getIfAvailable(),
+        limits,
+        reader,
+        budget,
+        new AppHealth(
+            spoolBackend.spool(),
+            store::unavailableReason,
+            version == null ? "unknown" : version,
+            clock));
+  }
+
+  /** Judging a usual message takes less than its hand-over to another thread would. */
+  @Bean
+  GrpcServerExecutorProvider grpcExecutor() {
+    return () -> Runnable::run;
+  }
+
+  @Bean
+  DecompressorRegistry grpcDecompressors() {
+    return Unpacking.registry();
+  }
+
+  @Bean
+  Dictionary dictionary(ClickHouseLogStore store) {
+    return new ClickHouseDictionary(store);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  SharedDictionaryCache sharedDictionaryCache(
+      DictionaryProperties properties, Dictionary dictionary) {
+    return new SharedDictionaryCache(properties.cacheSettings(), dictionary);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TemplateRegistry templateRegistry(
+      TemplatesProperties properties, Dictionary dictionary, Scheduler scheduler) {
+    var templateRegistry = new TemplateRegistry(properties.minerSettings(), dictionary);
+    var file = properties.customMasksFile();
+    if (file != null) {
+      CustomMasksFile.read(file, templateRegistry::setCustomMasks)
+          .watch(scheduler, Thread::startVirtualThread);
+    }
+    return templateRegistry;
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  TemplatesLifecycle templatesLifecycle(
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      Scheduler scheduler,
+      InstantSource clock) {
+    return new TemplatesLifecycle(templateRegistry, properties.syncInterval(), scheduler, clock);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryEndpoint.Dependencies dictionaryDependencies(
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      TemplatesLifecycle lifecycle) {
+    return new DictionaryEndpoint.Dependencies(
+        texts, templateRegistry, properties.enabled(), lifecycle::lastStatus);
+  }
+
+  @Bean
+  DictionaryEndpoint dictionaryEndpoint(
+      ObjectProvider<DictionaryEndpoint.Dependencies> dependencies) {
+    return new DictionaryEndpoint(dependencies.getIfAvailable());
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DictionaryGauges dictionaryGauges(
+      SharedDictionaryCache texts, TemplateRegistry templateRegistry) {
+    return new DictionaryGauges(texts, templateRegistry);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryLifecycle deliveryLifecycle(
+      SpoolBackend spoolBackend,
+      ClickHouseLogStore store,
+      SharedDictionaryCache texts,
+      TemplateRegistry templateRegistry,
+      TemplatesProperties properties,
+      DictionaryProperties dictionary,
+      MicrometerMetrics metrics,
+      ShutdownDeadline deadline,
+      DeliveryProperties delivery,
+      InstantSource clock) {
+    var encoderSettings = dictionary.encoderSettings();
+    Supplier<LogEnricher> enrichers =
+        () -> {
+          var lookup = texts.newWorkerCache();
+          return new DictionaryEncoder(
+              properties.enabled() ? templateRegistry.newResolver(lookup) : LogEnricher.NONE,
+              lookup,
+              encoderSettings);
+        };
+    return new DeliveryLifecycle(
+        spoolBackend, store, enrichers, metrics, clock, delivery, deadline);
+  }
+
+  @Bean
+  Ledger ledger(
+      SpoolBackend spoolBackend,
+      ClickHouseLogStore store,
+      InstantSource clock,
+      LedgerProperties properties,
+      SluiceProperties sluice) {
+    return new Ledger(spoolBackend.spool(), store, clock, properties.window(), sluice.retention());
+  }
+
+  @Bean
+  LedgerEndpoint ledgerEndpoint(Ledger ledger) {
+    return new LedgerEndpoint(ledger);
+  }
+
+  @Bean(destroyMethod = "close")
+  LedgerGauges ledgerGauges(Ledger ledger, Scheduler scheduler, LedgerProperties properties) {
+    return new LedgerGauges(ledger, scheduler, properties.interval());
+  }
+
+  @Bean
+  DeadLettersEndpoint deadLettersEndpoint(SpoolBackend spoolBackend, Limits limits) {
+    return new DeadLettersEndpoint(spoolBackend.deadLetters(), limits);
+  }
+
+  @Bean
+  ShutdownSummaryLogger shutdownSummaryLogger(SpoolBackend spoolBackend) {
+    return new ShutdownSummaryLogger(spoolBackend);
+  }
+
+  @Bean
+  GatewayGauges gauges(SpoolBackend spoolBackend, MemoryBudget budget) {
+    return new GatewayGauges(
+        spoolBackend.backlog(), spoolBackend.spool(), spoolBackend.deadLetters(), budget);
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder deliveryPausedGauges(DeliveryLifecycle delivery) {
+    return registry -> {
+      for (var pauseReason : PauseReason.values()) {
+        Gauge.builder(
+                "sluice.delivery.paused", delivery, d -> d.pausedWorkers(pauseReason) > 0 ? 1 : 0)
+            .description("Whether delivery waits: 1 or 0 by reason")
+            .tag("reason", MicrometerMetrics.label(pauseReason))
+            .register(registry);
+      }
+    };
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  MeterBinder skippedEntriesGauge(DeliveryLifecycle delivery) {
+    return registry ->
+        Gauge.builder("sluice.spool.unreadable", delivery, DeliveryLifecycle::skippedEntries)
+            .description("Spool entries that this release cannot read; they stay pending")
+            .register(registry);
+  }
+
+  @Bean
+  @Conditional(IngestRole.class)
+  SpoolHealth spoolHealthIndicator(SpoolBackend spoolBackend, SluiceProperties sluice) {
+    return new SpoolHealth(
+        spoolBackend.spool(), spoolBackend.failover(), sluice.roles().contains(Role.DELIVER));
+  }
+
+  @Bean
+  @Conditional(DeliverRole.class)
+  DeliveryHealth deliveryHealthIndicator(DeliveryLifecycle delivery, SpoolBackend spoolBackend) {
+    return new DeliveryHealth(delivery::workers, spoolBackend.deliverableBacklog());
+  }
+
+  @Bean
+  StoreHealth clickhouseHealthIndicator(ClickHouseLogStore store) {
+    return new StoreHealth(store::unavailableReason);
+  }
+
+  static final class IngestRole extends RoleCondition {
+    IngestRole() {
+      super(Role.INGEST);
+    }
+  }
+
+  static final class DeliverRole extends RoleCondition {
+    DeliverRole() {
+      super(Role.DELIVER);
+    }
+  }
+}

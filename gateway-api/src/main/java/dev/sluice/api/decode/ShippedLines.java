@@ -1,0 +1,134 @@
+package dev.sluice.api.decode;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.Severity;
+import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.MalformedOtlpException;
+import dev.sluice.core.otlp.OtlpRecord;
+import dev.sluice.core.otlp.OtlpRecordVisitor;
+import dev.sluice.core.otlp.OtlpWalker;
+import java.util.Arrays;
+import java.util.Map;
+import tools.jackson.core.JsonParser;
+import tools.jackson.core.JsonToken;
+
+/**
+ * Lines of a write-ahead log as OTLP: flat ones, {@code ts}, {@code level}, {@code _msg} and
+ * whatever the application added, and Sluice's own, which are OTLP in JSON. For one request.
+ */
+final class ShippedLines {
+  private final OtlpRequestBuilder builder;
+  private final Limits limits;
+  private final Map<String, String> resource;
+
+  ShippedLines(Map<String, String> resource, Limits limits, int sizeHint) {
+    this.builder = new OtlpRequestBuilder(limits, sizeHint);
+    this.limits = limits;
+    this.resource = resource;
+  }
+
+  /**
+   * @throws DecodeException when it cannot be read at all
+   */
+  void readLine(byte[] bytes, int from, int to) {
+    builder.begin();
+    boolean isOtlp = LenientJsonReader.read(bytes, from, to, 1, this::readFlatLine);
+    if (isOtlp) {
+      readOtlpLine(Arrays.copyOfRange(bytes, from, to));
+    } else {
+      builder.end();
+    }
+  }
+
+  /** Reads a flat line; returns true when it turns out to be one of Sluice's own. */
+  private boolean readFlatLine(JsonParser p) {
+    builder.begin();
+    if (p.nextToken() != JsonToken.START_OBJECT) {
+      throw DecodeException.malformed("is not an object");
+    }
+    resource.forEach((key, value) -> builder.resource.writeAttribute(1, key, value));
+    boolean hasTimestamp = false;
+    boolean hasLevel = false;
+    boolean hasMessage = false;
+    boolean content = false;
+    String name;
+    while ((name = p.nextName()) != null) {
+      var token = p.nextToken();
+      if (name.equals("resourceLogs") && token == JsonToken.START_ARRAY) {
+        return true;
+      } else if (name.equals("ts") && !hasTimestamp) {
+        hasTimestamp = true;
+        readTimestamp(p);
+      } else if (name.equals("level") && !hasLevel && token == JsonToken.VALUE_STRING) {
+        hasLevel = true;
+        readSeverity(p.getString());
+      } else if (name.equals("_msg") && !hasMessage) {
+        hasMessage = true;
+        readBody(p);
+      } else { // of equal names the first is the logger's, the others are the application's
+        JsonAnyValueEncoder.writeEntry(name, p, builder.record, 6, limits.maxNesting() + 1);
+        content = true;
+      }
+    }
+    if (!hasMessage && !content) {
+      builder.rejectRecord("_msg", "is missing, and so is anything else");
+    }
+    LenientJsonReader.requireEnd(p, 1);
+    return false;
+  }
+
+  private void readTimestamp(JsonParser p) {
+    try {
+      builder.record.writeFixed64(1, Timestamps.of(p));
+    } catch (Timestamps.InvalidTimestampException e) {
+      builder.rejectRecord("ts", e.reason());
+    }
+  }
+
+  /** A level that nobody knows stays as the text that it is. */
+  private void readSeverity(String level) {
+    Severity.numberOf(level).ifPresent(number -> builder.record.writeVarint(2, number));
+    builder.record.writeString(3, level);
+  }
+
+  private void readBody(JsonParser p) {
+    int mark = builder.record.beginMessage(5);
+    JsonAnyValueEncoder.write(p, builder.record, limits.maxNesting() + 1);
+    builder.record.endMessage(mark);
+  }
+
+  private void readOtlpLine(byte[] line) {
+    var otlp = OtlpJsonDecoder.read(line, limits);
+    int records = countRecords(otlp);
+    if (records != 1) {
+      throw DecodeException.malformed("has " + records + " log records instead of 1");
+    }
+    builder.end(otlp.bytes(), otlp.length());
+  }
+
+  private static int countRecords(OtlpPayload otlp) {
+    var count = new int[1];
+    var counter =
+        new OtlpRecordVisitor() {
+          @Override
+          public void visitRecord(OtlpRecord log) {
+            count[0]++;
+          }
+
+          @Override
+          public void visitRejected(int ordinal, String field, String reason) {
+            count[0]++; // the judgement that counts is still to come
+          }
+        };
+    try {
+      new OtlpWalker(Limits.TRUSTED).walk(otlp.bytes(), 0, otlp.length(), counter);
+    } catch (MalformedOtlpException e) {
+      throw DecodeException.malformed(String.valueOf(e.getMessage()));
+    }
+    return count[0];
+  }
+
+  OtlpPayload payload() {
+    return builder.payload();
+  }
+}

@@ -1,0 +1,45 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.port.EmbeddingMetrics;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What is counted of embeddings, in Micrometer. */
+public final class MicrometerEmbeddingMetrics implements EmbeddingMetrics {
+  private final Timer templateDuration;
+  private final Counter failures;
+  private final AtomicLong backlog = new AtomicLong();
+
+  public MicrometerEmbeddingMetrics(MeterRegistry registry) {
+    templateDuration =
+        Timer.builder("sluice.embeddings.template")
+            .description("Making the vectors of one template")
+            .register(registry);
+    failures =
+        Counter.builder("sluice.embeddings.failed")
+            .description("Times the model could not be asked; templates wait then")
+            .register(registry);
+    Gauge.builder("sluice.embeddings.backlog", backlog, AtomicLong::doubleValue)
+        .description("Templates without vectors, which are found by their words alone")
+        .register(registry);
+  }
+
+  @Override
+  public void recordEmbedded(Duration took) {
+    templateDuration.record(took);
+  }
+
+  @Override
+  public void recordFailure() {
+    failures.increment();
+  }
+
+  @Override
+  public void recordBacklog(long templates) {
+    backlog.set(templates);
+  }
+}

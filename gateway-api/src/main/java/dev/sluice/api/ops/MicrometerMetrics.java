@@ -1,0 +1,216 @@
+package dev.sluice.api.ops;
+
+import dev.sluice.core.port.DeliveryMetrics;
+import dev.sluice.core.port.IngestMetrics;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** The core's meters in Micrometer, by entrance on the way in and by stage on the way out. */
+public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
+  private final MeterRegistry registry;
+  private final Map<String, ProtocolMeters> protocols = new ConcurrentHashMap<>();
+  private final Counter delivered;
+  private final DistributionSummary batchRecords;
+  private final DistributionSummary batchEntries;
+  private final Timer insertDuration;
+  private final Timer age;
+  private final Map<PauseReason, Counter> retries = new EnumMap<>(PauseReason.class);
+  private final Counter deadLettered;
+
+  public MicrometerMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    delivered =
+        Counter.builder("sluice.delivery.records")
+            .description("Log records stored and settled")
+            .register(registry);
+    batchRecords =
+        DistributionSummary.builder("sluice.delivery.batch.records")
+            .description("Log records in one delivery")
+            .register(registry);
+    batchEntries =
+        DistributionSummary.builder("sluice.delivery.batch.entries")
+            .description("Spool entries in one delivery")
+            .register(registry);
+    insertDuration =
+        Timer.builder("sluice.delivery.store")
+            .description("From handing a delivery to the store until its confirmation")
+            .register(registry);
+    age =
+        Timer.builder("sluice.delivery.age")
+            .description("Age of the oldest record of a delivery when it is stored")
+            .register(registry);
+    for (var pauseReason : PauseReason.values()) {
+      retries.put(
+          pauseReason,
+          Counter.builder("sluice.delivery.postponed")
+              .description("Deliveries that were not stored and are handed out again")
+              .tag("reason", label(pauseReason))
+              .register(registry));
+    }
+    deadLettered =
+        Counter.builder("sluice.delivery.dead.lettered")
+            .description("Log records that the store refused and that became dead letters")
+            .register(registry);
+  }
+
+  private static final class ProtocolMeters {
+    private final Counter received;
+    private final Counter bytes;
+    private final Counter accepted;
+    private final Counter rejected;
+    private final Counter filtered;
+    private final Counter unavailable;
+    private final Counter replayed;
+    private final Counter conflicting;
+    private final Counter lost;
+    private final Counter shed;
+    private final Counter malformed;
+    private final Counter unknownFields;
+    private final Timer appendDuration;
+
+    ProtocolMeters(String name, MeterRegistry registry) {
+      received = outcome(name, "received", registry);
+      accepted = outcome(name, "accepted", registry);
+      rejected = outcome(name, "rejected", registry);
+      unavailable = outcome(name, "turned_away", registry);
+      replayed = outcome(name, "replayed", registry);
+      conflicting = outcome(name, "conflicting", registry);
+      lost = outcome(name, "lost", registry);
+      filtered =
+          Counter.builder("sluice.ingest.filtered")
+              .description("Log records that are not on the allow list and were left out")
+              .tag("entrance", name)
+              .register(registry);
+      shed =
+          Counter.builder("sluice.ingest.shed")
+              .description("Requests turned away before any of their body was read")
+              .tag("entrance", name)
+              .register(registry);
+      bytes =
+          Counter.builder("sluice.ingest.bytes")
+              .description("Bytes of requests, decompressed, as OTLP")
+              .tag("entrance", name)
+              .register(registry);
+      malformed =
+          Counter.builder("sluice.ingest.malformed")
+              .description("Requests of which nothing could be used")
+              .tag("entrance", name)
+              .register(registry);
+      unknownFields =
+          Counter.builder("sluice.ingest.unknown.fields")
+              .description("Fields of native logs that were ignored")
+              .tag("entrance", name)
+              .register(registry);
+      appendDuration =
+          Timer.builder("sluice.ingest.safe")
+              .description("From a complete request until its logs are safe in the spool")
+              .tag("entrance", name)
+              .register(registry);
+    }
+
+    private static Counter outcome(String name, String outcome, MeterRegistry registry) {
+      return Counter.builder("sluice.ingest.records")
+          .description(
+              "Log records; received is the sum of the other outcomes, the filtered and those on"
+                  + " their way")
+          .tag("entrance", name)
+          .tag("outcome", outcome)
+          .register(registry);
+    }
+  }
+
+  private ProtocolMeters protocolMeters(String name) {
+    return protocols.computeIfAbsent(name, n -> new ProtocolMeters(n, registry));
+  }
+
+  @Override
+  public void recordReceived(String protocol, int records, long bytes) {
+    var meters = protocolMeters(protocol);
+    meters.received.increment(records);
+    meters.bytes.increment((double) bytes);
+  }
+
+  @Override
+  public void recordAccepted(String protocol, int records, Duration took) {
+    var meters = protocolMeters(protocol);
+    meters.accepted.increment(records);
+    meters.appendDuration.record(took);
+  }
+
+  @Override
+  public void recordRejected(String protocol, int records) {
+    protocolMeters(protocol).rejected.increment(records);
+  }
+
+  @Override
+  public void recordFiltered(String protocol, int records) {
+    protocolMeters(protocol).filtered.increment(records);
+  }
+
+  @Override
+  public void recordUnavailable(String protocol, int records) {
+    protocolMeters(protocol).unavailable.increment(records);
+  }
+
+  @Override
+  public void recordReplayed(String protocol, int records) {
+    protocolMeters(protocol).replayed.increment(records);
+  }
+
+  @Override
+  public void recordConflict(String protocol, int records) {
+    protocolMeters(protocol).conflicting.increment(records);
+  }
+
+  @Override
+  public void recordLost(String protocol, int records) {
+    protocolMeters(protocol).lost.increment(records);
+  }
+
+  @Override
+  public void recordShed(String protocol) {
+    protocolMeters(protocol).shed.increment();
+  }
+
+  @Override
+  public void recordMalformed(String protocol) {
+    protocolMeters(protocol).malformed.increment();
+  }
+
+  @Override
+  public void recordUnknownFields(String protocol, long fields) {
+    protocolMeters(protocol).unknownFields.increment((double) fields);
+  }
+
+  @Override
+  public void recordStored(long records, int batches, Duration took, Duration sinceReceived) {
+    delivered.increment((double) records);
+    batchRecords.record((double) records);
+    batchEntries.record(batches);
+    insertDuration.record(took);
+    age.record(sinceReceived);
+  }
+
+  @Override
+  public void recordDeadLettered(int records) {
+    deadLettered.increment(records);
+  }
+
+  @Override
+  public void recordRetryScheduled(PauseReason pauseReason) {
+    Objects.requireNonNull(retries.get(pauseReason)).increment();
+  }
+
+  /** The cause as a label of a meter. */
+  public static String label(PauseReason pauseReason) {
+    return pauseReason.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+}
