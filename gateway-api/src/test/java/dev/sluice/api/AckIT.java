@@ -27,38 +27,45 @@ class AckIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
   private final Gateway gateway = Gateway.shared();
-  private final Gateway alone = Gateway.alone();
+  private final Gateway isolated = Gateway.isolated();
   private final ManagedChannel channel =
       ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
 
   @AfterEach
-  void giveBack() {
+  void restartEngines() {
     channel.shutdownNow();
-    if (!alone.redis().alive()) {
-      alone.redis().restart();
+    if (!isolated.redis().alive()) {
+      isolated.redis().restart();
     }
-    if (!alone.clickHouse().alive()) {
-      alone.clickHouse().restart();
+    if (!isolated.clickHouse().alive()) {
+      isolated.clickHouse().restart();
     }
     await()
         .atMost(SOON)
-        .until(() -> alone.get(alone.management("/actuator/health/readiness")).statusCode() == 200);
+        .until(
+            () ->
+                isolated.get(isolated.management("/actuator/health/readiness")).statusCode()
+                    == 200);
   }
 
   private static String log(String service, String body) {
     return "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body);
   }
 
-  private HttpResponse<String> postAlone(String level, String log) {
-    return alone.post(
-        alone.http("/api/v1/logs"), "application/json", log.getBytes(UTF_8), "sluice-ack", level);
+  private HttpResponse<String> postIsolated(String level, String log) {
+    return isolated.post(
+        isolated.http("/api/v1/logs"),
+        "application/json",
+        log.getBytes(UTF_8),
+        "sluice-ack",
+        level);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"accepted", "durable", "stored"})
-  void http_anyEntrance_levelReachedIsEchoed(String level) {
+  void http_anyProtocol_echoesReachedLevel(String level) {
     var service = Gateway.service("ack-http-" + level);
-    var entrances = Entrances.http(gateway, service, "b");
+    var entrances = ProtocolClients.http(gateway, service, "b");
 
     entrances.forEach(
         (name, entrance) -> {
@@ -74,8 +81,8 @@ class AckIT {
   }
 
   @Test
-  void http_anyEntrance_levelThatIsNoneIs400() {
-    Entrances.http(gateway, Gateway.service("ack-none"), "b")
+  void http_anyProtocol_unknownLevelIs400() {
+    ProtocolClients.http(gateway, Gateway.service("ack-none"), "b")
         .forEach(
             (name, entrance) ->
                 assertThat(entrance.post(gateway, "sluice-ack", "safe").statusCode())
@@ -85,15 +92,16 @@ class AckIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"accepted", "durable", "stored"})
-  void grpc_anyEntrance_levelReachedIsEchoed(String level) {
+  void grpc_anyProtocol_echoesReachedLevel(String level) {
     var service = Gateway.service("ack-grpc-" + level);
     var headers = new AtomicReference<Metadata>();
     var calls =
-        Entrances.grpc(Entrances.asking(channel, headers, "sluice-ack", level), service, "b");
+        ProtocolClients.grpc(
+            ProtocolClients.withMetadata(channel, headers, "sluice-ack", level), service, "b");
 
     for (var call : calls) {
       call.run();
-      assertThat(headers.get().get(Entrances.key("sluice-ack"))).isEqualTo(level);
+      assertThat(headers.get().get(ProtocolClients.key("sluice-ack"))).isEqualTo(level);
     }
 
     if (level.equals("stored")) {
@@ -103,12 +111,13 @@ class AckIT {
   }
 
   @Test
-  void stream_storedAskedFor_eachAnswerComesWhenItsLogsAreThere() throws Exception {
+  void stream_storedRequested_eachResponseFollowsItsInsert() throws Exception {
     var service = Gateway.service("ack-stream");
     var answer = new CompletableFuture<IngestStreamResponse>();
     var stream =
         LogServiceGrpc.newStub(
-                Entrances.asking(channel, new AtomicReference<>(), "sluice-ack", "stored"))
+                ProtocolClients.withMetadata(
+                    channel, new AtomicReference<>(), "sluice-ack", "stored"))
             .ingestStream(
                 new StreamObserver<>() {
                   @Override
@@ -140,36 +149,36 @@ class AckIT {
 
   /** To send again what is safe would be wrong: the answer is success and says what is known. */
   @Test
-  void stored_clickHouseAway_isDurableInTheEnd() {
+  void stored_clickHouseDown_isDowngradedToDurable() {
     var service = Gateway.service("ack-late");
-    alone.clickHouse().stop();
+    isolated.clickHouse().stop();
 
-    var response = postAlone("stored", log(service, "b"));
+    var response = postIsolated("stored", log(service, "b"));
 
     assertThat(response.statusCode()).isEqualTo(202);
     assertThat(response.headers().firstValue("sluice-ack")).hasValue("durable");
     assertThat(Gateway.json(response).get("ack").asString()).isEqualTo("durable");
-    alone.clickHouse().restart();
-    alone.awaitStored(service, 1);
+    isolated.clickHouse().restart();
+    isolated.awaitStored(service, 1);
   }
 
   @Test
-  void accepted_redisAway_isTakenAndStoredOnceItIsBack() {
+  void accepted_redisDown_isAcceptedAndStoredAfterRecovery() {
     var service = Gateway.service("ack-memory");
-    alone.redis().stop();
+    isolated.redis().stop();
     await()
         .atMost(SOON)
-        .until(() -> postAlone("durable", log(service, "refused")).statusCode() == 503);
+        .until(() -> postIsolated("durable", log(service, "refused")).statusCode() == 503);
 
     for (int i = 0; i < 20; i++) {
-      var response = postAlone("accepted", log(service, "b" + i));
+      var response = postIsolated("accepted", log(service, "b" + i));
       assertThat(response.statusCode()).isEqualTo(202);
       assertThat(Gateway.json(response).get("ack").asString()).isEqualTo("accepted");
     }
-    assertThat(alone.inFlight()).isGreaterThan(20 * 1024);
-    alone.redis().restart();
+    assertThat(isolated.inFlight()).isGreaterThan(20 * 1024);
+    isolated.redis().restart();
 
-    alone.awaitStored(service, 20);
-    await().atMost(SOON).until(() -> alone.inFlight() == 0);
+    isolated.awaitStored(service, 20);
+    await().atMost(SOON).until(() -> isolated.inFlight() == 0);
   }
 }

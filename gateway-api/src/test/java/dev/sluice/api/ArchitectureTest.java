@@ -12,7 +12,7 @@ import com.tngtech.archunit.lang.ArchRule;
 class ArchitectureTest {
 
   @ArchTest
-  static final ArchRule coreKnowsOnlyTheJdk =
+  static final ArchRule coreDependsOnlyOnTheJdk =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core..")
@@ -24,7 +24,7 @@ class ArchitectureTest {
           .because("the core must run, and be tested, with nothing on the class path");
 
   @ArchTest
-  static final ArchRule dictionaryHashesByALibrary =
+  static final ArchRule dictionaryMayAlsoDependOnHash4j =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core.dictionary..")
@@ -38,7 +38,7 @@ class ArchitectureTest {
               "dev.sluice.core.port..");
 
   @ArchTest
-  static final ArchRule domainKnowsNobody =
+  static final ArchRule domainDependsOnNoOtherPackage =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core.domain..")
@@ -47,7 +47,7 @@ class ArchitectureTest {
           .resideOutsideOfPackages("java..", "org.jspecify..", "dev.sluice.core.domain..");
 
   @ArchTest
-  static final ArchRule theHalvesShareOnlyTheSpool =
+  static final ArchRule deliveryDoesNotDependOnIngest =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core.delivery..")
@@ -56,7 +56,7 @@ class ArchitectureTest {
           .resideInAPackage("dev.sluice.core.ingest..");
 
   @ArchTest
-  static final ArchRule onlyBootNamesAdapters =
+  static final ArchRule onlyBootDependsOnAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.api..")
@@ -72,7 +72,7 @@ class ArchitectureTest {
               "dev.sluice.embedded..");
 
   @ArchTest
-  static final ArchRule httpAndGrpcDoNotMeet =
+  static final ArchRule httpDoesNotDependOnGrpc =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.api.http..")
@@ -81,7 +81,7 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.api.grpc..", "io.grpc..");
 
   @ArchTest
-  static final ArchRule grpcAndHttpDoNotMeet =
+  static final ArchRule grpcDoesNotDependOnHttp =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.api.grpc..")
@@ -90,7 +90,7 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.api.http..", "org.springframework.http..");
 
   @ArchTest
-  static final ArchRule decodersKnowNoProtocol =
+  static final ArchRule decodersDoNotDependOnProtocols =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.api.decode..")
@@ -104,7 +104,7 @@ class ArchitectureTest {
               "reactor..");
 
   @ArchTest
-  static final ArchRule redisMeetsNoOtherAdapter =
+  static final ArchRule redisDoesNotDependOnOtherAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.redis..")
@@ -113,7 +113,7 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.wal..", "dev.sluice.clickhouse..", "dev.sluice.api..");
 
   @ArchTest
-  static final ArchRule embeddingsMeetNoOtherAdapter =
+  static final ArchRule embeddingsDoNotDependOnOtherAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.embeddings..")
@@ -126,7 +126,7 @@ class ArchitectureTest {
               "dev.sluice.api..");
 
   @ArchTest
-  static final ArchRule walMeetsNoOtherAdapter =
+  static final ArchRule walDoesNotDependOnOtherAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.wal..")
@@ -135,7 +135,7 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.redis..", "dev.sluice.clickhouse..", "dev.sluice.api..");
 
   @ArchTest
-  static final ArchRule clickHouseMeetsNoOtherAdapter =
+  static final ArchRule clickHouseDoesNotDependOnOtherAdapters =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.clickhouse..")
@@ -144,7 +144,7 @@ class ArchitectureTest {
           .resideInAnyPackage("dev.sluice.redis..", "dev.sluice.wal..", "dev.sluice.api..");
 
   @ArchTest
-  static final ArchRule failoverIsBelowBothHalves =
+  static final ArchRule failoverDependsOnNeitherIngestNorDelivery =
       noClasses()
           .that()
           .resideInAPackage("dev.sluice.core.failover..")

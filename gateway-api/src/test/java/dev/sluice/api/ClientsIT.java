@@ -43,12 +43,12 @@ class ClientsIT {
   ClientsIT() throws IOException {
     var found = EXAMPLE.matcher(Files.readString(PAGE));
     while (found.find()) {
-      examples.put(found.group(1), new Example(found.group(2), here(found.group(3))));
+      examples.put(found.group(1), new Example(found.group(2), pointToGateway(found.group(3))));
     }
   }
 
   /** The usual ports are those of this test's gateway. */
-  private String here(String code) {
+  private String pointToGateway(String code) {
     return code.replace("localhost:8080", "127.0.0.1:" + gateway.httpPort())
         .replace("localhost:4318", "127.0.0.1:" + gateway.otlpPort())
         .replace("localhost:4317", "127.0.0.1:" + gateway.grpcPort())

@@ -22,7 +22,7 @@ class DeliverRoleIT {
   private static final JsonMapper JSON = new JsonMapper();
   private static final String LEAK = "gasket of the northern pump is leaking";
 
-  private final Gateway wayIn = Gateway.wal();
+  private final Gateway ingestGateway = Gateway.walOnly();
   private final String service = Gateway.service("deliver-role");
   private Gateway gateway;
 
@@ -44,8 +44,8 @@ class DeliverRoleIT {
         });
     endpoint.start();
     gateway =
-        Gateway.beside(
-            wayIn,
+        Gateway.sharingEngines(
+            ingestGateway,
             "--sluice.roles=deliver",
             "--sluice.embeddings.url=http://127.0.0.1:%d/v1"
                 .formatted(endpoint.getAddress().getPort()),
@@ -66,19 +66,19 @@ class DeliverRoleIT {
   }
 
   @Test
-  void search_logsThatAnotherTook_areEmbeddedAndFoundByMeaning() {
+  void search_logsIngestedByAnotherProcess_areEmbeddedAndFoundSemantically() {
     assertThat(gateway.postLogs("{\"body\":\"x\"}").statusCode()).isEqualTo(405);
     var logs = JSON.createArrayNode();
     for (var body : new String[] {"valve was oiled", LEAK, "shift ends at noon"}) {
       logs.addObject().put("service", service).put("body", body);
     }
-    assertThat(wayIn.postLogs(logs.toString()).statusCode()).isEqualTo(202);
+    assertThat(ingestGateway.postLogs(logs.toString()).statusCode()).isEqualTo(202);
 
     await()
         .atMost(Duration.ofMinutes(2))
         .untilAsserted(
             () -> {
-              var answer = ask();
+              var answer = search();
               assertThat(answer.path("templates")).hasSize(3);
               var first = answer.path("templates").path(0);
               assertThat(first.path("samples").path(0).path("body").asString("")).isEqualTo(LEAK);
@@ -87,7 +87,7 @@ class DeliverRoleIT {
             });
   }
 
-  private JsonNode ask() {
+  private JsonNode search() {
     var question = JSON.createObjectNode().put("query", "why is it wet").put("service", service);
     var response =
         gateway.post(

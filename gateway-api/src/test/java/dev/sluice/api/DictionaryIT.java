@@ -18,11 +18,11 @@ import tools.jackson.databind.JsonNode;
 class DictionaryIT {
   private static final Duration SOON = Duration.ofSeconds(10);
 
-  private final Gateway gateway = Gateway.wal();
+  private final Gateway gateway = Gateway.walOnly();
 
   @AfterEach
   void noMasks() throws IOException {
-    Files.writeString(gateway.masks(), "");
+    Files.writeString(gateway.customMasksFile(), "");
     awaitMasks(0);
   }
 
@@ -61,7 +61,7 @@ class DictionaryIT {
   }
 
   @Test
-  void dictionary_logsOfOneMessage_areLookedUpOnceAndThenKnown() {
+  void dictionary_logsOfOneMessage_missOnceThenHitTheCache() {
     var service = Gateway.service("dictionary");
     var before = dictionary();
 
@@ -79,18 +79,18 @@ class DictionaryIT {
     assertThat(after.at("/cache/capacity").asLong()).isEqualTo(1 << 20);
     assertThat(after.at("/cache/bytes").asLong()).isEqualTo(32 << 20);
     for (var figure : List.of("lookups/none", "entries", "written")) {
-      assertThat(grown(figure, after, before)).as(figure).isPositive();
+      assertThat(increase(figure, after, before)).as(figure).isPositive();
     }
-    assertThat(grown("lookups/worker", after, before)).isGreaterThanOrEqualTo(2);
+    assertThat(increase("lookups/worker", after, before)).isGreaterThanOrEqualTo(2);
     assertThat(after.at("/cache/failed").asLong()).isZero();
   }
 
-  private static long grown(String figure, JsonNode after, JsonNode before) {
+  private static long increase(String figure, JsonNode after, JsonNode before) {
     return after.at("/cache/" + figure).asLong() - before.at("/cache/" + figure).asLong();
   }
 
   @Test
-  void metrics_nobodySendsAnything_areTheFiguresOfTheEndpoint() {
+  void metrics_idle_matchTheEndpoint() {
     post(Gateway.service("dictionary"), "it is up");
 
     await()
@@ -126,7 +126,7 @@ class DictionaryIT {
 
   @Test
   void dictionary_processThatDoesNotDeliver_is404WithTheReason() {
-    var other = Gateway.wayIn("dictionary");
+    var other = Gateway.ingestOnly("dictionary");
 
     var answer = other.get(other.management("/actuator/dictionary"));
 
@@ -136,7 +136,7 @@ class DictionaryIT {
   }
 
   @Test
-  void masks_added_makeOtherTemplatesForTheirServiceAlone() throws IOException {
+  void customMasks_added_changeTemplatesOfTheirServiceOnly() throws IOException {
     var shop = Gateway.service("masks of the shop");
     var bank = Gateway.service("masks");
     for (var service : List.of(shop, bank)) {
@@ -144,7 +144,7 @@ class DictionaryIT {
       assertThat(templates(service, 1)).containsExactly("<*> the plan platinum is chosen");
     }
 
-    Files.writeString(gateway.masks(), "# plans\n" + shop + " /gold|platinum/\n");
+    Files.writeString(gateway.customMasksFile(), "# plans\n" + shop + " /gold|platinum/\n");
     awaitMasks(1);
 
     for (var service : List.of(shop, bank)) {
@@ -157,9 +157,9 @@ class DictionaryIT {
   }
 
   @Test
-  void masks_wildPattern_isGivenUpAndCounted() throws IOException {
+  void customMask_backtrackingPattern_exceedsBudgetAndIsCounted() throws IOException {
     var service = Gateway.service("masks");
-    Files.writeString(gateway.masks(), "* /(?:[a-z ]+)+!/\n");
+    Files.writeString(gateway.customMasksFile(), "* /(?:[a-z ]+)+!/\n");
     awaitMasks(1);
 
     post(service, "never ending story ".repeat(100));
@@ -169,11 +169,10 @@ class DictionaryIT {
   }
 
   @Test
-  void start_badMask_isRefusedByTheNameOfTheSettingAndTheLine(@TempDir Path folder)
-      throws IOException {
+  void start_invalidMask_failsNamingTheSettingAndTheLine(@TempDir Path folder) throws IOException {
     var masks = Files.writeString(folder.resolve("masks.txt"), "# plans\n* /gold|(/\n");
 
-    assertThatThrownBy(() -> Gateway.beside(gateway, "--sluice.templates.masks=" + masks))
+    assertThatThrownBy(() -> Gateway.sharingEngines(gateway, "--sluice.templates.masks=" + masks))
         .hasStackTraceContaining(
             "sluice.templates.masks is " + masks + ", which has no regular expression in line 2:");
   }

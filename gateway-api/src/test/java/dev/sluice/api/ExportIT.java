@@ -57,7 +57,7 @@ class ExportIT {
   }
 
   @Test
-  void get_moreThanAPage_isAllOfItNewestFirst() {
+  void get_moreThanAPage_returnsAllNewestFirst() {
     var response = export("");
 
     assertThat(response.headers().firstValue("Content-Type")).hasValue("application/x-ndjson");
@@ -68,13 +68,13 @@ class ExportIT {
   }
 
   @Test
-  void get_limit_endsThere() {
+  void get_limit_stopsAtTheLimit() {
     assertThat(numbers(export("&limit=5001"))).hasSize(5001);
     assertThat(numbers(export("&limit=1"))).hasSize(1);
   }
 
   @Test
-  void get_afterACursor_goesOnThere() {
+  void get_withCursor_continuesFromIt() {
     var page =
         Gateway.json(gateway.get(gateway.http("/api/v1/logs?limit=10000&service=" + service)));
 
@@ -84,7 +84,7 @@ class ExportIT {
   }
 
   @Test
-  void get_nothingThere_isEmpty() {
+  void get_noLogs_isEmpty() {
     assertThat(numbers(export("&text=nowhere"))).isEmpty();
   }
 

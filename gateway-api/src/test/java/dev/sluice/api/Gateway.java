@@ -71,14 +71,14 @@ public final class Gateway {
 
   /** On the engines of the test kit, for all who leave them alone. */
   static Gateway shared() {
-    return Shared.GATEWAY;
+    return SharedHolder.GATEWAY;
   }
 
   /**
    * A way in beside the shared gateway, which delivers what it takes; with settings of its own. It
    * is not ended: what it shares with the others in this process would end with it.
    */
-  static Gateway wayIn(String instance, String... settings) {
+  static Gateway ingestOnly(String instance, String... settings) {
     var _ = shared();
     var own = Stream.of("--sluice.roles=ingest", "--sluice.instance=" + instance);
     return new Gateway(
@@ -92,28 +92,28 @@ public final class Gateway {
    * On engines of its own, for those who take them away and give them back; with Redis alone as its
    * spool, so that clients are turned away while it is gone.
    */
-  static Gateway alone() {
-    return Alone.GATEWAY;
+  static Gateway isolated() {
+    return IsolatedHolder.GATEWAY;
   }
 
   /**
    * With its write-ahead log alone as its spool, a ClickHouse of its own to count in, and extra
    * masks.
    */
-  static Gateway wal() {
-    return Wal.GATEWAY;
+  static Gateway walOnly() {
+    return WalOnlyHolder.GATEWAY;
   }
 
   /**
    * Another one on the engines of that one, with a log of its own: for those who want to see that
    * it does not start, or who give it nothing to deliver.
    */
-  static Gateway beside(Gateway other, String... settings) {
+  static Gateway sharingEngines(Gateway other, String... settings) {
     return new Gateway("wal", other.redis, other.clickHouse, settings);
   }
 
-  /** The file of the extra masks of {@link #wal}; there are none at first. */
-  Path masks() {
+  /** The file of the extra masks of {@link #walOnly}; there are none at first. */
+  Path customMasksFile() {
     return Path.of(application.getEnvironment().getRequiredProperty("sluice.templates.masks"));
   }
 
@@ -177,10 +177,10 @@ public final class Gateway {
   }
 
   HttpResponse<String> post(URI uri, String contentType, byte[] body, String... headers) {
-    return send(posting(uri, contentType, body, headers), BodyHandlers.ofString());
+    return send(postRequest(uri, contentType, body, headers), BodyHandlers.ofString());
   }
 
-  static HttpRequest posting(URI uri, String contentType, byte[] body, String... headers) {
+  static HttpRequest postRequest(URI uri, String contentType, byte[] body, String... headers) {
     var request =
         HttpRequest.newBuilder(uri)
             .timeout(Duration.ofSeconds(30))
@@ -257,7 +257,7 @@ public final class Gateway {
   }
 
   /** All columns of a service's rows, in the order of their bodies; times as nanoseconds. */
-  List<JsonNode> stored(String service) {
+  List<JsonNode> storedRows(String service) {
     return rows(
         """
         SELECT * REPLACE (
@@ -276,7 +276,7 @@ public final class Gateway {
         .pollInterval(Duration.ofMillis(25))
         .ignoreExceptions()
         .until(() -> count(service) >= rows);
-    var stored = stored(service);
+    var stored = storedRows(service);
     if (stored.size() != rows) {
       throw new AssertionError(stored.size() + " rows of " + service + " instead of " + rows);
     }
@@ -290,12 +290,12 @@ public final class Gateway {
         .asLong();
   }
 
-  private static final class Shared {
+  private static final class SharedHolder {
     static final Gateway GATEWAY =
         new Gateway("redis-then-wal", Engines.redis(), Engines.clickHouse());
   }
 
-  private static final class Alone {
+  private static final class IsolatedHolder {
     static final Gateway GATEWAY =
         new Gateway("redis", startRedis(), startClickHouse("alone-clickhouse"));
 
@@ -307,7 +307,7 @@ public final class Gateway {
     }
   }
 
-  private static final class Wal {
+  private static final class WalOnlyHolder {
     static final Gateway GATEWAY =
         new Gateway(
             "wal",

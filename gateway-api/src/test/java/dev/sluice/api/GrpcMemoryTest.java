@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.ByteString;
-import dev.sluice.api.grpc.InboundMemory;
+import dev.sluice.api.grpc.InboundMemoryTracer;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
@@ -62,21 +62,21 @@ import org.junit.jupiter.api.Timeout;
 class GrpcMemoryTest {
   private static final int BUDGET = 1 << 20;
   private static final int WINDOW = 4;
-  private static final Duration MESSAGE_WITHIN = Duration.ofSeconds(30);
+  private static final Duration MESSAGE_TIMEOUT = Duration.ofSeconds(30);
 
-  private final HandSpool spool = new HandSpool();
+  private final ManualSpool spool = new ManualSpool();
   private final MemoryBudget budget = new MemoryBudget(BUDGET);
-  private final Doors doors =
-      Doors.of(
+  private final IngestFixture fixture =
+      IngestFixture.of(
           spool,
           Limits.DEFAULT,
           budget,
           new IngestService.BatchLimits(1, 1, Duration.ZERO),
           new MicrometerMetrics(new SimpleMeterRegistry()));
-  private final ReaderOf reader = new ReaderOf(new LogPage(List.of(), null));
-  private final HandTimer time = new HandTimer();
-  private final InboundMemory inbound =
-      new InboundMemory(budget, MESSAGE_WITHIN, time::nanoTime, time);
+  private final FixedPageReader reader = new FixedPageReader(new LogPage(List.of(), null));
+  private final ManualScheduler time = new ManualScheduler();
+  private final InboundMemoryTracer inbound =
+      new InboundMemoryTracer(budget, MESSAGE_TIMEOUT, time::nanoTime, time);
   private Server server;
   private ManagedChannel channel;
 
@@ -90,10 +90,10 @@ class GrpcMemoryTest {
             .addStreamTracerFactory(inbound)
             .addService(
                 new NativeLogsService(
-                    doors.grpc(Duration.ofMinutes(1)),
+                    fixture.grpc(Duration.ofMinutes(1)),
                     Limits.DEFAULT,
                     reader,
-                    Doors.back(reader).search(),
+                    IngestFixture.queryDependencies(reader).search(),
                     budget))
             .build()
             .start();
@@ -111,7 +111,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_unfinished_countsWhileItArrivesAndIsGivenBackWhenTheClientGoes() throws IOException {
+  void message_incomplete_isReservedWhileArrivingAndReleasedOnDisconnect() throws IOException {
     try (var client = new Http2Socket(server.getPort())) {
       client.begin("sluice.v1.LogService/Ingest", 60_000_000, 10_000);
 
@@ -121,11 +121,11 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_restDoesNotComeInTime_endsItsCallAndIsGivenBack() throws IOException {
+  void message_timesOut_closesItsCallAndReleasesMemory() throws IOException {
     try (var client = new Http2Socket(server.getPort())) {
       client.begin("sluice.v1.LogService/Ingest", 60_000_000, 10_000);
       await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
-      time.advance(MESSAGE_WITHIN);
+      time.advance(MESSAGE_TIMEOUT);
       assertThat(budget.used()).isEqualTo(10_000);
 
       time.advance(Duration.ofSeconds(1));
@@ -135,12 +135,12 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_oneOfAStreamDoesNotComeInTime_endsTheStream() throws IOException {
+  void message_ofAStreamTimesOut_closesTheStream() throws IOException {
     try (var client = new Http2Socket(server.getPort())) {
       client.begin("sluice.v1.LogService/IngestStream", 60_000_000, 10_000);
       await().untilAsserted(() -> assertThat(budget.used()).isEqualTo(10_000));
 
-      time.advance(MESSAGE_WITHIN.plusSeconds(1));
+      time.advance(MESSAGE_TIMEOUT.plusSeconds(1));
 
       await().until(() -> budget.used() == 0);
     }
@@ -149,19 +149,19 @@ class GrpcMemoryTest {
   /** Between messages a stream may be silent for as long as it likes. */
   @Test
   void message_complete_isNotTimed() {
-    spool.answerAtOnce();
+    spool.completeImmediately();
     var client = new StreamClient(Long.MAX_VALUE);
     client.call.sendMessage(message(1, "b"));
     await().until(() -> client.answers.size() == 1);
 
-    time.advance(MESSAGE_WITHIN.multipliedBy(10));
+    time.advance(MESSAGE_TIMEOUT.multipliedBy(10));
     client.call.sendMessage(message(2, "b"));
 
     await().until(() -> client.answers.size() == 2);
   }
 
   @Test
-  void message_largerThanWhatIsLeft_isUnavailableBeforeItIsComplete() {
+  void message_largerThanRemainingBudget_isUnavailableBeforeComplete() {
     var logs = LogServiceGrpc.newBlockingStub(channel);
 
     var failure =
@@ -172,13 +172,13 @@ class GrpcMemoryTest {
     assertThat(failure.getStatus().getDescription())
         .isEqualTo("logs cannot be made safe at the moment");
     await().until(() -> budget.used() == 0);
-    assertThat(spool.appends()).isZero();
-    spool.answerAtOnce();
+    assertThat(spool.appendCount()).isZero();
+    spool.completeImmediately();
     assertThat(logs.ingest(request("small")).getAccepted()).isEqualTo(1);
   }
 
   @Test
-  void message_completeButCallIsNot_staysCounted() {
+  void message_completeButCallOpen_staysReserved() {
     var request = request("x".repeat(100_000));
     var call = call();
     call.sendMessage(request);
@@ -191,7 +191,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_compressed_countsAsWhatBecomesOfIt() {
+  void message_compressed_reservesDecompressedSize() {
     var request = request("x".repeat(500_000));
     var packed =
         channel.newCall(
@@ -207,7 +207,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_compressedMoreThanTheBudget_isUnavailable() {
+  void message_decompressedOverBudget_isUnavailable() {
     var logs = LogServiceGrpc.newBlockingStub(channel).withCompression("gzip");
 
     var failure =
@@ -219,29 +219,29 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void message_inHand_countsOnceAsMessageAndOnceAsOtlp() {
+  void message_inFlight_isReservedOnceAsMessageAndOnceAsOtlp() {
     var request = request("x".repeat(100_000));
     var answer = LogServiceGrpc.newFutureStub(channel).ingest(request);
 
-    await().until(() -> spool.appends() == 1);
+    await().until(() -> spool.appendCount() == 1);
 
     assertThat(budget.used())
         .isBetween(2L * request.getSerializedSize(), 5L * request.getSerializedSize() / 2);
-    spool.answerAtOnce();
+    spool.completeImmediately();
     await().until(answer::isDone);
     await().until(() -> budget.used() == 0);
   }
 
   @Test
-  void stream_spoolDoesNotAnswer_noMoreThanTheWindowIsTakenThenAllInOrder() {
+  void stream_spoolBlocked_readsOnlyTheWindowThenAllInOrder() {
     var client = new StreamClient(Long.MAX_VALUE);
     for (int i = 1; i <= 20; i++) {
       client.call.sendMessage(message(i, "b"));
     }
     client.call.halfClose();
 
-    await().during(Duration.ofMillis(200)).until(() -> taken() == WINDOW);
-    spool.answerAtOnce();
+    await().during(Duration.ofMillis(200)).until(() -> appendCount() == WINDOW);
+    spool.completeImmediately();
 
     await().until(() -> client.status != null);
     assertThat(client.status.isOk()).isTrue();
@@ -252,17 +252,17 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void stream_spoolAnswersInAnyOrder_answersComeInOrderOfMessages() {
+  void stream_appendsCompleteOutOfOrder_responsesKeepMessageOrder() {
     var client = new StreamClient(Long.MAX_VALUE);
     for (int i = 1; i <= 3; i++) {
       client.call.sendMessage(message(i, "b"));
     }
-    await().until(() -> spool.appends() == 3);
+    await().until(() -> spool.appendCount() == 3);
 
-    spool.answer(2);
-    spool.answer(1);
+    spool.complete(2);
+    spool.complete(1);
     await().during(Duration.ofMillis(100)).until(client.answers::isEmpty);
-    spool.answer(0);
+    spool.complete(0);
 
     await().until(() -> client.answers.size() == 3);
     assertThat(client.answers)
@@ -271,8 +271,8 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void stream_clientReadsNoAnswers_isSlowedToAStop() {
-    spool.answerAtOnce();
+  void stream_clientReadsNoResponses_isBackpressured() {
+    spool.completeImmediately();
     var client = new StreamClient(0);
     // answers of some kilobytes each, so that few of them are more than the client takes
     var message =
@@ -289,31 +289,31 @@ class GrpcMemoryTest {
     }
 
     assertThat(sent).as("sent until nothing more was taken").isBetween(200, 99_999);
-    assertThat(taken()).as("messages taken").isLessThan(100);
+    assertThat(appendCount()).as("messages taken").isLessThan(100);
     assertThat(budget.used()).isLessThan(BUDGET);
     client.call.cancel("gone", null);
     await().until(() -> budget.used() == 0);
   }
 
   @Test
-  void stream_clientGoesAwayWithMessagesInHand_nothingIsLeftBehind() {
+  void stream_clientDisconnectsWithMessagesInFlight_releasesAllMemory() {
     var client = new StreamClient(Long.MAX_VALUE);
     for (int i = 1; i <= 20; i++) {
       client.call.sendMessage(message(i, "x".repeat(1000)));
     }
-    await().until(() -> spool.appends() == WINDOW);
+    await().until(() -> spool.appendCount() == WINDOW);
 
     client.call.cancel("gone", null);
     await().until(() -> budget.used() < 20_000);
-    spool.answerAtOnce();
+    spool.completeImmediately();
 
     await().until(() -> budget.used() == 0);
-    assertThat(taken()).isEqualTo(WINDOW);
+    assertThat(appendCount()).isEqualTo(WINDOW);
   }
 
   @Test
-  void stream_messageOfWhichNothingCanBeUsed_isRefusedAndTheStreamGoesOn() {
-    spool.answerAtOnce();
+  void stream_malformedMessage_isRefusedAndTheStreamContinues() {
+    spool.completeImmediately();
     var client = new StreamClient(Long.MAX_VALUE);
     client.call.sendMessage(IngestStreamRequest.newBuilder().setSequence(1).build());
     client.call.sendMessage(
@@ -334,8 +334,8 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void stream_spoolBusy_isRefusedWithATimeAndTheStreamGoesOn() {
-    spool.busyAtOnce();
+  void stream_spoolUnavailable_isRefusedWithRetryAfterAndTheStreamContinues() {
+    spool.rejectImmediately();
     var client = new StreamClient(Long.MAX_VALUE);
     client.call.sendMessage(message(7, "b"));
 
@@ -349,7 +349,7 @@ class GrpcMemoryTest {
   }
 
   @Test
-  void query_answersThatNobodyTakes_countUntilTheClientGoes() {
+  void query_unreadResponses_countAgainstBudgetUntilDisconnect() {
     reader.page = new LogPage(List.of(stored("x".repeat(600_000))), null);
     var untaken = channel.newCall(LogServiceGrpc.getQueryMethod(), CallOptions.DEFAULT);
     untaken.start(new ClientCall.Listener<>() {}, new Metadata());
@@ -396,10 +396,10 @@ class GrpcMemoryTest {
   }
 
   /** Answers every question with the same page. */
-  private static final class ReaderOf implements LogReader {
+  private static final class FixedPageReader implements LogReader {
     private volatile LogPage page;
 
-    private ReaderOf(LogPage page) {
+    private FixedPageReader(LogPage page) {
       this.page = page;
     }
 
@@ -419,8 +419,8 @@ class GrpcMemoryTest {
     }
   }
 
-  private int taken() {
-    return spool.appends();
+  private int appendCount() {
+    return spool.appendCount();
   }
 
   private ClientCall<IngestRequest, IngestResponse> call() {
@@ -475,42 +475,42 @@ class GrpcMemoryTest {
   }
 
   /** Answers each append when the test says so. */
-  private static final class HandSpool implements Spool {
-    private final List<CompletableFuture<AppendResult>> appended = new ArrayList<>();
-    private AppendResult always;
+  private static final class ManualSpool implements Spool {
+    private final List<CompletableFuture<AppendResult>> appends = new ArrayList<>();
+    private AppendResult immediateResult;
 
     @Override
     public synchronized CompletionStage<AppendResult> append(
         LogBatch batch, AppendMode appendMode) {
       var answer = new CompletableFuture<AppendResult>();
-      appended.add(answer);
-      if (always != null) {
-        answer.complete(always);
+      appends.add(answer);
+      if (immediateResult != null) {
+        answer.complete(immediateResult);
       }
       return answer;
     }
 
-    synchronized int appends() {
-      return appended.size();
+    synchronized int appendCount() {
+      return appends.size();
     }
 
-    void answer(int append) {
-      appended.get(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    void complete(int append) {
+      appends.get(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
 
-    void answerAtOnce() {
-      always(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    void completeImmediately() {
+      completeAllWith(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
 
-    void busyAtOnce() {
-      always(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
+    void rejectImmediately() {
+      completeAllWith(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     }
 
-    private void always(AppendResult answer) {
+    private void completeAllWith(AppendResult answer) {
       List<CompletableFuture<AppendResult>> before;
       synchronized (this) {
-        always = answer;
-        before = List.copyOf(appended);
+        immediateResult = answer;
+        before = List.copyOf(appends);
       }
       before.forEach(append -> append.complete(answer));
     }

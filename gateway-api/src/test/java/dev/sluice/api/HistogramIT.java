@@ -47,7 +47,7 @@ class HistogramIT {
   }
 
   @Test
-  void get_noTimes_areThoseOfTheLogs() {
+  void get_noTimeRange_spansTheLogs() {
     var histogram = histogram("buckets=6");
 
     assertThat(histogram.get("interval_ms").asLong()).isEqualTo(60_000);
@@ -57,7 +57,7 @@ class HistogramIT {
   }
 
   @Test
-  void get_timesWithinABucket_countOnlyWhatIsBetweenThem() {
+  void get_timeRangeWithinABucket_countsOnlyLogsInRange() {
     var histogram = histogram("interval=1h&from=2024-03-01T10:00:31Z&to=2024-03-01T10:05:00Z");
 
     assertThat(histogram.get("total").asLong()).isEqualTo(2);
@@ -66,14 +66,14 @@ class HistogramIT {
   }
 
   @Test
-  void get_filter_countsWhatMatches() {
+  void get_filter_countsMatchingLogs() {
     assertThat(histogram("text=a&interval=1d").get("total").asLong()).isEqualTo(2);
     assertThat(histogram("text=nowhere").get("total").asLong()).isZero();
     assertThat(histogram("from=2030-01-01&to=2020-01-01").get("total").asLong()).isZero();
   }
 
   @Test
-  void get_wholeRangeOfTimes_isCounted() {
+  void get_fullTimeRange_isCounted() {
     var histogram = histogram("from=1970-01-01&to=2262-04-11T00:00:00Z&buckets=1");
 
     assertThat(histogram.get("total").asLong()).isEqualTo(4);

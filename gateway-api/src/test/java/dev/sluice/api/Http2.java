@@ -34,7 +34,7 @@ import java.util.concurrent.TimeUnit;
 
 /** One connection in HTTP/2 with prior knowledge, frame by frame, which finished clients hide. */
 final class Http2 implements AutoCloseable {
-  private static final long PATIENCE = 30;
+  private static final long TIMEOUT_SECONDS = 30;
 
   private final MultiThreadIoEventLoopGroup loop =
       new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -61,13 +61,13 @@ final class Http2 implements AutoCloseable {
             .channel();
   }
 
-  Stream post(String path, String type) throws Exception {
-    var stream = new Stream();
+  Http2ClientStream post(String path, String type) throws Exception {
+    var stream = new Http2ClientStream();
     stream.channel =
         new Http2StreamChannelBootstrap(connection)
             .handler(stream)
             .open()
-            .get(PATIENCE, TimeUnit.SECONDS);
+            .get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     var headers =
         new DefaultHttp2Headers()
             .method("POST")
@@ -94,10 +94,10 @@ final class Http2 implements AutoCloseable {
     var _ = loop.shutdownGracefully(0, 0, TimeUnit.SECONDS);
   }
 
-  record Answer(int status, Http2Headers headers, String body) {}
+  record Http2Response(int status, Http2Headers headers, String body) {}
 
-  static final class Stream extends ChannelInboundHandlerAdapter {
-    private final CompletableFuture<Answer> answer = new CompletableFuture<>();
+  static final class Http2ClientStream extends ChannelInboundHandlerAdapter {
+    private final CompletableFuture<Http2Response> answer = new CompletableFuture<>();
     private final CompletableFuture<Http2Error> reset = new CompletableFuture<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
     private Http2StreamChannel channel;
@@ -121,11 +121,11 @@ final class Http2 implements AutoCloseable {
     }
 
     Http2Error reset() throws Exception {
-      return reset.get(PATIENCE, TimeUnit.SECONDS);
+      return reset.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     }
 
-    Answer answer() throws Exception {
-      return answer.get(PATIENCE, TimeUnit.SECONDS);
+    Http2Response answer() throws Exception {
+      return answer.get(TIMEOUT_SECONDS, TimeUnit.SECONDS);
     }
 
     @Override
@@ -143,7 +143,7 @@ final class Http2 implements AutoCloseable {
     private void complete(boolean end) {
       if (end) {
         int status = Integer.parseInt(headers.status().toString());
-        answer.complete(new Answer(status, headers, body.toString(UTF_8)));
+        answer.complete(new Http2Response(status, headers, body.toString(UTF_8)));
       }
     }
 

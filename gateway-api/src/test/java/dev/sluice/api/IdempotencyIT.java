@@ -66,9 +66,9 @@ class IdempotencyIT {
   }
 
   @Test
-  void http_anyEntranceAgain_isAnsweredTheSameAndStoredOnce() {
+  void http_anyProtocolRetry_isReplayedAndStoredOnce() {
     var service = Gateway.service("key-http");
-    var entrances = Entrances.http(gateway, service, "b");
+    var entrances = ProtocolClients.http(gateway, service, "b");
 
     entrances.forEach(
         (name, entrance) -> {
@@ -89,7 +89,7 @@ class IdempotencyIT {
   }
 
   @Test
-  void http_someBad_againHasTheSameVerdicts() {
+  void http_someInvalid_retryHasTheSameRejections() {
     var service = Gateway.service("key-verdicts");
     var logs = "[" + log(service, "b") + ",{\"body\":\"b\",\"severity\":\"nope\"}]";
 
@@ -111,7 +111,7 @@ class IdempotencyIT {
     assertThat(other.statusCode()).isEqualTo(422);
     assertThat(Gateway.json(other).get("type").asString()).isEqualTo("/api/problems/key-reused");
     assertThat(other.headers().firstValue("Retry-After")).isEmpty();
-    var otlp = Entrances.http(gateway, service, "b").get("otlp json").post(gateway, KEY, key);
+    var otlp = ProtocolClients.http(gateway, service, "b").get("otlp json").post(gateway, KEY, key);
     assertThat(otlp.statusCode()).isEqualTo(422);
     assertThat(Gateway.json(otlp).get("code").asInt()).isEqualTo(9);
     assertThat(post(log(service, "last")).statusCode()).isEqualTo(202);
@@ -120,7 +120,7 @@ class IdempotencyIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"a b", "tab\there", "256"})
-  void http_keyThatIsNone_is400(String what) {
+  void http_invalidKey_is400(String what) {
     var bad = what.equals("256") ? "x".repeat(256) : what;
 
     var response = post(log("key-bad", "b"), KEY, bad);
@@ -142,7 +142,7 @@ class IdempotencyIT {
   }
 
   @Test
-  void http_manyAtATime_oneIsTakenAndTheOthersAreToldSo() throws Exception {
+  void http_concurrentRequests_oneIsAcceptedAndTheOthersConflict() throws Exception {
     var service = Gateway.service("key-race");
     var log = log(service, "b");
     Callable<Integer> sending =
@@ -170,7 +170,7 @@ class IdempotencyIT {
   }
 
   @Test
-  void http_theSameIsUnderWay_is409AndNotStoredByIt() {
+  void http_sameRequestInProgress_is409AndNotStored() {
     var service = Gateway.service("key-under-way");
     var log = log(service, "b");
     var first = claim("http-json", log.getBytes(UTF_8));
@@ -188,8 +188,9 @@ class IdempotencyIT {
   }
 
   @Test
-  void otlp_theSameIsUnderWay_is409WithRetryAfter() {
-    var entrance = Entrances.http(gateway, Gateway.service("key-under-way"), "b").get("otlp json");
+  void otlp_sameRequestInProgress_is409WithRetryAfter() {
+    var entrance =
+        ProtocolClients.http(gateway, Gateway.service("key-under-way"), "b").get("otlp json");
     claim("otlp-http-json", entrance.body());
 
     var second = entrance.post(gateway, KEY, key);
@@ -200,14 +201,15 @@ class IdempotencyIT {
   }
 
   @Test
-  void grpc_theSameIsUnderWay_isAborted() throws Exception {
+  void grpc_sameRequestInProgress_isAborted() throws Exception {
     var service = Gateway.service("key-under-way");
     claim("otlp-grpc", Otlp.request(service, "b").toByteArray());
-    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key);
+    var asking =
+        ProtocolClients.withMetadata(channel, new AtomicReference<>(), "idempotency-key", key);
 
     var second =
         catchThrowableOfType(
-            StatusRuntimeException.class, Entrances.grpc(asking, service, "b").get(1)::run);
+            StatusRuntimeException.class, ProtocolClients.grpc(asking, service, "b").get(1)::run);
 
     assertThat(second.getStatus().getCode()).isEqualTo(Status.Code.ABORTED);
     var again = StatusProto.fromThrowable(second).getDetails(0).unpack(RetryInfo.class);
@@ -215,9 +217,9 @@ class IdempotencyIT {
   }
 
   /** As a request does that came by this entrance a moment ago and has not landed yet. */
-  private Claim claim(String entrance, byte[] body) {
+  private Claim claim(String protocol, byte[] body) {
     var request =
-        Objects.requireNonNull(IngestOptions.parse(null, key).toRequest(entrance, body).key());
+        Objects.requireNonNull(IngestOptions.parse(null, key).toRequest(protocol, body).key());
     var claimResult = keys.claim(request).toCompletableFuture().join();
     assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
     return ((ClaimResult.Granted) claimResult).claim();
@@ -241,8 +243,8 @@ class IdempotencyIT {
   }
 
   @Test
-  void http_redisAway_is503AndTakenOnceItIsBack() {
-    var alone = Gateway.alone();
+  void http_redisDown_is503AndAcceptedAfterRecovery() {
+    var alone = Gateway.isolated();
     var service = Gateway.service("key-away");
     alone.redis().stop();
     try {
@@ -260,21 +262,23 @@ class IdempotencyIT {
   }
 
   @Test
-  void grpc_anyEntranceAgain_isOkReplayedAndStoredOnce() {
+  void grpc_anyProtocolRetry_isReplayedAndStoredOnce() {
     var service = Gateway.service("key-grpc");
     for (int i = 0; i < 3; i++) {
       var headers = new AtomicReference<Metadata>();
       var call =
-          Entrances.grpc(
-                  Entrances.asking(channel, headers, "idempotency-key", key + i), service, "b")
+          ProtocolClients.grpc(
+                  ProtocolClients.withMetadata(channel, headers, "idempotency-key", key + i),
+                  service,
+                  "b")
               .get(i);
 
       call.run();
-      assertThat(headers.get().get(Entrances.key(REPLAYED))).isNull();
+      assertThat(headers.get().get(ProtocolClients.key(REPLAYED))).isNull();
       call.run();
 
-      assertThat(headers.get().get(Entrances.key(REPLAYED))).isEqualTo("true");
-      assertThat(headers.get().get(Entrances.key("sluice-ack"))).isEqualTo("durable");
+      assertThat(headers.get().get(ProtocolClients.key(REPLAYED))).isEqualTo("true");
+      assertThat(headers.get().get(ProtocolClients.key("sluice-ack"))).isEqualTo("durable");
     }
 
     gateway.awaitStored(service, 3);
@@ -283,20 +287,22 @@ class IdempotencyIT {
   @Test
   void grpc_anotherBodyUnderTheKey_isFailedPrecondition() {
     var service = Gateway.service("key-grpc-reused");
-    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key);
-    Entrances.grpc(asking, service, "b").getFirst().run();
+    var asking =
+        ProtocolClients.withMetadata(channel, new AtomicReference<>(), "idempotency-key", key);
+    ProtocolClients.grpc(asking, service, "b").getFirst().run();
 
     for (var other : List.of(0, 1, 2)) {
-      var call = Entrances.grpc(asking, service, "other").get(other);
+      var call = ProtocolClients.grpc(asking, service, "other").get(other);
       assertThat(failure(call)).isEqualTo(Status.Code.FAILED_PRECONDITION);
     }
   }
 
   @Test
-  void grpc_keyThatIsNone_isInvalidArgument() {
-    var asking = Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", "a b");
+  void grpc_invalidKey_isInvalidArgument() {
+    var asking =
+        ProtocolClients.withMetadata(channel, new AtomicReference<>(), "idempotency-key", "a b");
 
-    for (var call : Entrances.grpc(asking, "key-bad", "b")) {
+    for (var call : ProtocolClients.grpc(asking, "key-bad", "b")) {
       assertThat(failure(call)).isEqualTo(Status.Code.INVALID_ARGUMENT);
     }
   }
@@ -311,7 +317,8 @@ class IdempotencyIT {
     var ended = new CompletableFuture<Status.Code>();
     var _ =
         LogServiceGrpc.newStub(
-                Entrances.asking(channel, new AtomicReference<>(), "idempotency-key", key))
+                ProtocolClients.withMetadata(
+                    channel, new AtomicReference<>(), "idempotency-key", key))
             .ingestStream(
                 new StreamObserver<>() {
                   @Override

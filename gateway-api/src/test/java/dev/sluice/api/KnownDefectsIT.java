@@ -82,7 +82,7 @@ class KnownDefectsIT {
    * 1: one invalid log failed every request that shared its batch, which was stored all the same.
    */
   @Test
-  void coalescing_oneBadRequestAmongFiveGoodOnes_failsAloneAndFiveAreStored() {
+  void batching_oneInvalidRequestAmongFiveValidOnes_failsAloneAndFiveAreStored() {
     var gateway = Gateway.shared();
     var app = Gateway.service("defect-1");
     int rounds = 20;
@@ -94,7 +94,7 @@ class KnownDefectsIT {
           var body = i == 3 ? "{\"app_id\":\"" + app + "\"}" : log(app, round + "-" + i);
           answers.add(
               client.sendAsync(
-                  Gateway.posting(gateway.http("/api/logs"), JSON, body.getBytes(UTF_8)),
+                  Gateway.postRequest(gateway.http("/api/logs"), JSON, body.getBytes(UTF_8)),
                   BodyHandlers.ofString()));
         }
         assertThat(answers)
@@ -109,7 +109,7 @@ class KnownDefectsIT {
 
   /** 2: a rejected log left an entry behind that nobody could read and that stayed pending. */
   @Test
-  void rejectedLog_amongGoodOnes_leavesNothingPending() {
+  void rejectedLog_amongValidOnes_leavesNothingPending() {
     var gateway = Gateway.shared();
     var app = Gateway.service("defect-2");
 
@@ -123,7 +123,7 @@ class KnownDefectsIT {
   /** 3: with Redis full the answer was 202 and the log was gone. */
   @Test
   void redisFull_post_is503AndNothingIsCountedAsAccepted() {
-    var gateway = Gateway.alone();
+    var gateway = Gateway.isolated();
     var app = Gateway.service("defect-3");
     var spool = gateway.bean(Spool.class);
     var client = RedisClient.create(gateway.redis().url());
@@ -206,8 +206,8 @@ class KnownDefectsIT {
 
   /** 6: the health check over gRPC always said unhealthy. */
   @Test
-  void healthCheck_storeThereAndAway_tellsWhichItIs() {
-    var gateway = Gateway.alone();
+  void healthCheck_storeUpAndDown_reportsWhich() {
+    var gateway = Gateway.isolated();
 
     await().atMost(SOON).until(() -> health(gateway).getHealthy());
     gateway.clickHouse().stop();
@@ -257,7 +257,7 @@ class KnownDefectsIT {
         "{tenant:String}",
         "x' UNION ALL SELECT * FROM otel_logs -- ",
       })
-  void injection_throughAppId_findsNothingOfOthersAndIsANameLikeAnyOther(String attempt) {
+  void injection_throughAppId_matchesOnlyThatLiteralName(String attempt) {
     var gateway = Gateway.shared();
     var victim = Gateway.service("defect-8");
     var app = Gateway.service(attempt);
@@ -358,8 +358,8 @@ class KnownDefectsIT {
    * 12: beyond a million waiting logs the oldest were thrown away; 10,000 bad ones ended it all.
    */
   @Test
-  void storeAway_moreThanAMillionWaitingAndManyBadOnes_noneIsLost() {
-    var gateway = Gateway.alone();
+  void storeDown_overAMillionQueuedWithManyInvalid_noneIsLost() {
+    var gateway = Gateway.isolated();
     var app = Gateway.service("defect-12");
     var logs = new StringBuilder("[").append(log(app, "m"));
     for (int i = 1; i < 175_000; i++) {

@@ -15,18 +15,18 @@ import tools.jackson.databind.JsonNode;
 class LedgerIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
-  private final Gateway gateway = Gateway.alone();
+  private final Gateway gateway = Gateway.isolated();
   private final String service = Gateway.service("ledger");
 
   @AfterEach
-  void giveBack() {
+  void restartClickHouse() {
     if (!gateway.clickHouse().alive()) {
       gateway.clickHouse().restart();
     }
   }
 
   @Test
-  void ledger_anEntryDeletedAndRowsDoubledByHand_doesNotBalance() {
+  void ledger_entryDeletedAndRowDuplicatedManually_doesNotBalance() {
     post("stays");
     gateway.awaitStored(service, 1);
     awaitImbalance(0, 0);

@@ -85,7 +85,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void ingest_badRecords_goodOnesAreStoredAndEachBadOneHasItsVerdict() {
+  void ingest_invalidRecords_validAreStoredAndEachInvalidIsRejected() {
     var service = Gateway.service("native-grpc-mixed");
     var good = NativeLog.log(service, "good");
 
@@ -166,7 +166,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void ingest_moreThanFourMegabytes_isTaken() {
+  void ingest_moreThanFourMegabytes_isAccepted() {
     var service = Gateway.service("native-grpc-large");
     var log = NativeLog.log(service, "x".repeat(1 << 20));
 
@@ -202,11 +202,11 @@ class NativeGrpcIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"accepted", "durable", "stored"})
-  void anyIngest_levelThatCanBeReached_isEchoedAsReached(String level) {
+  void anyIngest_reachableLevel_isEchoed(String level) {
     var service = Gateway.service("native-grpc-ack");
     var headers = new AtomicReference<Metadata>();
     var trailers = new AtomicReference<Metadata>();
-    var asking = asking(level, headers, trailers);
+    var asking = withMetadata(level, headers, trailers);
 
     var response =
         LogServiceGrpc.newBlockingStub(asking)
@@ -221,8 +221,8 @@ class NativeGrpcIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"Stored", "whatever"})
-  void anyIngest_levelThatIsNone_isInvalidArgument(String level) {
-    var asking = asking(level, new AtomicReference<>(), new AtomicReference<>());
+  void anyIngest_unknownLevel_isInvalidArgument(String level) {
+    var asking = withMetadata(level, new AtomicReference<>(), new AtomicReference<>());
     var request = NativeLog.request(NativeLog.log("s", "b"));
 
     for (var failure :
@@ -236,7 +236,7 @@ class NativeGrpcIT {
     }
   }
 
-  private Channel asking(
+  private Channel withMetadata(
       String level, AtomicReference<Metadata> headers, AtomicReference<Metadata> trailers) {
     var metadata = new Metadata();
     metadata.put(ACK, level);
@@ -247,10 +247,10 @@ class NativeGrpcIT {
   }
 
   @Test
-  void stream_messagesGoodAndBad_eachIsAnsweredInOrderAndTheGoodAreStored() {
+  void stream_validAndInvalidMessages_areAnsweredInOrderAndValidAreStored() {
     var service = Gateway.service("native-grpc-stream");
-    var answers = new Answers();
-    var messages = LogServiceGrpc.newStub(channel).ingestStream(answers);
+    var responseCollector = new ResponseCollector();
+    var messages = LogServiceGrpc.newStub(channel).ingestStream(responseCollector);
     for (int i = 0; i < 50; i++) {
       var message = IngestStreamRequest.newBuilder().setSequence(1000 + i);
       if (i % 10 != 3) {
@@ -260,26 +260,26 @@ class NativeGrpcIT {
     }
     messages.onCompleted();
 
-    await().until(() -> answers.completed);
-    assertThat(answers.failure).isNull();
-    assertThat(answers.got)
+    await().until(() -> responseCollector.completed);
+    assertThat(responseCollector.failure).isNull();
+    assertThat(responseCollector.got)
         .extracting(IngestStreamResponse::getSequence)
         .containsExactlyElementsOf(IntStream.range(1000, 1050).mapToObj(i -> (long) i).toList());
-    assertThat(answers.got.stream().filter(IngestStreamResponse::hasRefused)).hasSize(5);
+    assertThat(responseCollector.got.stream().filter(IngestStreamResponse::hasRefused)).hasSize(5);
     gateway.awaitStored(service, 45);
     await().until(() -> gateway.inFlight() == 0);
   }
 
   @Test
-  void stream_cancelled_leavesNothingBehind() {
+  void stream_cancelled_releasesAllMemory() {
     var service = Gateway.service("native-grpc-cancel");
-    var answers = new Answers();
-    var messages = LogServiceGrpc.newStub(channel).ingestStream(answers);
+    var responseCollector = new ResponseCollector();
+    var messages = LogServiceGrpc.newStub(channel).ingestStream(responseCollector);
     for (int i = 0; i < 50; i++) {
       messages.onNext(
           IngestStreamRequest.newBuilder().addLogs(NativeLog.log(service, "b")).build());
     }
-    await().until(() -> !answers.got.isEmpty());
+    await().until(() -> !responseCollector.got.isEmpty());
 
     messages.onError(Status.CANCELLED.asRuntimeException());
 
@@ -305,7 +305,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void reflection_list_namesAllServicesAndKnowsTheContract() {
+  void reflection_list_hasAllServicesAndTheirDescriptors() {
     var answers = new CopyOnWriteArrayList<ServerReflectionResponse>();
     var ask =
         ServerReflectionGrpc.newStub(channel)
@@ -341,7 +341,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void connect_anyClient_isToldHowMuchItMayHaveOpen() throws IOException {
+  void connect_anyClient_receivesMaxConcurrentStreams() throws IOException {
     try (var client = new Http2Socket(gateway.grpcPort())) {
       assertThat(client.settings()).containsEntry(3, 128).containsEntry(4, 1 << 20);
     }
@@ -375,7 +375,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void query_filters_eachLeavesOutWhatDoesNotHold() {
+  void query_filters_eachExcludesNonMatchingLogs() {
     var service = Gateway.service("native-grpc-filter");
     var _ =
         logs.ingest(
@@ -439,7 +439,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void query_largeLogs_pagesFitIntoWhatClientsTake() {
+  void query_largeLogs_pagesFitClientMessageLimit() {
     var service = Gateway.service("native-grpc-large-pages");
     var all = IngestRequest.newBuilder();
     for (int i = 0; i < 7; i++) {
@@ -470,7 +470,7 @@ class NativeGrpcIT {
   }
 
   @Test
-  void query_makesNoSense_namesTheField() {
+  void query_invalid_namesTheField() {
     assertThat(field(q -> q.setLimit(10_001))).isEqualTo("limit");
     assertThat(field(q -> q.setLimit(-1))).isEqualTo("limit");
     assertThat(field(q -> q.setCursor("none"))).isEqualTo("cursor");
@@ -505,13 +505,13 @@ class NativeGrpcIT {
         .isEqualTo("filter.resource[0].operator");
   }
 
-  private interface Change {
+  private interface RequestCustomizer {
     Object apply(QueryRequest.Builder request);
   }
 
-  private String field(Change change) {
+  private String field(RequestCustomizer requestCustomizer) {
     var request = QueryRequest.newBuilder();
-    var _ = change.apply(request);
+    var _ = requestCustomizer.apply(request);
     var failure = failure(() -> logs.query(request.build()));
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
     var violation = violations(failure).getFirst();
@@ -559,7 +559,7 @@ class NativeGrpcIT {
   }
 
   private static MethodDescriptor<byte[], byte[]> raw(String name) {
-    var bytes = new RawBytes();
+    var bytes = new RawBytesMarshaller();
     return MethodDescriptor.newBuilder(bytes, bytes)
         .setType(MethodDescriptor.MethodType.UNARY)
         .setFullMethodName(name)
@@ -567,7 +567,7 @@ class NativeGrpcIT {
   }
 
   /** What came back on a stream. */
-  private static final class Answers implements StreamObserver<IngestStreamResponse> {
+  private static final class ResponseCollector implements StreamObserver<IngestStreamResponse> {
     private final List<IngestStreamResponse> got = new CopyOnWriteArrayList<>();
     private volatile boolean completed;
     private volatile Throwable failure;

@@ -74,7 +74,7 @@ class NativeIngestIT {
   }
 
   @Test
-  void post_arrayWithBadRows_goodOnesAreStoredOnceAndEachBadOneHasItsVerdict() {
+  void post_arrayWithInvalidRows_validAreStoredOnceAndEachInvalidIsRejected() {
     var service = Gateway.service("mixed");
 
     var response =
@@ -93,7 +93,7 @@ class NativeIngestIT {
     var answer = Gateway.json(response);
     assertThat(answer.get("accepted").asInt()).isEqualTo(3);
     assertThat(answer.get("rejected"))
-        .extracting(NativeIngestIT::verdict)
+        .extracting(NativeIngestIT::format)
         .containsExactly("1 severity", "3 body", "4 timestamp", "5 body");
     assertThat(answer.get("rejected"))
         .extracting(v -> v.get("reason").asString())
@@ -123,7 +123,7 @@ class NativeIngestIT {
 
     assertThat(response.statusCode()).isEqualTo(202);
     assertThat(Gateway.json(response).get("rejected"))
-        .extracting(NativeIngestIT::verdict)
+        .extracting(NativeIngestIT::format)
         .containsExactly("1 severity");
     gateway.awaitStored(service, 2);
   }
@@ -142,7 +142,7 @@ class NativeIngestIT {
   void post_compressed_isStored(String type, String encoding) {
     var service = Gateway.service("packed");
     var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(service).getBytes(UTF_8);
-    var packed = Compressed.as(encoding.replace("identity, ", ""), body);
+    var packed = CompressedBodies.as(encoding.replace("identity, ", ""), body);
 
     var response =
         gateway.post(gateway.http("/api/v1/logs"), type, packed, "Content-Encoding", encoding);
@@ -162,7 +162,7 @@ class NativeIngestIT {
     "'\"2262-04-11T23:47:16.854775807Z\"', 9223372036854775807",
     "'\"1970-01-01T00:00:00.000000001Z\"', 1",
   })
-  void post_timestamp_isKeptToTheNanosecond(String timestamp, long nanos) {
+  void post_timestamp_keepsNanosecondPrecision(String timestamp, long nanos) {
     var service = Gateway.service("time");
 
     var response =
@@ -176,7 +176,7 @@ class NativeIngestIT {
   }
 
   @Test
-  void post_anyUnicodeAndNul_comesBackAsItWent() {
+  void post_anyUnicodeAndNul_roundTrips() {
     var service = Gateway.service("unicode");
     var text = "nul \\u0000, tab \\t, \\ud83d\\ude00, 漢字, \\\"quoted\\\" \\\\ \\u2028";
     var expected = "nul \u0000, tab \t, \ud83d\ude00, 漢字, \"quoted\" \\ \u2028";
@@ -198,7 +198,7 @@ class NativeIngestIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"accepted", "durable", "stored"})
-  void post_ackLevelAskedFor_theOneReachedIsTold(String level) {
+  void post_ackLevelRequested_reachedLevelIsReturned(String level) {
     var body = "{\"service\":\"ack\",\"body\":\"b\"}".getBytes(UTF_8);
 
     var response = gateway.post(gateway.http("/api/v1/logs"), JSON, body, "sluice-ack", level);
@@ -209,7 +209,7 @@ class NativeIngestIT {
   }
 
   @Test
-  void post_ackLevelThatIsNone_isRefused() {
+  void post_unknownAckLevel_isRefused() {
     var service = Gateway.service("ack");
     var body = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(service).getBytes(UTF_8);
 
@@ -220,7 +220,7 @@ class NativeIngestIT {
     gateway.awaitStored(service, 1);
   }
 
-  private static String verdict(JsonNode verdict) {
+  private static String format(JsonNode verdict) {
     return verdict.get("index").asInt() + " " + verdict.get("field").asString();
   }
 }

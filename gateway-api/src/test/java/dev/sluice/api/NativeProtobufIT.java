@@ -35,7 +35,8 @@ class NativeProtobufIT {
   void post_compressed_isStored(String type, String encoding) {
     var service = Gateway.service("flat-packed");
     var body = NativeLog.request(NativeLog.log(service, "b")).toByteArray();
-    var packed = encoding.equals("gzip") ? Compressed.gzip(body) : Compressed.zstd(body);
+    var packed =
+        encoding.equals("gzip") ? CompressedBodies.gzip(body) : CompressedBodies.zstd(body);
 
     var response =
         gateway.post(gateway.http("/api/v1/logs"), type, packed, "Content-Encoding", encoding);
@@ -45,7 +46,7 @@ class NativeProtobufIT {
   }
 
   @Test
-  void post_badRecords_goodOnesAreStoredAndEachBadOneHasItsVerdict() {
+  void post_invalidRecords_validAreStoredAndEachInvalidIsRejected() {
     var service = Gateway.service("flat-mixed");
     var good = NativeLog.log(service, "good");
     var request =
@@ -68,7 +69,7 @@ class NativeProtobufIT {
   }
 
   @Test
-  void post_nothingGood_isBadRequestWithVerdicts() {
+  void post_allInvalid_isBadRequestWithRejections() {
     var request = NativeLog.request(LogRecord.newBuilder().setService("s").build());
 
     var response = gateway.post(gateway.http("/api/v1/logs"), PROTOBUF, request.toByteArray());
@@ -80,7 +81,7 @@ class NativeProtobufIT {
   }
 
   @Test
-  void post_noProtobuf_isBadRequestWithWhere() {
+  void post_notProtobuf_isBadRequestWithTheOffset() {
     var response = gateway.post(gateway.http("/api/v1/logs"), PROTOBUF, new byte[] {10, 127, 1});
 
     assertThat(response.statusCode()).isEqualTo(400);
@@ -101,7 +102,7 @@ class NativeProtobufIT {
   }
 
   @Test
-  void post_otherType_isToldWhatIsTaken() {
+  void post_otherContentType_is415NamingSupportedTypes() {
     var response = gateway.post(gateway.http("/api/v1/logs"), "text/plain", new byte[] {1});
 
     assertThat(response.statusCode()).isEqualTo(415);

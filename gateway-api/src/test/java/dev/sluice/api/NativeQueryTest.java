@@ -35,7 +35,7 @@ import org.junit.jupiter.api.Timeout;
 /** What becomes of a query that takes too long, with a store that never answers by itself. */
 @Timeout(60)
 class NativeQueryTest {
-  private final EndlessReader reader = new EndlessReader();
+  private final BlockingLogReader reader = new BlockingLogReader();
   private Server server;
   private ManagedChannel channel;
 
@@ -49,7 +49,7 @@ class NativeQueryTest {
                     null,
                     Limits.DEFAULT,
                     new ConcurrencyLimitedReader(reader, 1),
-                    Doors.back(reader).search(),
+                    IngestFixture.queryDependencies(reader).search(),
                     new MemoryBudget(1 << 20)))
             .build()
             .start();
@@ -64,18 +64,18 @@ class NativeQueryTest {
   }
 
   @Test
-  void query_clientCancels_endsInTheStore() {
+  void query_clientCancels_isInterruptedInTheStore() {
     var answer = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
     await().until(() -> reader.asked.getCount() == 0);
 
     answer.cancel(true);
 
     await().until(() -> reader.interrupted.getCount() == 0);
-    assertNextIsAsked();
+    assertNextQueryStarts();
   }
 
   @Test
-  void query_deadlinePasses_endsInTheStore() {
+  void query_deadlineExceeded_isInterruptedInTheStore() {
     var logs =
         LogServiceGrpc.newBlockingStub(channel).withDeadlineAfter(200, TimeUnit.MILLISECONDS);
 
@@ -85,11 +85,11 @@ class NativeQueryTest {
 
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
     await().until(() -> reader.interrupted.getCount() == 0);
-    assertNextIsAsked();
+    assertNextQueryStarts();
   }
 
   @Test
-  void query_moreAtOnceThanPermitted_isUnavailableWithRetryInfo() throws Exception {
+  void query_tooManyConcurrent_isUnavailableWithRetryInfo() throws Exception {
     var first = LogServiceGrpc.newFutureStub(channel).query(QueryRequest.getDefaultInstance());
     await().until(() -> reader.asked.getCount() == 0);
 
@@ -107,7 +107,7 @@ class NativeQueryTest {
   }
 
   /** That the permit of the one before is free again: the store is asked, and fails. */
-  private void assertNextIsAsked() {
+  private void assertNextQueryStarts() {
     reader.failing = true;
     await().untilAsserted(() -> assertUnavailable(5));
   }
@@ -129,8 +129,8 @@ class NativeQueryTest {
   }
 
   @Test
-  void query_tooCostly_isResourceExhaustedWithoutRetryInfo() {
-    reader.costly = true;
+  void query_tooExpensive_isResourceExhaustedWithoutRetryInfo() {
+    reader.tooExpensive = true;
     var logs = LogServiceGrpc.newBlockingStub(channel);
 
     var failure =
@@ -149,7 +149,7 @@ class NativeQueryTest {
   }
 
   @Test
-  void query_largeQuestion_isResourceExhaustedBeforeItIsParsed() {
+  void query_largeRequest_isResourceExhaustedBeforeParsing() {
     var conditions = new byte[300 << 10]; // each costs twenty times the two bytes once it is parsed
     for (int i = 0; i < conditions.length; i += 2) {
       conditions[i] = 0x4A;
@@ -175,7 +175,7 @@ class NativeQueryTest {
   }
 
   @Test
-  void ingest_processWithoutTheRole_isUnimplemented() {
+  void ingest_withoutIngestRole_isUnimplemented() {
     var logs = LogServiceGrpc.newBlockingStub(channel);
 
     var failure =
@@ -186,16 +186,16 @@ class NativeQueryTest {
   }
 
   /** Searches until it is interrupted. */
-  private static final class EndlessReader implements LogReader {
+  private static final class BlockingLogReader implements LogReader {
     private final CountDownLatch asked = new CountDownLatch(1);
     private final CountDownLatch interrupted = new CountDownLatch(1);
     private volatile boolean failing;
-    private volatile boolean costly;
+    private volatile boolean tooExpensive;
     private volatile boolean outOfMemory;
 
     @Override
     public LogPage read(Query query) throws InterruptedException {
-      if (costly) {
+      if (tooExpensive) {
         throw new QueryTooExpensiveException("too much", new IllegalStateException());
       }
       if (outOfMemory) {

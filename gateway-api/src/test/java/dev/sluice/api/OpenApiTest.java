@@ -54,7 +54,7 @@ class OpenApiTest {
   }
 
   @Test
-  void document_asServed_isOpenApiWithNothingLeftToFillIn() {
+  void document_asServed_isValidOpenApiWithoutPlaceholders() {
     var response = gateway.get(gateway.http("/api/openapi.yaml"));
 
     assertThat(response.statusCode()).isEqualTo(200);
@@ -65,7 +65,7 @@ class OpenApiTest {
   }
 
   @Test
-  void document_references_allLeadSomewhere() {
+  void document_references_allResolve() {
     var references = Pattern.compile("#/components/schemas/(\\w+)").matcher(text);
     var schemas = map(map(document.get("components")).get("schemas"));
 
@@ -75,7 +75,7 @@ class OpenApiTest {
   }
 
   @Test
-  void document_everyOperation_isThere() {
+  void document_operations_areComplete() {
     for (var operation : described()) {
       var parts = operation.split(" ", 2);
       var request =
@@ -91,19 +91,19 @@ class OpenApiTest {
 
   @Test
   void routes_everyOperation_isInTheDocument() {
-    var routes = new Routes();
-    gateway.bean(RouterFunction.class).accept(routes);
+    var routeCollector = new RouteCollector();
+    gateway.bean(RouterFunction.class).accept(routeCollector);
 
-    assertThat(routes.found)
+    assertThat(routeCollector.found)
         .contains("POST /v1/logs", "POST /api/v1/logs", "GET /api/v1/logs", "POST /api/logs")
         .isNotEmpty();
-    routes.found.removeIf(
+    routeCollector.found.removeIf(
         route -> route.matches("GET (/|/api/docs|/api/openapi.yaml|/api/problems/.*)"));
-    assertThat(routes.found).isEqualTo(described());
+    assertThat(routeCollector.found).isEqualTo(described());
   }
 
   @Test
-  void document_limits_areThoseThatRule() {
+  void document_limits_matchTheConfiguredLimits() {
     var limits = gateway.bean(Limits.class);
     var log = map(map(map(document.get("components")).get("schemas")).get("Log"));
     var properties = map(log.get("properties"));
@@ -123,11 +123,11 @@ class OpenApiTest {
 
   /** Each kind of problem is named in the document and in the page for people, and has its page. */
   @Test
-  void problems_everyKind_isDocumentedWhereItsUriLeads() throws IOException {
-    var routes = new Routes();
-    gateway.bean(RouterFunction.class).accept(routes);
+  void problems_everyType_isDocumentedAtItsUri() throws IOException {
+    var routeCollector = new RouteCollector();
+    gateway.bean(RouterFunction.class).accept(routeCollector);
     var kinds =
-        routes.found.stream()
+        routeCollector.found.stream()
             .filter(route -> route.startsWith("GET /api/problems/"))
             .map(route -> route.substring("GET ".length()))
             .toList();
@@ -163,7 +163,7 @@ class OpenApiTest {
   }
 
   @Test
-  void root_browser_isLedToThePage() {
+  void root_browser_isRedirectedToTheDocs() {
     var response = gateway.get(gateway.http("/"));
 
     assertThat(response.statusCode()).isEqualTo(308);
@@ -171,15 +171,15 @@ class OpenApiTest {
   }
 
   /** Collects the routes that name one method and one path. */
-  private static final class Routes implements RouterFunctions.Visitor {
+  private static final class RouteCollector implements RouterFunctions.Visitor {
     private final Set<String> found = new TreeSet<>();
 
     @Override
     public void route(RequestPredicate predicate, HandlerFunction<?> handler) {
-      var parts = new Parts();
-      predicate.accept(parts);
-      if (parts.method != null && parts.path != null) {
-        found.add(parts.method + " " + parts.path);
+      var predicateCollector = new PredicateCollector();
+      predicate.accept(predicateCollector);
+      if (predicateCollector.method != null && predicateCollector.path != null) {
+        found.add(predicateCollector.method + " " + predicateCollector.path);
       }
     }
 
@@ -199,7 +199,7 @@ class OpenApiTest {
     public void unknown(RouterFunction<?> route) {}
   }
 
-  private static final class Parts implements RequestPredicates.Visitor {
+  private static final class PredicateCollector implements RequestPredicates.Visitor {
     private String method;
     private String path;
 

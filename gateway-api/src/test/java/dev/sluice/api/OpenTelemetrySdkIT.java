@@ -31,8 +31,8 @@ class OpenTelemetrySdkIT {
 
   private final Gateway gateway = Gateway.shared();
 
-  private LogRecordExporter exporter(String way) {
-    return switch (way) {
+  private LogRecordExporter exporter(String protocol) {
+    return switch (protocol) {
       case "http" ->
           OtlpHttpLogRecordExporter.builder()
               .setEndpoint(gateway.http("/v1/logs").toString())
@@ -56,8 +56,8 @@ class OpenTelemetrySdkIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"http", "http-otlp-port-gzip", "grpc", "grpc-gzip"})
-  void emit_everyField_isStored(String way) {
-    var service = Gateway.service("sdk-" + way);
+  void emit_everyField_isStored(String protocol) {
+    var service = Gateway.service("sdk-" + protocol);
     var resource =
         Resource.create(
             Attributes.of(
@@ -70,7 +70,7 @@ class OpenTelemetrySdkIT {
     try (var provider =
         SdkLoggerProvider.builder()
             .setResource(resource)
-            .addLogRecordProcessor(BatchLogRecordProcessor.builder(exporter(way)).build())
+            .addLogRecordProcessor(BatchLogRecordProcessor.builder(exporter(protocol)).build())
             .build()) {
       emit(provider);
       assertThat(provider.forceFlush().join(20, TimeUnit.SECONDS).isSuccess()).isTrue();

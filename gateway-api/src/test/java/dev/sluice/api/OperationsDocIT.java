@@ -19,7 +19,7 @@ class OperationsDocIT {
       Pattern.compile("^# TYPE (sluice_[a-z_]+) ", Pattern.MULTILINE);
 
   @Test
-  void document_metrics_areThoseOfTheGateway() throws IOException {
+  void document_metrics_matchTheGateway() throws IOException {
     var gateway = Gateway.shared();
     gateway.postLogs("{\"body\":\"meters exist from the first log on\"}");
     var document = Files.readString(Path.of("../docs/operations.md"));

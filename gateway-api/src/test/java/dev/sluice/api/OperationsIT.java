@@ -18,7 +18,7 @@ import tools.jackson.databind.JsonNode;
 
 /** What an operator sees on the management port. */
 class OperationsIT {
-  private static final List<String> ENTRANCES =
+  private static final List<String> PROTOCOLS =
       List.of(
           "http-json",
           "http-ndjson",
@@ -50,9 +50,9 @@ class OperationsIT {
     return meters;
   }
 
-  private static String records(String entrance, String outcome) {
+  private static String records(String protocol, String outcome) {
     return "sluice_ingest_records_total{entrance=\"%s\",outcome=\"%s\"}"
-        .formatted(entrance, outcome);
+        .formatted(protocol, outcome);
   }
 
   @ParameterizedTest
@@ -62,13 +62,13 @@ class OperationsIT {
         "/actuator/health/liveness",
         "/actuator/health/readiness",
       })
-  void health_allIsWell_isUp(String path) {
+  void health_allUp_isUp(String path) {
     assertThat(Gateway.json(gateway.get(gateway.management(path))).get("status").asString())
         .isEqualTo("UP");
   }
 
   @Test
-  void health_components_areThoseOfBothHalves() {
+  void health_components_coverIngestAndDelivery() {
     var components =
         Gateway.json(gateway.get(gateway.management("/actuator/health"))).get("components");
 
@@ -79,27 +79,27 @@ class OperationsIT {
   }
 
   @Test
-  void actuator_onTheOpenPorts_isNotThere() {
+  void actuator_onPublicPorts_isNotExposed() {
     assertThat(gateway.get(gateway.http("/actuator/health")).statusCode()).isEqualTo(404);
     assertThat(gateway.get(gateway.otlp("/actuator/health")).statusCode()).isEqualTo(404);
   }
 
   @Test
-  void prometheus_everyEntranceUsed_countsByEntranceAndStageAndTheyAddUp() {
+  void prometheus_everyProtocolUsed_countsByProtocolAndStageAddUp() {
     var service = Gateway.service("meters");
     var before = meters();
 
     sendOneGoodAndOneBad(service);
-    gateway.awaitStored(service, ENTRANCES.size());
+    gateway.awaitStored(service, PROTOCOLS.size());
 
     await()
         .atMost(Duration.ofSeconds(10))
-        .until(() -> delivered(meters(), before) >= ENTRANCES.size());
+        .until(() -> delivered(meters(), before) >= PROTOCOLS.size());
     var after = meters();
-    for (var entrance : ENTRANCES) {
-      assertThat(grown(after, before, records(entrance, "received"))).isEqualTo(2);
-      assertThat(grown(after, before, records(entrance, "accepted"))).isEqualTo(1);
-      assertThat(grown(after, before, records(entrance, "rejected"))).isEqualTo(1);
+    for (var entrance : PROTOCOLS) {
+      assertThat(increase(after, before, records(entrance, "received"))).isEqualTo(2);
+      assertThat(increase(after, before, records(entrance, "accepted"))).isEqualTo(1);
+      assertThat(increase(after, before, records(entrance, "rejected"))).isEqualTo(1);
       assertThat(after.get(records(entrance, "received")))
           .isEqualTo(
               after.get(records(entrance, "accepted"))
@@ -109,14 +109,15 @@ class OperationsIT {
                   + after.getOrDefault(records(entrance, "conflicting"), 0.0)
                   + after.getOrDefault(records(entrance, "lost"), 0.0));
       var label = "{entrance=\"" + entrance + "\"}";
-      assertThat(grown(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
+      assertThat(increase(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
       assertThat(after)
           .containsKeys(
               "sluice_ingest_malformed_total" + label,
               "sluice_ingest_unknown_fields_total" + label,
               "sluice_ingest_safe_seconds_count" + label);
     }
-    assertThat(grown(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
+    assertThat(
+            increase(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
         .isEqualTo(1);
     assertThat(after.keySet())
         .contains(
@@ -134,13 +135,13 @@ class OperationsIT {
     assertThat(after.get("sluice_ingest_in_flight_bytes")).isZero();
   }
 
-  private static double grown(
+  private static double increase(
       Map<String, Double> after, Map<String, Double> before, String sample) {
     return after.getOrDefault(sample, 0.0) - before.getOrDefault(sample, 0.0);
   }
 
   private static double delivered(Map<String, Double> after, Map<String, Double> before) {
-    return grown(after, before, "sluice_delivery_records_total");
+    return increase(after, before, "sluice_delivery_records_total");
   }
 
   private void sendOneGoodAndOneBad(String service) {

@@ -67,7 +67,7 @@ class OtlpGrpcIT {
   @ValueSource(strings = {"zstd", "snappy"})
   void export_asTheCollectorCompresses_isStored(String encoding) {
     var service = Gateway.service("grpc-" + encoding);
-    compressors.register(new Untouched(encoding));
+    compressors.register(new PassThroughCompressor(encoding));
     var request = Otlp.request(service, "packed".repeat(20_000)).toByteArray();
 
     var _ =
@@ -75,24 +75,27 @@ class OtlpGrpcIT {
             channel,
             method(LogsServiceGrpc.getExportMethod().getFullMethodName()),
             CallOptions.DEFAULT.withCompression(encoding),
-            packed(encoding, request));
+            compressed(encoding, request));
 
     gateway.awaitStored(service, 1);
   }
 
   /** gRPC knows snappy by its frames alone. */
-  private static byte[] packed(String encoding, byte[] bytes) {
-    return encoding.equals("zstd") ? Compressed.zstd(bytes) : Compressed.snappyFramed(bytes);
+  private static byte[] compressed(String encoding, byte[] bytes) {
+    return encoding.equals("zstd")
+        ? CompressedBodies.zstd(bytes)
+        : CompressedBodies.snappyFramed(bytes);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"zstd", "snappy"})
-  void export_bomb_isResourceExhaustedWithoutRetryInfo(String encoding) {
-    compressors.register(new Untouched(encoding));
+  void export_decompressionBomb_isResourceExhaustedWithoutRetryInfo(String encoding) {
+    compressors.register(new PassThroughCompressor(encoding));
 
     var failure =
         failure(
-            packed(encoding, new byte[LIMIT + 1]), CallOptions.DEFAULT.withCompression(encoding));
+            compressed(encoding, new byte[LIMIT + 1]),
+            CallOptions.DEFAULT.withCompression(encoding));
 
     assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
     assertThat(StatusProto.fromThrowable(failure).getDetailsList()).isEmpty();
@@ -101,9 +104,9 @@ class OtlpGrpcIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"zstd", "snappy"})
-  void export_tornOff_isInvalidArgument(String encoding) {
-    compressors.register(new Untouched(encoding));
-    var whole = packed(encoding, Otlp.request("torn", "x".repeat(100)).toByteArray());
+  void export_truncated_isInvalidArgument(String encoding) {
+    compressors.register(new PassThroughCompressor(encoding));
+    var whole = compressed(encoding, Otlp.request("torn", "x".repeat(100)).toByteArray());
 
     var torn = Arrays.copyOf(whole, whole.length - 1);
     var status = refused(torn, CallOptions.DEFAULT.withCompression(encoding));
@@ -126,14 +129,14 @@ class OtlpGrpcIT {
   }
 
   @Test
-  void export_nothing_isOk() {
+  void export_empty_isOk() {
     var response = logs.export(ExportLogsServiceRequest.getDefaultInstance());
 
     assertThat(response.hasPartialSuccess()).isFalse();
   }
 
   @Test
-  void export_moreThanFourMegabytes_isTaken() {
+  void export_moreThanFourMegabytes_isAccepted() {
     var service = Gateway.service("grpc-large");
     var body = "x".repeat(1 << 20);
 
@@ -173,8 +176,8 @@ class OtlpGrpcIT {
 
   @Test
   void export_brokenGzip_isInvalidArgument() {
-    compressors.register(new Untouched("gzip"));
-    var packed = Compressed.gzip(Otlp.request("broken", "x".repeat(100)).toByteArray());
+    compressors.register(new PassThroughCompressor("gzip"));
+    var packed = CompressedBodies.gzip(Otlp.request("broken", "x".repeat(100)).toByteArray());
     packed[packed.length - 8] ^= 1; // the checksum
 
     var status = refused(packed, CallOptions.DEFAULT.withCompression("gzip"));
@@ -186,8 +189,8 @@ class OtlpGrpcIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"gzip", "zstd", "snappy"})
-  void export_notCompressedAsItSays_isInvalidArgument(String encoding) {
-    compressors.register(new Untouched(encoding));
+  void export_wrongEncoding_isInvalidArgument(String encoding) {
+    compressors.register(new PassThroughCompressor(encoding));
 
     var status = refused("neither".getBytes(UTF_8), CallOptions.DEFAULT.withCompression(encoding));
 
@@ -198,7 +201,7 @@ class OtlpGrpcIT {
 
   @Test
   void export_unknownCompression_isUnimplemented() {
-    compressors.register(new Untouched("lz77"));
+    compressors.register(new PassThroughCompressor("lz77"));
 
     var status = refused(new byte[100], CallOptions.DEFAULT.withCompression("lz77"));
 
@@ -244,13 +247,13 @@ class OtlpGrpcIT {
     return MethodDescriptor.<byte[], byte[]>newBuilder()
         .setType(MethodDescriptor.MethodType.UNARY)
         .setFullMethodName(name)
-        .setRequestMarshaller(new RawBytes())
-        .setResponseMarshaller(new RawBytes())
+        .setRequestMarshaller(new RawBytesMarshaller())
+        .setResponseMarshaller(new RawBytesMarshaller())
         .build();
   }
 
   /** Says it compresses, and does not. */
-  private record Untouched(String name) implements Compressor {
+  private record PassThroughCompressor(String name) implements Compressor {
     @Override
     public String getMessageEncoding() {
       return name;

@@ -32,7 +32,7 @@ class OtlpHttpIT {
 
   private HttpResponse<byte[]> post(byte[] body, String... headers) {
     return Gateway.send(
-        Gateway.posting(uri("main"), PROTOBUF, body, headers), BodyHandlers.ofByteArray());
+        Gateway.postRequest(uri("main"), PROTOBUF, body, headers), BodyHandlers.ofByteArray());
   }
 
   private HttpResponse<String> postJson(String body) {
@@ -46,7 +46,7 @@ class OtlpHttpIT {
 
     var response =
         Gateway.send(
-            Gateway.posting(uri(port), PROTOBUF, Otlp.everything(service).toByteArray()),
+            Gateway.postRequest(uri(port), PROTOBUF, Otlp.everything(service).toByteArray()),
             BodyHandlers.ofByteArray());
 
     assertThat(response.statusCode()).isEqualTo(200);
@@ -83,7 +83,7 @@ class OtlpHttpIT {
   }
 
   @Test
-  void post_onlyObservedTimeSent_isTheTimeToo() {
+  void post_onlyObservedTime_isUsedAsTimestamp() {
     var service = Gateway.service("otlp-observed");
     var log = Otlp.log("seen").toBuilder().setObservedTimeUnixNano(1_600_000_000_000_000_007L);
 
@@ -99,7 +99,7 @@ class OtlpHttpIT {
     var service = Gateway.service("otlp-" + encoding);
     var body = Otlp.request(service, "packed").toByteArray();
 
-    var response = post(Compressed.as(encoding, body), "Content-Encoding", encoding);
+    var response = post(CompressedBodies.as(encoding, body), "Content-Encoding", encoding);
 
     assertThat(response.statusCode()).isEqualTo(200);
     gateway.awaitStored(service, 1);
@@ -110,7 +110,7 @@ class OtlpHttpIT {
     var service = Gateway.service("otlp-collector");
     var body = Otlp.request(service, "as the Collector packs it").toByteArray();
 
-    var response = post(Compressed.snappyFramed(body), "Content-Encoding", "snappy");
+    var response = post(CompressedBodies.snappyFramed(body), "Content-Encoding", "snappy");
 
     assertThat(response.statusCode()).isEqualTo(200);
     gateway.awaitStored(service, 1);
@@ -153,7 +153,7 @@ class OtlpHttpIT {
   }
 
   @Test
-  void post_nothingInIt_isSuccess() {
+  void post_empty_isSuccess() {
     assertThat(post(new byte[0]).statusCode()).isEqualTo(200);
     assertThat(post(new byte[0], "Content-Encoding", "gzip").statusCode()).isEqualTo(200);
     assertThat(post(ExportLogsServiceRequest.getDefaultInstance()).body()).isEmpty();
@@ -174,7 +174,7 @@ class OtlpHttpIT {
   }
 
   @Test
-  void postJson_notJson_isStatusInJsonWithThePlace() {
+  void postJson_notJson_isStatusInJsonWithTheOffset() {
     var response = postJson("{\"resourceLogs\":[\n{]}");
 
     assertThat(response.statusCode()).isEqualTo(400);
@@ -185,7 +185,7 @@ class OtlpHttpIT {
   }
 
   @Test
-  void post_verdictsWithoutEnd_answerStaysSmall() throws Exception {
+  void post_manyRejections_responseStaysSmall() throws Exception {
     var logs = new LogRecord[5000];
     Arrays.fill(logs, invalid());
 

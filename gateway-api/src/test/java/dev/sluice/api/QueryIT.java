@@ -42,12 +42,12 @@ class QueryIT {
     gateway.awaitStored(service, 4);
   }
 
-  private HttpResponse<String> ask(String query) {
+  private HttpResponse<String> query(String query) {
     return gateway.get(gateway.http("/api/v1/logs?" + query));
   }
 
   private List<JsonNode> logs(String filters) {
-    var response = ask("service=" + service + (filters.isEmpty() ? "" : "&" + filters));
+    var response = query("service=" + service + (filters.isEmpty() ? "" : "&" + filters));
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
     return list(Gateway.json(response));
   }
@@ -131,7 +131,7 @@ class QueryIT {
             Otlp.everything(everything).toByteArray());
     gateway.awaitStored(everything, 1);
 
-    var log = list(Gateway.json(ask("service=" + everything))).getFirst();
+    var log = list(Gateway.json(query("service=" + everything))).getFirst();
 
     assertThat(log.get("id").asString()).matches("[0-9a-f]{32}");
     assertThat(log.get("timestamp").asString()).isEqualTo("2023-11-14T22:13:20.123456789Z");
@@ -157,7 +157,7 @@ class QueryIT {
   }
 
   @Test
-  void get_tenThousandEqualTimestampsWhileMoreArrive_eachOnceAndNoneMissing() {
+  void get_tenThousandEqualTimestampsDuringIngest_eachOnceAndNoneMissing() {
     var paged = Gateway.service("query-pages");
     post(paged, 0, 10_000);
     gateway.awaitStored(paged, 10_000);
@@ -166,7 +166,7 @@ class QueryIT {
     int pages = 0;
 
     do {
-      var response = ask("service=" + paged + "&limit=1000" + cursor);
+      var response = query("service=" + paged + "&limit=1000" + cursor);
       assertThat(response.statusCode()).isEqualTo(200);
       var page = Gateway.json(response);
       list(page).forEach(log -> seen.add(Integer.valueOf(log.get("body").asString())));
@@ -194,11 +194,11 @@ class QueryIT {
   }
 
   @Test
-  void get_limit_isKeptAndTheCursorGoesOn() {
-    var first = Gateway.json(ask("service=" + service + "&limit=3"));
+  void get_limit_isRespectedAndCursorContinues() {
+    var first = Gateway.json(query("service=" + service + "&limit=3"));
     var second =
         Gateway.json(
-            ask("service=" + service + "&limit=3&cursor=" + first.get("next_cursor").asString()));
+            query("service=" + service + "&limit=3&cursor=" + first.get("next_cursor").asString()));
 
     assertThat(list(first)).hasSize(3);
     assertThat(list(second)).hasSize(1);
@@ -241,7 +241,7 @@ class QueryIT {
         "service=a&service=b",
       })
   void get_badParameter_is400AndSaysWhich(String query) {
-    var response = ask(query);
+    var response = query(query);
 
     assertThat(response.statusCode()).isEqualTo(400);
     assertThat(response.headers().firstValue("Content-Type")).hasValue("application/problem+json");
@@ -251,12 +251,12 @@ class QueryIT {
   }
 
   @Test
-  void get_answer_tellsCachesWhatItDependsOn() {
-    assertThat(ask("limit=1").headers().firstValue("Vary")).hasValue("Accept, Accept-Encoding");
+  void get_response_hasVaryHeader() {
+    assertThat(query("limit=1").headers().firstValue("Vary")).hasValue("Accept, Accept-Encoding");
   }
 
   @Test
-  void get_acceptThatIsNone_is400() {
+  void get_invalidAcceptHeader_is400() {
     var request =
         HttpRequest.newBuilder(gateway.http("/api/v1/logs")).header("Accept", "garbage").build();
 
@@ -265,7 +265,7 @@ class QueryIT {
 
   /** At the edge of what is allowed: the store takes the question. */
   @Test
-  void get_longestQuestions_areAnswered() {
+  void get_longestQueries_areAnswered() {
     assertThat(logs("text=" + encoded('"' + "é.".repeat(512) + '"'))).isEmpty();
     assertThat(logs("text=" + encoded("word ".repeat(2000)))).isEmpty();
     var values = new StringBuilder("k in [");
@@ -293,12 +293,12 @@ class QueryIT {
         "'; DROP TABLE otel_logs; --",
       })
   void get_injection_findsNothingAndBreaksNothing(String attempt) {
-    assertThat(list(Gateway.json(ask("service=" + encoded(attempt))))).isEmpty();
+    assertThat(list(Gateway.json(query("service=" + encoded(attempt))))).isEmpty();
     assertThat(logs("attributes=" + encoded("zone=" + attempt))).isEmpty();
     assertThat(logs("attributes=" + encoded(attempt + "=a"))).isEmpty();
-    assertThat(ask("trace_id=" + encoded(attempt)).statusCode()).isEqualTo(400);
-    assertThat(ask("severity=" + encoded(attempt)).statusCode()).isEqualTo(400);
-    assertThat(ask("text=" + encoded('"' + attempt.replace("\\", "\\\\") + '"')).statusCode())
+    assertThat(query("trace_id=" + encoded(attempt)).statusCode()).isEqualTo(400);
+    assertThat(query("severity=" + encoded(attempt)).statusCode()).isEqualTo(400);
+    assertThat(query("text=" + encoded('"' + attempt.replace("\\", "\\\\") + '"')).statusCode())
         .isEqualTo(200);
     assertThat(logs("")).hasSize(4);
   }

@@ -126,7 +126,7 @@ class SearchIT {
         .atMost(Duration.ofMinutes(2))
         .untilAsserted(
             () -> {
-              assertThat(templates(ask("anything"))).hasSize(8);
+              assertThat(templates(search("anything"))).hasSize(8);
               var all = JSON.createObjectNode().put("query", "anything").put("service", crowd);
               assertThat(Gateway.json(post(all.put("limit", 100).toString())).path("templates"))
                   .hasSizeGreaterThan(80);
@@ -161,11 +161,11 @@ class SearchIT {
         BodyHandlers.ofString());
   }
 
-  private JsonNode ask(String query) {
-    return ask(query, "hybrid");
+  private JsonNode search(String query) {
+    return search(query, "hybrid");
   }
 
-  private JsonNode ask(String query, String mode) {
+  private JsonNode search(String query, String mode) {
     var body = JSON.createObjectNode().put("query", query).put("service", service);
     var response = post(body.put("mode", mode).toString());
     assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
@@ -179,7 +179,7 @@ class SearchIT {
   }
 
   @Test
-  void search_questionThatSharesNoWord_findsThePlantedLogInTheFirstThree() {
+  void search_queryWithoutSharedTerms_findsPlantedLogInTopThree() {
     var asked = JSON.createObjectNode().put("query", "why is the storage exhausted");
     var answer = Gateway.json(post(asked.put("service", crowd).toString()));
 
@@ -189,7 +189,7 @@ class SearchIT {
   }
 
   @Test
-  void searchOverGrpc_question_isAnsweredAsOverHttp() {
+  void searchOverGrpc_query_matchesHttp() {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
     try {
@@ -228,8 +228,8 @@ class SearchIT {
   }
 
   @Test
-  void search_hit_tellsAllThereIsToTell() {
-    var hit = ask("checkpoint complete").path("templates").path(0);
+  void search_hit_hasEveryField() {
+    var hit = search("checkpoint complete").path("templates").path(0);
 
     assertThat(hit.path("template").asString()).contains("checkpoint complete");
     assertThat(hit.path("count").asLong()).isEqualTo(1);
@@ -247,20 +247,20 @@ class SearchIT {
   @Test
   void search_valueThatOnlyOneLogHas_findsThatLog() {
     for (var mode : List.of("hybrid", "keyword")) {
-      var answer = ask("9f3c77aa10be", mode);
+      var answer = search("9f3c77aa10be", mode);
 
       assertThat(answer.path("logs")).hasSize(1);
       assertThat(answer.path("logs").path(0).path("body").asString())
           .isEqualTo("payment 9f3c77aa10be authorised");
       assertThat(templates(answer).getFirst()).isEqualTo("payment 9f3c77aa10be authorised");
     }
-    assertThat(templates(ask("what happened to payment 9f3c77aa10be?")).getFirst())
+    assertThat(templates(search("what happened to payment 9f3c77aa10be?")).getFirst())
         .isEqualTo("payment 9f3c77aa10be authorised");
   }
 
   @Test
-  void search_severalValuesThatNoLogHasTogether_findsLogsWithAnyOfThem() {
-    var answer = ask("was payment=9f3c77aa10be made in session=4711, or 00ffee00?");
+  void search_valuesNotCooccurring_findsLogsWithAny() {
+    var answer = search("was payment=9f3c77aa10be made in session=4711, or 00ffee00?");
 
     assertThat(answer.path("logs"))
         .map(log -> log.path("body").asString())
@@ -282,7 +282,7 @@ class SearchIT {
         "fztu",
         "the shell of xyzzy"
       })
-  void search_valueOfOneLogAmongAHundredTemplates_findsThatLogFirst(String query) {
+  void search_valueOfOneLogAmongAHundredTemplates_ranksThatLogFirst(String query) {
     for (var mode : List.of("hybrid", "keyword")) {
       assertFindsOneLog(query, mode);
     }
@@ -293,7 +293,7 @@ class SearchIT {
    */
   @ParameterizedTest
   @ValueSource(strings = {"and what else did deadbeef", "tell me everything about qwop"})
-  void search_nameInASentence_findsItsLogFirst(String query) {
+  void search_nameInASentence_ranksItsLogFirst(String query) {
     await().atMost(Duration.ofMinutes(2)).untilAsserted(() -> assertFindsOneLog(query, "hybrid"));
   }
 
@@ -360,7 +360,7 @@ class SearchIT {
   }
 
   @Test
-  void search_levels_leaveOutAllOthers() {
+  void search_levels_excludeOtherLevels() {
     assertThat(pumps("{\"severity\":\"ERROR\"}")).containsExactly(STUCK);
     assertThat(pumps("{\"severity\":[\"ERROR\",\"WARN\"]}")).containsExactlyInAnyOrder(STUCK, WARM);
     assertThat(pumps("{\"min_severity\":\"WARN\"}")).containsExactlyInAnyOrder(STUCK, WARM);
@@ -368,7 +368,7 @@ class SearchIT {
   }
 
   @Test
-  void search_noTime_isAllOfItAndFromLeavesOutWhatWasBefore() {
+  void search_noTimeRange_coversEverythingAndFromExcludesEarlier() {
     assertThat(pumps("{}")).containsExactlyInAnyOrder(STUCK, WARM, OLD);
     assertThat(pumps("{\"from\":\"%s\"}".formatted(now.minus(Duration.ofDays(13)))))
         .containsExactlyInAnyOrder(STUCK, WARM);
@@ -443,7 +443,7 @@ class SearchIT {
   }
 
   @Test
-  void search_serviceThatDoesNotExist_isNothing() {
+  void search_unknownService_isEmpty() {
     var answer =
         Gateway.json(post("{\"query\":\"storage\",\"service\":\"no such service at all\"}"));
 
@@ -473,7 +473,7 @@ class SearchIT {
         "{\"query\":\"a\",\"text\":\"b\"}",
         "{\"query\":\"a\",\"tenant\":\"other\"}"
       })
-  void search_bodyThatIsNoQuestion_isMalformed(String body) {
+  void search_invalidBody_isMalformed(String body) {
     var response = post(body);
 
     assertThat(response.statusCode()).as(response.body()).isEqualTo(400);
@@ -490,7 +490,7 @@ class SearchIT {
   /** One that no text has, one that does not go on, and one that ends too soon. */
   @ParameterizedTest
   @ValueSource(strings = {"ff", "c328", "e282", "c0af", "eda080"})
-  void search_bytesThatAreNoUtf8_areMalformed(String bytes) {
+  void search_invalidUtf8_isMalformed(String bytes) {
     var body = Stream.of(utf8("{\"query\":\""), HexFormat.of().parseHex(bytes), utf8("\"}"));
     var whole = new ByteArrayOutputStream();
     body.forEach(whole::writeBytes);
@@ -527,7 +527,7 @@ class SearchIT {
         "🎉 {{7*7}} ${jndi:ldap://x}",
         "%s %d \\\\ *"
       })
-  void search_whateverIsAsked_isAnswered(String query) {
+  void search_anyQuery_isAnswered(String query) {
     for (var mode : List.of("hybrid", "semantic", "keyword")) {
       var response = post("{\"query\":\"%s\",\"mode\":\"%s\"}".formatted(query, mode));
 

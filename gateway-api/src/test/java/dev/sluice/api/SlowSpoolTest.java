@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.rpc.RetryInfo;
 import dev.sluice.api.grpc.OtlpLogsService;
-import dev.sluice.api.http.LogsRoutes;
+import dev.sluice.api.http.ApiRoutes;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -51,13 +51,13 @@ import reactor.netty.http.server.HttpServer;
  * is on its way is counted and held until it has arrived.
  */
 class SlowSpoolTest {
-  private static final Duration ANSWER_WITHIN = Duration.ofMillis(200);
+  private static final Duration ACK_TIMEOUT = Duration.ofMillis(200);
 
-  private final Unhurried spool = new Unhurried();
+  private final BlockedSpool spool = new BlockedSpool();
   private final MemoryBudget budget = new MemoryBudget(1 << 20);
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final Doors doors =
-      Doors.of(
+  private final IngestFixture fixture =
+      IngestFixture.of(
           spool,
           Limits.DEFAULT,
           budget,
@@ -66,11 +66,11 @@ class SlowSpoolTest {
   private DisposableServer http;
   private Server grpc;
 
-  private void serve(Duration bodyWithin) {
+  private void serve(Duration requestBodyTimeout) {
     var routes =
-        LogsRoutes.of(
-            doors.http(bodyWithin, ANSWER_WITHIN),
-            Doors.back(new InMemoryLogStore()),
+        ApiRoutes.of(
+            fixture.http(requestBodyTimeout, ACK_TIMEOUT),
+            IngestFixture.queryDependencies(new InMemoryLogStore()),
             Limits.DEFAULT);
     http =
         HttpServer.create()
@@ -85,7 +85,7 @@ class SlowSpoolTest {
     serve(Duration.ofMinutes(1));
     grpc =
         NettyServerBuilder.forPort(0)
-            .addService(new OtlpLogsService(doors.grpc(ANSWER_WITHIN)))
+            .addService(new OtlpLogsService(fixture.grpc(ACK_TIMEOUT)))
             .build()
             .start();
   }
@@ -96,19 +96,19 @@ class SlowSpoolTest {
     grpc.shutdownNow();
   }
 
-  private double records(String entrance, String outcome) {
+  private double records(String protocol, String outcome) {
     return meters
         .get("sluice.ingest.records")
-        .tags("entrance", entrance, "outcome", outcome)
+        .tags("entrance", protocol, "outcome", outcome)
         .counter()
         .count();
   }
 
   @Test
-  void post_spoolTakesTooLong_isToldToRetryAndCountedOnceItArrives() {
+  void post_appendTimesOut_is503AndCountedOnceAppended() {
     var response =
         Gateway.send(
-            Gateway.posting(
+            Gateway.postRequest(
                 URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs"),
                 "application/json",
                 "{\"body\":\"b\"}".getBytes(UTF_8)),
@@ -118,32 +118,32 @@ class SlowSpoolTest {
     assertThat(response.headers().firstValue("Retry-After")).hasValue("1");
     assertThat(budget.used()).isPositive();
     assertThat(records("http-json", "accepted")).isZero();
-    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    spool.appendResult.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
   }
 
   @Test
-  void post_clientHangsUpWhileItWaits_isCountedOnceItArrives() throws IOException {
+  void post_clientDisconnectsWhileWaiting_isCountedOnceAppended() throws IOException {
     try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
       var post =
           "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
               + "Content-Length: 12\r\n\r\n{\"body\":\"b\"}";
       socket.getOutputStream().write(post.getBytes(UTF_8));
-      await().until(() -> spool.asked);
+      await().until(() -> spool.appendCalled);
     }
 
     await()
         .during(Duration.ofMillis(100))
         .until(() -> budget.used() > 0 && records("http-json", "accepted") == 0);
-    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    spool.appendResult.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
 
     assertThat(budget.used()).isZero();
     assertThat(records("http-json", "accepted")).isEqualTo(1);
   }
 
   @Test
-  void export_spoolTakesTooLong_isUnavailableAndCountedOnceItArrives() {
+  void export_appendTimesOut_isUnavailableAndCountedOnceAppended() {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", grpc.getPort()).usePlaintext().build();
     try {
@@ -155,7 +155,7 @@ class SlowSpoolTest {
 
       assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
       assertThat(budget.used()).isPositive();
-      spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
+      spool.appendResult.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
       assertThat(budget.used()).isZero();
       assertThat(records("otlp-grpc", "accepted")).isEqualTo(1);
     } finally {
@@ -164,7 +164,7 @@ class SlowSpoolTest {
   }
 
   @Test
-  void post_announcedBodyThatDoesNotCome_reservesOnlyWhatHasCome() throws IOException {
+  void post_bodyShorterThanContentLength_reservesOnlyReceivedBytes() throws IOException {
     try (var socket = new Socket(InetAddress.getLoopbackAddress(), http.port())) {
       var post =
           "POST /api/v1/logs HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\n"
@@ -192,7 +192,7 @@ class SlowSpoolTest {
   }
 
   @Test
-  void post_restOfTheBodyDoesNotCome_is408AndTheConnectionIsEnded() throws IOException {
+  void post_bodyTimesOut_is408AndConnectionIsClosed() throws IOException {
     http.disposeNow();
     serve(Duration.ofMillis(50));
 
@@ -204,14 +204,13 @@ class SlowSpoolTest {
         .contains("\"type\":\"/api/problems/too-slow\"", "did not come within 50 ms")
         .containsIgnoringCase("connection: close");
     assertThat(budget.used()).isZero();
-    assertThat(spool.asked).isFalse();
+    assertThat(spool.appendCalled).isFalse();
   }
 
   /** Clients of OTLP would not send it again after 408. */
   @ParameterizedTest
   @ValueSource(strings = {"application/json", "application/x-protobuf"})
-  void otlp_restOfTheBodyDoesNotCome_is503WithATimeAndTheConnectionIsEnded(String type)
-      throws IOException {
+  void otlp_bodyTimesOut_is503WithRetryAfterAndConnectionIsClosed(String type) throws IOException {
     http.disposeNow();
     serve(Duration.ofMillis(50));
 
@@ -227,9 +226,9 @@ class SlowSpoolTest {
   }
 
   @Test
-  void post_spoolIsKnownToBeAway_isRefusedWithoutReadingItsBody() throws IOException {
+  void post_spoolUnavailable_isRefusedWithoutReadingBody() throws IOException {
     spool.spoolStatus = new Spool.SpoolStatus("away", null, 0, 0);
-    doors.admission().start();
+    fixture.admission().start();
 
     var answer =
         rawPost("Content-Type: application/json\r\nContent-Length: 60000000\r\n", "{\"body\":");
@@ -243,9 +242,9 @@ class SlowSpoolTest {
   }
 
   @Test
-  void export_spoolIsKnownToBeAway_isUnavailableWithRetryInfo() throws Exception {
+  void export_spoolUnavailable_isUnavailableWithRetryInfo() throws Exception {
     spool.spoolStatus = new Spool.SpoolStatus(null, "no append-only file", 0, 0);
-    doors.admission().start();
+    fixture.admission().start();
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", grpc.getPort()).usePlaintext().build();
     try {
@@ -258,7 +257,7 @@ class SlowSpoolTest {
       assertThat(failure.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE);
       var details = StatusProto.fromThrowable(failure).getDetails(0).unpack(RetryInfo.class);
       assertThat(details.getRetryDelay().getSeconds()).isEqualTo(1);
-      assertThat(spool.asked).isFalse();
+      assertThat(spool.appendCalled).isFalse();
     } finally {
       channel.shutdownNow();
     }
@@ -266,12 +265,12 @@ class SlowSpoolTest {
 
   /** Logs that were answered already still count, else a spool that is away would fill the heap. */
   @Test
-  void post_acceptedWhileTheSpoolDoesNotAnswer_isTakenUntilTheMemoryIsFullAndThen503() {
+  void post_ackAcceptedWhileSpoolBlocked_isAcceptedUntilMemoryIsFullThen503() {
     var statuses = new ArrayList<Integer>();
     for (int i = 0; i < 1_100; i++) {
       var response =
           Gateway.send(
-              Gateway.posting(
+              Gateway.postRequest(
                   URI.create("http://127.0.0.1:" + http.port() + "/api/v1/logs"),
                   "application/json",
                   "{\"body\":\"b\"}".getBytes(UTF_8),
@@ -286,21 +285,21 @@ class SlowSpoolTest {
     assertThat(statuses.subList(0, statuses.indexOf(503))).containsOnly(202);
     assertThat(statuses.subList(statuses.indexOf(503), statuses.size())).contains(503);
     assertThat(budget.used()).isBetween((1L << 20) - 2048, 1L << 20);
-    spool.answer.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    spool.appendResult.complete(new Spool.AppendResult.Accepted(new Spool.Receipt(0, "1")));
     await().until(() -> budget.used() == 0);
     assertThat(records("http-json", "accepted")).isEqualTo(statuses.indexOf(503));
   }
 
   /** Answers when the test lets it. */
-  private static final class Unhurried implements Spool {
-    private final CompletableFuture<AppendResult> answer = new CompletableFuture<>();
-    private volatile boolean asked;
+  private static final class BlockedSpool implements Spool {
+    private final CompletableFuture<AppendResult> appendResult = new CompletableFuture<>();
+    private volatile boolean appendCalled;
     private volatile SpoolStatus spoolStatus = new SpoolStatus(null, null, 0, 0);
 
     @Override
     public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
-      asked = true;
-      return answer;
+      appendCalled = true;
+      return appendResult;
     }
 
     @Override

@@ -132,7 +132,7 @@ class TemplatesIT {
   }
 
   @Test
-  void templates_top_haveEverythingThatIsCounted() {
+  void templates_top_haveAllCounts() {
     var answer = ask("/api/v1/templates?" + NINE);
 
     assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T09:00:00.000000000Z");
@@ -152,7 +152,7 @@ class TemplatesIT {
   }
 
   @Test
-  void templates_otherViews_tellWhatIsDifferent() {
+  void templates_otherViews_selectByTheirCriterion() {
     assertThat(texts("view=top&" + NINE)).containsExactly(text("user <*>"), text("started"));
     assertThat(texts("view=new&" + NINE)).containsExactly(text("started"));
     assertThat(texts("view=vanished&" + NINE)).containsExactly(text("stopped"));
@@ -173,7 +173,7 @@ class TemplatesIT {
   }
 
   @Test
-  void templates_timesWithinMinutes_countTheseMinutesAsAWhole() {
+  void templates_timesWithinMinutes_areRoundedToFullMinutes() {
     var answer = ask("/api/v1/templates?from=2019-05-06T08:20:59Z&to=2019-05-06T09:00:00.5Z");
 
     assertThat(answer.get("from").asString()).isEqualTo("2019-05-06T08:20:00.000000000Z");
@@ -184,7 +184,7 @@ class TemplatesIT {
   }
 
   @Test
-  void templates_timesLeftOpen_areTheHourBefore() {
+  void templates_noTimeRange_coversTheLastHour() {
     var day = ask("/api/v1/templates?to=2019-05-06T09:10:30Z");
 
     assertThat(day.get("from").asString()).isEqualTo("2019-05-06T08:10:00.000000000Z");
@@ -200,7 +200,7 @@ class TemplatesIT {
 
   /** From the message to its template, nothing put there by hand. */
   @Test
-  void templates_logsThatCameTheUsualWay_areThere() {
+  void templates_ingestedLogs_areListed() {
     var own = Gateway.service("templates-own");
     gateway.postLogs(
         """
@@ -253,7 +253,7 @@ class TemplatesIT {
   // ---- one of them
 
   @Test
-  void template_anyOfItsGroup_isWhatBecameOfIt() {
+  void template_anyMergedMember_resolvesToCanonical() {
     for (var id : List.of(ann, bob, users)) {
       var found = ask("/api/v1/templates/" + id + "?" + NINE);
 
@@ -275,7 +275,7 @@ class TemplatesIT {
   }
 
   @Test
-  void template_logs_areThoseOfItsGroupPageByPage() {
+  void template_logs_coverMergedGroupPageByPage() {
     var path = "/api/v1/templates/" + ann + "/logs";
     var first = ask(path + "?limit=3");
     var second = ask(path + "?limit=3&cursor=" + first.get("next_cursor").asString());
@@ -315,7 +315,7 @@ class TemplatesIT {
 
   /** Of all it says, {@code bob} is in one that is no more. */
   @Test
-  void search_templatesThatBecameOne_findsThatOneOnceWithTheLogsOfAll() {
+  void search_mergedTemplates_areOneHitWithAllLogs() {
     await()
         .atMost(Duration.ofMinutes(2))
         .untilAsserted(
@@ -347,7 +347,7 @@ class TemplatesIT {
   // ---- of logs
 
   @Test
-  void logs_ofTemplates_sayWhatBecameOfThem() {
+  void logs_ofMergedTemplates_haveCanonicalTemplateId() {
     var logs = list(ask("/api/v1/logs?service=" + service).get("logs"));
 
     assertThat(logs).hasSize(5);
@@ -360,7 +360,7 @@ class TemplatesIT {
   }
 
   @Test
-  void logs_byAnyTemplateOfTheGroup_areThoseOfTheGroup() {
+  void logs_byAnyMergedTemplate_coverTheGroup() {
     for (var id : List.of(ann, bob, users)) {
       var query = "template_id=" + id.toString().toUpperCase(Locale.ROOT);
 
@@ -414,7 +414,7 @@ class TemplatesIT {
         "00000000-0000-0000-0000-000000000000",
         "' OR 1=1",
       })
-  void logs_byWhatIsNoTemplate_is400NamingTheParameter(String id) {
+  void logs_byInvalidTemplateId_is400NamingTheParameter(String id) {
     var response =
         gateway.get(gateway.http("/api/v1/logs?template_id=" + URLEncoder.encode(id, UTF_8)));
 

@@ -128,7 +128,7 @@ class TlsIT {
     return URI.create("https://localhost:" + port + path);
   }
 
-  static Stream<Arguments> doors() {
+  static Stream<Arguments> endpoints() {
     return Stream.of(Version.values())
         .flatMap(
             version ->
@@ -138,13 +138,13 @@ class TlsIT {
   }
 
   @ParameterizedTest
-  @MethodSource("doors")
+  @MethodSource("endpoints")
   void post_eitherVersion_isStored(Version version, int port) throws Exception {
     var service = Gateway.service("tls");
     try (var client = client(version)) {
       var response =
           client.send(
-              Gateway.posting(
+              Gateway.postRequest(
                   uri(port, "/v1/logs"), JSON, Otlp.everythingInJson(service).getBytes(UTF_8)),
               BodyHandlers.ofString());
 
@@ -157,8 +157,8 @@ class TlsIT {
 
   /** Far more than the limit: the client is still sending when it is answered. */
   @ParameterizedTest
-  @MethodSource("doors")
-  void post_answeredWhileSending_isReadAndTheNextIsTaken(Version version, int port)
+  @MethodSource("endpoints")
+  void post_answeredWhileSending_isReadAndNextRequestSucceeds(Version version, int port)
       throws Exception {
     var block = new byte[1 << 20];
     try (var client = client(version)) {
@@ -173,7 +173,7 @@ class TlsIT {
       var refused = client.send(tooLarge, BodyHandlers.ofString());
       var next =
           client.send(
-              Gateway.posting(uri(port, "/v1/logs"), JSON, "{}".getBytes(UTF_8)),
+              Gateway.postRequest(uri(port, "/v1/logs"), JSON, "{}".getBytes(UTF_8)),
               BodyHandlers.ofString());
 
       assertThat(refused.statusCode()).isEqualTo(413);

@@ -32,7 +32,7 @@ class TransportIT {
 
   private final Gateway gateway = Gateway.shared();
 
-  private List<URI> doors() {
+  private List<URI> endpoints() {
     return List.of(gateway.http("/v1/logs"), gateway.otlp("/v1/logs"));
   }
 
@@ -49,9 +49,9 @@ class TransportIT {
 
   @ParameterizedTest
   @EnumSource(names = {"HTTP11", "H2C"})
-  void post_eitherVersionWithoutAsking_isStored(HttpProtocol protocol) {
+  void post_eitherVersionWithoutUpgrade_isStored(HttpProtocol protocol) {
     var service = Gateway.service("transport");
-    for (var uri : doors()) {
+    for (var uri : endpoints()) {
       var body = Otlp.everythingInJson(service).getBytes(UTF_8);
 
       var response = post(protocol, uri, JSON, body);
@@ -64,14 +64,14 @@ class TransportIT {
 
   /** The JDK's client asks for HTTP/2 with its first request, whatever that is. */
   @Test
-  void get_asksForTheUpgrade_goesOnInHttp2() throws Exception {
+  void get_upgradeRequest_switchesToHttp2() throws Exception {
     try (var client = HttpClient.newHttpClient()) {
       var request = HttpRequest.newBuilder(gateway.http("/api/v1/logs?limit=1")).build();
 
       var first = client.send(request, BodyHandlers.ofString());
       var second =
           client.send(
-              Gateway.posting(gateway.http("/api/v1/logs"), JSON, "[]".getBytes(UTF_8)),
+              Gateway.postRequest(gateway.http("/api/v1/logs"), JSON, "[]".getBytes(UTF_8)),
               BodyHandlers.ofString());
 
       assertThat(first.statusCode()).isEqualTo(200);
@@ -84,12 +84,12 @@ class TransportIT {
   /** A body that came with the question would be collected outside all limits. */
   @ParameterizedTest
   @ValueSource(ints = {1, 100_000, 5_000_000})
-  void post_asksForTheUpgradeWithABody_isTakenInHttp11(int size) throws Exception {
+  void post_upgradeRequestWithBody_isAcceptedOverHttp11(int size) throws Exception {
     var service = Gateway.service("upgrade");
     var log = "{\"service\":\"%s\",\"body\":\"b\"}".formatted(service);
     var body = (log + " ".repeat(size)).getBytes(UTF_8);
     try (var client = HttpClient.newHttpClient()) {
-      var request = Gateway.posting(gateway.http("/api/v1/logs"), JSON, body);
+      var request = Gateway.postRequest(gateway.http("/api/v1/logs"), JSON, body);
       var chunked =
           HttpRequest.newBuilder(gateway.http("/api/v1/logs"))
               .header("Content-Type", JSON)
@@ -129,7 +129,7 @@ class TransportIT {
     return type.startsWith("io.netty.channel.epoll.");
   }
 
-  private HttpResponse<byte[]> getPacked(Version version, String path) throws Exception {
+  private HttpResponse<byte[]> getCompressed(Version version, String path) throws Exception {
     try (var client = HttpClient.newBuilder().version(version).build()) {
       return client.send(
           HttpRequest.newBuilder(gateway.http(path)).header("Accept-Encoding", "gzip").build(),
@@ -137,7 +137,7 @@ class TransportIT {
     }
   }
 
-  private static String unpacked(HttpResponse<byte[]> response) throws IOException {
+  private static String decompressed(HttpResponse<byte[]> response) throws IOException {
     assertThat(response.headers().firstValue("Content-Encoding")).hasValue("gzip");
     try (var in = new GZIPInputStream(new ByteArrayInputStream(response.body()))) {
       return new String(in.readAllBytes(), UTF_8);
@@ -146,32 +146,33 @@ class TransportIT {
 
   @ParameterizedTest
   @EnumSource
-  void get_longAnswerAndClientThatUnpacks_isPacked(Version version) throws Exception {
+  void get_longResponseAndAcceptEncoding_isCompressed(Version version) throws Exception {
     var service = Gateway.service("long");
     gateway.postLogs("{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, "x".repeat(10_000)));
     gateway.awaitStored(service, 1);
     var path = "/api/v1/logs?service=" + service;
 
-    var packed = getPacked(version, path);
+    var packed = getCompressed(version, path);
 
     assertThat(packed.version()).isEqualTo(version);
-    assertThat(unpacked(packed)).isEqualTo(gateway.get(gateway.http(path)).body());
+    assertThat(decompressed(packed)).isEqualTo(gateway.get(gateway.http(path)).body());
     assertThat(packed.body()).hasSizeLessThan(1_000);
-    assertThat(unpacked(getPacked(version, "/api/openapi.yaml"))).startsWith("openapi:");
+    assertThat(decompressed(getCompressed(version, "/api/openapi.yaml"))).startsWith("openapi:");
   }
 
   @ParameterizedTest
   @EnumSource
-  void get_shortAnswerOrClientThatDoesNotUnpack_isPlain(Version version) throws Exception {
+  void get_shortResponseOrNoAcceptEncoding_isNotCompressed(Version version) throws Exception {
     var unknown = "/api/v1/logs?service=" + Gateway.service("nobody");
 
-    assertThat(new String(getPacked(version, unknown).body(), UTF_8)).isEqualTo("{\"logs\":[]}");
+    assertThat(new String(getCompressed(version, unknown).body(), UTF_8))
+        .isEqualTo("{\"logs\":[]}");
     assertThat(gateway.get(gateway.http("/api/openapi.yaml")).headers().map())
         .doesNotContainKey("Content-Encoding");
   }
 
   @Test
-  void post_longAnswer_isPlain() {
+  void post_longResponse_isNotCompressed() {
     var rows = "{\"severity\":\"loud\"}\n".repeat(200).getBytes(UTF_8);
 
     for (var more : List.of("", "{\"body\":\"b\",\"service\":\"plain\"}")) {

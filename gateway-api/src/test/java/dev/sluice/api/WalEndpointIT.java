@@ -14,7 +14,7 @@ import tools.jackson.databind.JsonNode;
 class WalEndpointIT {
   private static final Duration SOON = Duration.ofSeconds(30);
 
-  private final Gateway gateway = Gateway.wal();
+  private final Gateway gateway = Gateway.walOnly();
   private final String service = Gateway.service("wal");
 
   private HttpResponse<String> wal(String path) {
@@ -35,7 +35,7 @@ class WalEndpointIT {
   }
 
   @Test
-  void wal_someLogs_tellsOfThemAndTheirSegmentIsWhole() {
+  void wal_someLogs_reportsThemAndTheirSegmentVerifies() {
     long frames = status().get("frames").asLong();
 
     post(3);
@@ -57,7 +57,7 @@ class WalEndpointIT {
   }
 
   @Test
-  void logs_takenByTheLog_areStoredFromThereAndTheLedgerBalances() {
+  void logs_appendedToWal_areDeliveredAndTheLedgerBalances() {
     post(3);
 
     assertThat(gateway.awaitStored(service, 3))
@@ -88,7 +88,7 @@ class WalEndpointIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"/2020-01-01/journal", "/2020-01-01/seg-", "/today/1", "/2020-13-01/1"})
-  void verify_nameThatIsNone_is400(String path) {
+  void verify_invalidName_is400(String path) {
     var answer = wal(path);
 
     assertThat(answer.statusCode()).isEqualTo(400);
@@ -97,8 +97,8 @@ class WalEndpointIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "/2020-01-01/1"})
-  void wal_gatewayWithoutOne_is404WithTheReason(String path) {
-    var other = Gateway.alone();
+  void wal_gatewayWithoutWal_is404WithTheReason(String path) {
+    var other = Gateway.isolated();
 
     var answer = other.get(other.management("/actuator/wal" + path));
 

@@ -55,7 +55,7 @@ class WalFramesIT {
   }
 
   @Test
-  void post_sameFramesAgainBetweenOtherBoundaries_landOnce() {
+  void post_sameFramesWithOtherBoundary_areStoredOnce() {
     assertThat(post(file(service), "one", "X-Node-Id", "n").statusCode()).isEqualTo(202);
     var again = post(file(service), "two", "X-Node-Id", "n");
 
@@ -67,7 +67,7 @@ class WalFramesIT {
 
   /** Two nodes may well have written the same. */
   @Test
-  void post_sameFramesOfAnotherNode_landToo() {
+  void post_sameFramesOfAnotherNode_areStoredToo() {
     assertThat(post(file(service), "b", "X-Node-Id", "n1").statusCode()).isEqualTo(202);
     var other = post(file(service), "b", "X-Node-Id", "n2");
 
@@ -76,7 +76,7 @@ class WalFramesIT {
   }
 
   @Test
-  void post_oneBadFrameAmongGoodOnes_is422AndNothingIsStored() {
+  void post_oneBadFrameAmongValidOnes_is422AndNothingIsStored() {
     var bad = file("lost").frame(WalFile.gzip(WalFile.payload("{\"_msg\":\"lost\"}")), 1, 4711);
 
     var answer = post(bad, "b");
@@ -113,7 +113,7 @@ class WalFramesIT {
         --b--\r
         """
       })
-  void post_bodyThatIsNoUpload_is400(String body) {
+  void post_invalidUpload_is400(String body) {
     var answer = send(body.getBytes(UTF_8), "multipart/form-data; boundary=b");
 
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(400);
@@ -128,7 +128,7 @@ class WalFramesIT {
   }
 
   @Test
-  void post_framesThatUnpackToMoreThanTheLimit_is413() {
+  void post_decompressedOverTheLimit_is413() {
     var lines = new String[80];
     Arrays.fill(lines, "{\"_msg\":\"" + "x".repeat(1 << 20) + "\"}");
 
@@ -137,7 +137,7 @@ class WalFramesIT {
   }
 
   @Test
-  void post_logsThatCanNeverBeStored_getTheirVerdicts() {
+  void post_unstorableLogs_areRejected() {
     var answer =
         post(new WalFile().gzip("{\"ts\":\"soon\",\"_msg\":\"m\"}", LINE.formatted("m")), "b");
 
@@ -148,7 +148,7 @@ class WalFramesIT {
   }
 
   @Test
-  void curl_itsOwnMultipart_isUnderstood(@TempDir Path folder) throws Exception {
+  void curl_multipart_isParsed(@TempDir Path folder) throws Exception {
     var file = file(service);
     var manifest = Files.write(folder.resolve("manifest.json"), file.manifest());
     var frames = Files.write(folder.resolve("frames.bin"), file.frames());

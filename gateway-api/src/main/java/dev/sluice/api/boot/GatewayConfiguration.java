@@ -1,16 +1,16 @@
 package dev.sluice.api.boot;
 
 import dev.sluice.api.boot.SluiceProperties.Role;
-import dev.sluice.api.grpc.AppHealth;
-import dev.sluice.api.grpc.AppLogsService;
-import dev.sluice.api.grpc.GrpcIntake;
-import dev.sluice.api.grpc.InboundMemory;
+import dev.sluice.api.grpc.GrpcIngestPipeline;
+import dev.sluice.api.grpc.InboundMemoryTracer;
+import dev.sluice.api.grpc.LegacyHealthCheck;
+import dev.sluice.api.grpc.LegacyLogsService;
+import dev.sluice.api.grpc.MessageDecompressors;
 import dev.sluice.api.grpc.NativeLogsService;
 import dev.sluice.api.grpc.OtlpLogsService;
-import dev.sluice.api.grpc.Unpacking;
-import dev.sluice.api.http.LogsRoutes;
-import dev.sluice.api.http.LogsRoutes.WayBack;
-import dev.sluice.api.http.LogsRoutes.WayIn;
+import dev.sluice.api.http.ApiRoutes;
+import dev.sluice.api.http.ApiRoutes.IngestDependencies;
+import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.api.ops.DeadLettersEndpoint;
 import dev.sluice.api.ops.DeliveryHealth;
 import dev.sluice.api.ops.DictionaryEndpoint;
@@ -232,13 +232,13 @@ class GatewayConfiguration {
 
   @Bean
   @Conditional(IngestRole.class)
-  WayIn ingestDependencies(
+  IngestDependencies ingestDependencies(
       IngestService ingest,
       MemoryBudget budget,
       AdmissionController admission,
       TimeoutScheduler timeoutScheduler,
       IngestProperties properties) {
-    return new WayIn(
+    return new IngestDependencies(
         ingest,
         budget,
         admission,
@@ -257,48 +257,54 @@ class GatewayConfiguration {
   }
 
   @Bean
-  WayBack queryDependencies(
+  QueryDependencies queryDependencies(
       ConcurrencyLimitedReader reader,
       TemplateReport report,
       SemanticSearch search,
       InstantSource clock) {
-    return new WayBack(reader, report, search, clock);
+    return new QueryDependencies(reader, report, search, clock);
   }
 
   @Bean
   RouterFunction<ServerResponse> routes(
-      ObjectProvider<WayIn> ingestDependencies, WayBack queryDependencies, Limits limits) {
-    return LogsRoutes.of(ingestDependencies.getIfAvailable(), queryDependencies, limits);
+      ObjectProvider<IngestDependencies> ingestDependencies,
+      QueryDependencies queryDependencies,
+      Limits limits) {
+    return ApiRoutes.of(ingestDependencies.getIfAvailable(), queryDependencies, limits);
   }
 
   @Bean
   @Conditional(IngestRole.class)
   OtlpHttpServer otlpHttpServer(
-      WayIn ingestDependencies, Limits limits, IngestProperties properties, BeanFactory beans) {
+      IngestDependencies ingestDependencies,
+      Limits limits,
+      IngestProperties properties,
+      BeanFactory beans) {
     return new OtlpHttpServer(
-        beans, properties.otlpHttpPort(), LogsRoutes.otlp(ingestDependencies, limits));
+        beans, properties.otlpHttpPort(), ApiRoutes.otlp(ingestDependencies, limits));
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  GrpcIntake grpcIngestPipeline(
+  GrpcIngestPipeline grpcIngestPipeline(
       IngestService ingest,
       MemoryBudget budget,
       AdmissionController admission,
       TimeoutScheduler timeoutScheduler,
       IngestProperties properties) {
-    return new GrpcIntake(ingest, budget, admission, timeoutScheduler, properties.ackTimeout());
+    return new GrpcIngestPipeline(
+        ingest, budget, admission, timeoutScheduler, properties.ackTimeout());
   }
 
   @Bean
   @Conditional(IngestRole.class)
-  OtlpLogsService otlpLogsService(GrpcIntake pipeline) {
+  OtlpLogsService otlpLogsService(GrpcIngestPipeline pipeline) {
     return new OtlpLogsService(pipeline);
   }
 
   @Bean
   NativeLogsService nativeLogsService(
-      ObjectProvider<GrpcIntake> pipeline,
+      ObjectProvider<GrpcIngestPipeline> pipeline,
       Limits limits,
       ConcurrencyLimitedReader reader,
       SemanticSearch search,
@@ -317,7 +323,7 @@ class GatewayConfiguration {
     return server ->
         server
             .addStreamTracerFactory(
-                new InboundMemory(
+                new InboundMemoryTracer(
                     budget, properties.requestBodyTimeout(), System::nanoTime, scheduler))
             .maxConcurrentCallsPerConnection(MAX_CALLS_PER_CONNECTION)
             .flowControlWindow(FLOW_CONTROL_WINDOW_BYTES);
@@ -337,8 +343,8 @@ class GatewayConfiguration {
   }
 
   @Bean
-  AppLogsService legacyLogsService(
-      ObjectProvider<GrpcIntake> pipeline,
+  LegacyLogsService legacyLogsService(
+      ObjectProvider<GrpcIngestPipeline> pipeline,
       Limits limits,
       ConcurrencyLimitedReader reader,
       MemoryBudget budget,
@@ -346,12 +352,12 @@ class GatewayConfiguration {
       SpoolBackend spoolBackend,
       InstantSource clock) {
     var version = GatewayApplication.class.getPackage().getImplementationVersion();
-    return new AppLogsService(
+    return new LegacyLogsService(
         pipeline.getIfAvailable(),
         limits,
         reader,
         budget,
-        new AppHealth(
+        new LegacyHealthCheck(
             spoolBackend.spool(),
             store::unavailableReason,
             version == null ? "unknown" : version,
@@ -366,7 +372,7 @@ class GatewayConfiguration {
 
   @Bean
   DecompressorRegistry grpcDecompressors() {
-    return Unpacking.registry();
+    return MessageDecompressors.registry();
   }
 
   @Bean

@@ -19,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * the flow control of its own stream.
  *
  * <p>Messages come on the connection's event loop, answers become ready on any thread. Whoever
- * finds nobody in {@link #advance} does for all; no lock is held while gRPC is called.
+ * finds nobody in {@link #drain} does for all; no lock is held while gRPC is called.
  */
 final class IngestStream implements StreamObserver<RawMessage> {
 
@@ -27,116 +27,124 @@ final class IngestStream implements StreamObserver<RawMessage> {
   static final int WINDOW = 4;
 
   /** Told in detail in one answer: answers may lie here until the client takes them. */
-  private static final int VERDICTS = 100;
+  private static final int MAX_REJECTIONS = 100;
 
-  private final GrpcIntake intake;
+  private final GrpcIngestPipeline pipeline;
   private final Limits limits;
   private final ServerCallStreamObserver<IngestStreamResponse> client;
-  private final Queue<CompletableFuture<IngestStreamResponse>> inHand =
+  private final Queue<CompletableFuture<IngestStreamResponse>> pendingResponses =
       new ConcurrentLinkedQueue<>();
 
   /** Messages that may be asked for. */
-  private final AtomicInteger free = new AtomicInteger(WINDOW);
+  private final AtomicInteger requestable = new AtomicInteger(WINDOW);
 
-  private final AtomicInteger turns = new AtomicInteger();
-  private volatile boolean lastCame;
-  private volatile boolean over;
+  private final AtomicInteger workInProgress = new AtomicInteger();
+  private volatile boolean halfClosed;
+  private volatile boolean closed;
 
   private IngestStream(
-      GrpcIntake intake, Limits limits, ServerCallStreamObserver<IngestStreamResponse> client) {
-    this.intake = intake;
+      GrpcIngestPipeline pipeline,
+      Limits limits,
+      ServerCallStreamObserver<IngestStreamResponse> client) {
+    this.pipeline = pipeline;
     this.limits = limits;
     this.client = client;
   }
 
   /** Call while gRPC opens the stream: later it takes no handlers. */
   static IngestStream open(
-      GrpcIntake intake, Limits limits, ServerCallStreamObserver<IngestStreamResponse> client) {
-    var stream = new IngestStream(intake, limits, client);
+      GrpcIngestPipeline pipeline,
+      Limits limits,
+      ServerCallStreamObserver<IngestStreamResponse> client) {
+    var stream = new IngestStream(pipeline, limits, client);
     client.disableAutoRequest();
-    client.setOnCancelHandler(stream::gone);
-    client.setOnReadyHandler(stream::advance);
-    client.request(stream.free.getAndSet(0));
+    client.setOnCancelHandler(stream::cancel);
+    client.setOnReadyHandler(stream::drain);
+    client.request(stream.requestable.getAndSet(0));
     return stream;
   }
 
   @Override
   public void onNext(RawMessage message) {
     long sequence = NativeProtobufDecoder.sequence(message.bytes());
-    var answer =
-        intake
-            .take(
-                NativeLogsService.ENTRANCE,
+    var response =
+        pipeline
+            .ingest(
+                NativeLogsService.PROTOCOL,
                 message,
                 bytes -> NativeProtobufDecoder.ofStreamRequest(bytes, limits))
-            .thenApply(result -> answer(sequence, result));
-    inHand.add(answer);
-    var _ = answer.whenComplete((_, _) -> advance());
+            .thenApply(result -> toResponse(sequence, result));
+    pendingResponses.add(response);
+    var _ = response.whenComplete((_, _) -> drain());
   }
 
   @Override
   public void onCompleted() {
-    lastCame = true;
-    advance();
+    halfClosed = true;
+    drain();
   }
 
   @Override
   public void onError(Throwable t) {
-    gone();
+    cancel();
   }
 
   /** Answers that become ready from now on have nobody to go to. */
-  private void gone() {
-    over = true;
+  private void cancel() {
+    closed = true;
   }
 
-  private void advance() {
-    if (turns.getAndIncrement() > 0) {
+  private void drain() {
+    if (workInProgress.getAndIncrement() > 0) {
       return;
     }
-    int seen = 1;
+    int missed = 1;
     do {
-      if (!over) {
+      if (!closed) {
         write();
       }
-      seen = turns.addAndGet(-seen);
-    } while (seen > 0);
+      missed = workInProgress.addAndGet(-missed);
+    } while (missed > 0);
   }
 
   private void write() {
-    for (var first = inHand.peek(); first != null && first.isDone(); first = inHand.peek()) {
-      inHand.remove();
+    for (var first = pendingResponses.peek();
+        first != null && first.isDone();
+        first = pendingResponses.peek()) {
+      pendingResponses.remove();
       client.onNext(first.join());
-      free.incrementAndGet();
+      requestable.incrementAndGet();
     }
-    if (lastCame && inHand.isEmpty()) {
-      over = true;
+    if (halfClosed && pendingResponses.isEmpty()) {
+      closed = true;
       client.onCompleted();
-    } else if (!lastCame && client.isReady()) {
-      int more = free.getAndSet(0);
+    } else if (!halfClosed && client.isReady()) {
+      int more = requestable.getAndSet(0);
       if (more > 0) {
         client.request(more);
       }
     }
   }
 
-  private static IngestStreamResponse answer(long sequence, IngestResult ingested) {
-    var answer = IngestStreamResponse.newBuilder().setSequence(sequence);
-    switch (ingested) {
+  private static IngestStreamResponse toResponse(long sequence, IngestResult result) {
+    var response = IngestStreamResponse.newBuilder().setSequence(sequence);
+    switch (result) {
       case IngestResult.Accepted accepted -> {
         if (accepted.acceptedNone()) {
-          answer.setRefused(NativeAnswers.nothingGood(accepted, VERDICTS));
+          response.setRefused(NativeResponses.acceptedNone(accepted, MAX_REJECTIONS));
         } else {
-          answer.setAccepted(NativeAnswers.accepted(accepted, VERDICTS));
+          response.setAccepted(NativeResponses.accepted(accepted, MAX_REJECTIONS));
         }
       }
-      case IngestResult.Malformed(var reason) -> answer.setRefused(NativeAnswers.malformed(reason));
-      case IngestResult.TooLarge(var reason) -> answer.setRefused(NativeAnswers.tooLarge(reason));
+      case IngestResult.Malformed(var reason) ->
+          response.setRefused(NativeResponses.malformed(reason));
+      case IngestResult.TooLarge(var reason) ->
+          response.setRefused(NativeResponses.tooLarge(reason));
       case IngestResult.Unavailable(var retryAfter) ->
-          answer.setRefused(NativeAnswers.busy(retryAfter));
+          response.setRefused(NativeResponses.unavailable(retryAfter));
       case IngestResult.InProgress _, IngestResult.IdempotencyKeyReused _ ->
           throw new IllegalStateException("a stream has no idempotency key");
     }
-    return answer.build();
+    return response.build();
   }
 }

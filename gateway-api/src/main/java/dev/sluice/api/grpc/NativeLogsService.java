@@ -31,41 +31,42 @@ import org.jspecify.annotations.Nullable;
  * without a message.
  */
 public final class NativeLogsService implements BindableService {
-  static final String ENTRANCE = "grpc";
+  static final String PROTOCOL = "grpc";
 
   private static final MethodDescriptor<RawMessage, IngestResponse> INGEST =
-      raw(LogServiceGrpc.getIngestMethod());
+      withRawRequest(LogServiceGrpc.getIngestMethod());
   private static final MethodDescriptor<RawMessage, IngestStreamResponse> INGEST_STREAM =
-      raw(LogServiceGrpc.getIngestStreamMethod());
+      withRawRequest(LogServiceGrpc.getIngestStreamMethod());
   private static final MethodDescriptor<RawMessage, QueryResponse> QUERY =
-      raw(LogServiceGrpc.getQueryMethod());
+      withRawRequest(LogServiceGrpc.getQueryMethod());
   private static final MethodDescriptor<RawMessage, SearchResponse> SEARCH =
-      raw(LogServiceGrpc.getSearchMethod());
+      withRawRequest(LogServiceGrpc.getSearchMethod());
 
-  private final @Nullable GrpcIntake intake;
+  private final @Nullable GrpcIngestPipeline pipeline;
   private final Limits limits;
-  private final NativeQueries queries;
-  private final NativeSearches searches;
+  private final NativeQueryCalls queries;
+  private final NativeSearchCalls searches;
 
   /**
-   * @param intake the way in; null when this process does not take logs, the methods for which are
-   *     UNIMPLEMENTED then
+   * @param pipeline the way in; null when this process does not take logs, the methods for which
+   *     are UNIMPLEMENTED then
    * @param reader the way back
    * @param budget what logs that were read count against until the client has taken them
    */
   public NativeLogsService(
-      @Nullable GrpcIntake intake,
+      @Nullable GrpcIngestPipeline pipeline,
       Limits limits,
       LogReader reader,
       SemanticSearch search,
       MemoryBudget budget) {
-    this.intake = intake;
+    this.pipeline = pipeline;
     this.limits = limits;
-    this.queries = new NativeQueries(reader, budget);
-    this.searches = new NativeSearches(search, budget);
+    this.queries = new NativeQueryCalls(reader, budget);
+    this.searches = new NativeSearchCalls(search, budget);
   }
 
-  private static <A> MethodDescriptor<RawMessage, A> raw(MethodDescriptor<?, A> generated) {
+  private static <A> MethodDescriptor<RawMessage, A> withRawRequest(
+      MethodDescriptor<?, A> generated) {
     return generated.toBuilder(RawMessage.MARSHALLER, generated.getResponseMarshaller()).build();
   }
 
@@ -77,62 +78,70 @@ public final class NativeLogsService implements BindableService {
             .setSchemaDescriptor(generated.getSchemaDescriptor())
             .addMethod(QUERY)
             .addMethod(SEARCH);
-    var way = intake;
-    if (way == null) {
+    var ingestPipeline = pipeline;
+    if (ingestPipeline == null) {
       return ServerServiceDefinition.builder(descriptor.build())
-          .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
-          .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::answer))
+          .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::handle))
+          .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::handle))
           .build();
     }
     return ServerServiceDefinition.builder(
             descriptor.addMethod(INGEST).addMethod(INGEST_STREAM).build())
-        .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::answer))
-        .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::answer))
+        .addMethod(QUERY, ServerCalls.asyncUnaryCall(queries::handle))
+        .addMethod(SEARCH, ServerCalls.asyncUnaryCall(searches::handle))
         .addMethod(
             INGEST,
-            Asking.granted(
-                ENTRANCE,
-                way,
-                ServerCalls.asyncUnaryCall((message, answer) -> ingest(way, message, answer))))
+            IngestServerCall.intercept(
+                PROTOCOL,
+                ingestPipeline,
+                ServerCalls.asyncUnaryCall(
+                    (message, responseObserver) ->
+                        ingest(ingestPipeline, message, responseObserver))))
         .addMethod(
             INGEST_STREAM,
-            Asking.granted(
-                ENTRANCE,
-                way,
+            IngestServerCall.intercept(
+                PROTOCOL,
+                ingestPipeline,
                 ServerCalls.asyncBidiStreamingCall(
-                    answers ->
+                    responseObserver ->
                         IngestStream.open(
-                            way,
+                            ingestPipeline,
                             limits,
-                            (ServerCallStreamObserver<IngestStreamResponse>) answers))))
+                            (ServerCallStreamObserver<IngestStreamResponse>) responseObserver))))
         .build();
   }
 
-  private void ingest(GrpcIntake way, RawMessage message, StreamObserver<IngestResponse> answer) {
+  private void ingest(
+      GrpcIngestPipeline ingestPipeline,
+      RawMessage message,
+      StreamObserver<IngestResponse> responseObserver) {
     var _ =
-        way.take(ENTRANCE, message, bytes -> NativeProtobufDecoder.ofRequest(bytes, limits))
-            .thenAccept(result -> answer(result, answer));
+        ingestPipeline
+            .ingest(PROTOCOL, message, bytes -> NativeProtobufDecoder.ofRequest(bytes, limits))
+            .thenAccept(result -> respond(result, responseObserver));
   }
 
-  private static void answer(IngestResult ingested, StreamObserver<IngestResponse> answer) {
-    if (ingested instanceof IngestResult.Accepted accepted && !accepted.acceptedNone()) {
-      answer.onNext(NativeAnswers.accepted(accepted));
-      answer.onCompleted();
+  private static void respond(
+      IngestResult result, StreamObserver<IngestResponse> responseObserver) {
+    if (result instanceof IngestResult.Accepted accepted && !accepted.acceptedNone()) {
+      responseObserver.onNext(NativeResponses.accepted(accepted));
+      responseObserver.onCompleted();
     } else {
-      answer.onError(failure(ingested));
+      responseObserver.onError(toStatusException(result));
     }
   }
 
   /** What says that nothing was taken. */
-  static StatusException failure(IngestResult ingested) {
-    return switch (ingested) {
-      case IngestResult.Accepted accepted -> Refused.records(accepted);
-      case IngestResult.Malformed(var reason) -> Refused.malformed(reason);
+  static StatusException toStatusException(IngestResult result) {
+    return switch (result) {
+      case IngestResult.Accepted accepted -> InvalidArgument.rejectedRecords(accepted);
+      case IngestResult.Malformed(var reason) -> InvalidArgument.malformed(reason);
       case IngestResult.TooLarge(var reason) ->
           Status.RESOURCE_EXHAUSTED.withDescription(reason).asException();
-      case IngestResult.Unavailable(var retryAfter) -> GrpcIntake.unavailable(retryAfter);
-      case IngestResult.InProgress(var retryAfter) -> GrpcIntake.underWay(retryAfter);
-      case IngestResult.IdempotencyKeyReused() -> GrpcIntake.keyReused();
+      case IngestResult.Unavailable(var retryAfter) -> GrpcIngestPipeline.unavailable(retryAfter);
+      case IngestResult.InProgress(var retryAfter) ->
+          GrpcIngestPipeline.requestInProgress(retryAfter);
+      case IngestResult.IdempotencyKeyReused() -> GrpcIngestPipeline.idempotencyKeyReused();
     };
   }
 }

@@ -23,7 +23,7 @@ import io.opentelemetry.proto.collector.logs.v1.LogsServiceProto;
  * client is INVALID_ARGUMENT or RESOURCE_EXHAUSTED without it; never INTERNAL, on which they drop.
  */
 public final class OtlpLogsService implements BindableService {
-  private static final String ENTRANCE = "otlp-grpc";
+  private static final String PROTOCOL = "otlp-grpc";
   private static final String SERVICE = "opentelemetry.proto.collector.logs.v1.LogsService";
   private static final MethodDescriptor<RawMessage, byte[]> EXPORT =
       MethodDescriptor.<RawMessage, byte[]>newBuilder()
@@ -33,10 +33,10 @@ public final class OtlpLogsService implements BindableService {
           .setResponseMarshaller(RawMessage.BYTES)
           .build();
 
-  private final GrpcIntake intake;
+  private final GrpcIngestPipeline pipeline;
 
-  public OtlpLogsService(GrpcIntake intake) {
-    this.intake = intake;
+  public OtlpLogsService(GrpcIngestPipeline pipeline) {
+    this.pipeline = pipeline;
   }
 
   @Override
@@ -48,33 +48,36 @@ public final class OtlpLogsService implements BindableService {
             .build();
     return ServerServiceDefinition.builder(descriptor)
         .addMethod(
-            EXPORT, Asking.granted(ENTRANCE, intake, ServerCalls.asyncUnaryCall(this::export)))
+            EXPORT,
+            IngestServerCall.intercept(
+                PROTOCOL, pipeline, ServerCalls.asyncUnaryCall(this::export)))
         .build();
   }
 
-  private void export(RawMessage request, StreamObserver<byte[]> answer) {
+  private void export(RawMessage request, StreamObserver<byte[]> responseObserver) {
     var _ =
-        intake
-            .take(ENTRANCE, request, OtlpPayload::of)
-            .thenAccept(result -> answer(result, answer));
+        pipeline
+            .ingest(PROTOCOL, request, OtlpPayload::of)
+            .thenAccept(result -> respond(result, responseObserver));
   }
 
-  private static void answer(IngestResult ingested, StreamObserver<byte[]> answer) {
-    switch (ingested) {
+  private static void respond(IngestResult result, StreamObserver<byte[]> responseObserver) {
+    switch (result) {
       case IngestResult.Accepted accepted -> {
-        answer.onNext(OtlpResponses.exportResponse(accepted));
-        answer.onCompleted();
+        responseObserver.onNext(OtlpResponses.exportResponse(accepted));
+        responseObserver.onCompleted();
       }
       case IngestResult.Malformed(var reason) ->
-          answer.onError(
+          responseObserver.onError(
               Status.INVALID_ARGUMENT.withDescription("malformed OTLP: " + reason).asException());
       case IngestResult.TooLarge(var reason) ->
-          answer.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
+          responseObserver.onError(Status.RESOURCE_EXHAUSTED.withDescription(reason).asException());
       case IngestResult.Unavailable(var retryAfter) ->
-          answer.onError(GrpcIntake.unavailable(retryAfter));
+          responseObserver.onError(GrpcIngestPipeline.unavailable(retryAfter));
       case IngestResult.InProgress(var retryAfter) ->
-          answer.onError(GrpcIntake.underWay(retryAfter));
-      case IngestResult.IdempotencyKeyReused() -> answer.onError(GrpcIntake.keyReused());
+          responseObserver.onError(GrpcIngestPipeline.requestInProgress(retryAfter));
+      case IngestResult.IdempotencyKeyReused() ->
+          responseObserver.onError(GrpcIngestPipeline.idempotencyKeyReused());
     }
   }
 }

@@ -15,19 +15,19 @@ import org.jspecify.annotations.Nullable;
  * A message as it was on the wire, or what to answer because it could not be read. Generated
  * classes would build a tree of every log only for it to be walked once and thrown away.
  */
-record RawMessage(byte[] bytes, @Nullable IngestResult unusable) {
-  private static final byte[] NOTHING = {};
+record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
+  private static final byte[] EMPTY = {};
 
   /** When to come again is known to whoever answers. */
   private static final IngestResult OVER_BUDGET = new IngestResult.Unavailable(Duration.ZERO);
 
-  static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new Messages();
-  static final MethodDescriptor.Marshaller<byte[]> BYTES = new Bytes();
+  static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new MessageMarshaller();
+  static final MethodDescriptor.Marshaller<byte[]> BYTES = new BytesMarshaller();
 
   /**
    * Never throws: what a marshaller throws reaches the client as UNKNOWN, whoever's fault it was.
    */
-  private static final class Messages implements MethodDescriptor.Marshaller<RawMessage> {
+  private static final class MessageMarshaller implements MethodDescriptor.Marshaller<RawMessage> {
     @Override
     public InputStream stream(RawMessage value) {
       return new ByteArrayInputStream(value.bytes());
@@ -37,14 +37,13 @@ record RawMessage(byte[] bytes, @Nullable IngestResult unusable) {
     public RawMessage parse(InputStream stream) {
       try {
         var bytes = stream.readAllBytes();
-        return InboundMemory.complete(bytes.length)
+        return InboundMemoryTracer.reserveDecompressed(bytes.length)
             ? new RawMessage(bytes, null)
-            : new RawMessage(NOTHING, OVER_BUDGET);
+            : new RawMessage(EMPTY, OVER_BUDGET);
       } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
-        return new RawMessage(NOTHING, new IngestResult.TooLarge(description(e.getStatus())));
+        return new RawMessage(EMPTY, new IngestResult.TooLarge(description(e.getStatus())));
       } catch (IOException _) {
-        return new RawMessage(
-            NOTHING, new IngestResult.Malformed("message cannot be decompressed"));
+        return new RawMessage(EMPTY, new IngestResult.Malformed("message cannot be decompressed"));
       }
     }
 
@@ -55,7 +54,7 @@ record RawMessage(byte[] bytes, @Nullable IngestResult unusable) {
   }
 
   /** Bytes that are a message already. */
-  private static final class Bytes implements MethodDescriptor.Marshaller<byte[]> {
+  private static final class BytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
     @Override
     public InputStream stream(byte[] value) {
       return new ByteArrayInputStream(value);

@@ -46,15 +46,15 @@ enum ContentEncoding {
     }
 
     @Override
-    byte[] decode(byte[] body, int limit, Reservation reservation) {
+    byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
       return body.length == 0 || SnappyFrames.startsWithIdentifier(body)
           ? super.decode(body, limit, reservation)
-          : block(body, limit, reservation);
+          : decodeSnappyBlock(body, limit, reservation);
     }
   };
 
   /** For an Accept-Encoding header. */
-  static final String KNOWN = "gzip, zstd, snappy, x-snappy-framed, deflate, identity";
+  static final String ACCEPT_ENCODING = "gzip, zstd, snappy, x-snappy-framed, deflate, identity";
 
   private static final int BUFFER = 8192;
 
@@ -63,15 +63,15 @@ enum ContentEncoding {
   /**
    * By the values of Content-Encoding headers, of which each may be a list: none means none.
    *
-   * @throws RequestRefused when it is unknown, or one upon the other
+   * @throws HttpProblemException when it is unknown, or one upon the other
    */
   static ContentEncoding of(List<String> headers) {
     var found = IDENTITY;
     for (var header : headers) {
       for (var name : header.split(",", -1)) {
-        var next = named(name.strip().toLowerCase(Locale.ROOT));
+        var next = forName(name.strip().toLowerCase(Locale.ROOT));
         if (next != IDENTITY && found != IDENTITY) {
-          throw RequestRefused.unknownEncoding("content encodings are more than one");
+          throw HttpProblemException.unsupportedEncoding("content encodings are more than one");
         }
         found = next == IDENTITY ? found : next;
       }
@@ -79,23 +79,25 @@ enum ContentEncoding {
     return found;
   }
 
-  private static ContentEncoding named(String name) {
+  private static ContentEncoding forName(String name) {
     return switch (name) {
       case "", "identity" -> IDENTITY;
       case "gzip", "x-gzip" -> GZIP;
       case "deflate" -> DEFLATE;
       case "zstd" -> ZSTD;
       case "snappy", "x-snappy-framed" -> SNAPPY;
-      default -> throw RequestRefused.unknownEncoding("content encoding is not one of " + KNOWN);
+      default ->
+          throw HttpProblemException.unsupportedEncoding(
+              "content encoding is not one of " + ACCEPT_ENCODING);
     };
   }
 
   /**
    * Decompresses within {@code limit} bytes.
    *
-   * @throws RequestRefused when it is larger, or not of this encoding
+   * @throws HttpProblemException when it is larger, or not of this encoding
    */
-  byte[] decode(byte[] body, int limit, Reservation reservation) {
+  byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
     if (this == IDENTITY || body.length == 0) {
       return body;
     }
@@ -104,7 +106,7 @@ enum ContentEncoding {
     try (var in = open(body)) {
       while (true) {
         if (size == bytes.length) {
-          int grown = grow(size, body.length, limit);
+          int grown = nextCapacity(size, body.length, limit);
           reservation.add(grown - size);
           bytes = Arrays.copyOf(bytes, grown);
         }
@@ -114,7 +116,7 @@ enum ContentEncoding {
         }
         size += count;
         if (size > limit) {
-          throw RequestBody.tooLarge(limit);
+          throw RequestBodyReader.tooLarge(limit);
         }
       }
     } catch (IOException e) {
@@ -124,17 +126,17 @@ enum ContentEncoding {
     return bytes.length == size ? bytes : Arrays.copyOf(bytes, size);
   }
 
-  private RequestRefused malformed(int size) {
-    return RequestRefused.malformed(
+  private HttpProblemException malformed(int size) {
+    return HttpProblemException.malformed(
         "body is not valid " + name().toLowerCase(Locale.ROOT) + " after " + size + " bytes");
   }
 
   /** All of it or nothing: a block says beforehand how long it is. */
-  private static byte[] block(byte[] body, int limit, Reservation reservation) {
+  private static byte[] decodeSnappyBlock(byte[] body, int limit, MemoryReservation reservation) {
     try {
       int length = SnappyBlock.uncompressedLength(body, 0, body.length);
       if (length > limit) {
-        throw RequestBody.tooLarge(limit);
+        throw RequestBodyReader.tooLarge(limit);
       }
       reservation.add(length);
       byte[] bytes = new byte[length];
@@ -147,7 +149,7 @@ enum ContentEncoding {
   }
 
   /** Room for one byte over the limit is enough to know that it is over. */
-  private static int grow(int size, int compressed, int limit) {
+  private static int nextCapacity(int size, int compressed, int limit) {
     long wanted = size == 0 ? Math.max(BUFFER, compressed * 4L) : size * 2L;
     return (int) Math.min(wanted, limit + 1L);
   }

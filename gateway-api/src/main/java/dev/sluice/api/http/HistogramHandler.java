@@ -42,11 +42,11 @@ final class HistogramHandler {
           .toArray();
 
   private final LogReader reader;
-  private final Reads reads;
+  private final BlockingQueries queries;
 
-  HistogramHandler(LogReader reader, Reads reads) {
+  HistogramHandler(LogReader reader, BlockingQueries queries) {
     this.reader = reader;
-    this.reads = reads;
+    this.queries = queries;
   }
 
   /**
@@ -59,22 +59,22 @@ final class HistogramHandler {
       long fromNanos, long toNanos, long widthNanos, List<HistogramBucket> buckets) {}
 
   Mono<ServerResponse> get(ServerRequest request) {
-    return Mono.defer(() -> answer(request)).onErrorResume(Reads::problem);
+    return Mono.defer(() -> respond(request)).onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  private Mono<ServerResponse> answer(ServerRequest request) {
+  private Mono<ServerResponse> respond(ServerRequest request) {
     var parameters = new QueryParameters(request.queryParams(), "interval", "buckets");
     var filter = parameters.filter();
-    var interval = interval(parameters.first("interval"));
+    var interval = interval(parameters.singleValue("interval"));
     int buckets = parameters.number("buckets", DEFAULT_BUCKETS, MAX_BUCKETS);
-    if (interval != null && parameters.first("buckets") != null) {
-      throw RequestRefused.malformed("interval and buckets are both given");
+    if (interval != null && parameters.singleValue("buckets") != null) {
+      throw HttpProblemException.malformed("interval and buckets are both given");
     }
-    return reads
-        .ask(() -> count(filter, interval, buckets))
+    return queries
+        .submit(() -> count(filter, interval, buckets))
         .flatMap(
             histogram ->
-                reads.json(ServerResponse.ok(), Json.write(json -> write(histogram, json))));
+                queries.json(ServerResponse.ok(), Json.write(json -> write(histogram, json))));
   }
 
   /** A number and a unit; null when there is none. */
@@ -84,7 +84,7 @@ final class HistogramHandler {
     }
     var parts = INTERVAL.matcher(text);
     if (!parts.matches()) {
-      throw RequestRefused.malformed("interval is not a number and one of ms, s, m, h, d");
+      throw HttpProblemException.malformed("interval is not a number and one of ms, s, m, h, d");
     }
     var unit =
         switch (parts.group(2)) {
@@ -103,12 +103,12 @@ final class HistogramHandler {
     var from = filter.fromNanos();
     var to = filter.toNanos();
     if (from == null || to == null) {
-      var span = reader.timeExtent(filter);
-      if (span.count() == 0) {
+      var extent = reader.timeExtent(filter);
+      if (extent.count() == 0) {
         return new Histogram(0, 0, interval == null ? WIDTHS[0] : interval, List.of());
       }
-      from = from == null ? (Long) span.firstNanos() : from;
-      to = to == null ? (Long) (Math.min(span.lastNanos(), Long.MAX_VALUE - 1) + 1) : to;
+      from = from == null ? (Long) extent.firstNanos() : from;
+      to = to == null ? (Long) (Math.min(extent.lastNanos(), Long.MAX_VALUE - 1) + 1) : to;
     }
     if (from >= to) {
       return new Histogram(0, 0, interval == null ? WIDTHS[0] : interval, List.of());
@@ -117,7 +117,7 @@ final class HistogramHandler {
     long first = from / width;
     long last = (to - 1) / width;
     if (last - first >= MAX_BUCKETS) {
-      throw RequestRefused.malformed("interval makes more than " + MAX_BUCKETS + " buckets");
+      throw HttpProblemException.malformed("interval makes more than " + MAX_BUCKETS + " buckets");
     }
     long begin = first * width;
     long end = last + 1 > Long.MAX_VALUE / width ? Long.MAX_VALUE : (last + 1) * width;

@@ -23,14 +23,14 @@ final class LogJson {
     json.writeStringProperty("span_id", log.spanId());
     json.writeNumberProperty("flags", log.flags());
     json.writeStringProperty("event_name", log.eventName());
-    map("attributes", log.attributes(), json);
+    writeMap("attributes", log.attributes(), json);
     json.writeNumberProperty("dropped_attributes_count", log.droppedAttributes());
-    map("resource", log.resource(), json);
+    writeMap("resource", log.resource(), json);
     json.writeStringProperty("resource_schema_url", log.resourceSchemaUrl());
     json.writeObjectPropertyStart("scope");
     json.writeStringProperty("name", log.scopeName());
     json.writeStringProperty("version", log.scopeVersion());
-    map("attributes", log.scope(), json);
+    writeMap("attributes", log.scope(), json);
     json.writeStringProperty("schema_url", log.scopeSchemaUrl());
     json.writeEndObject();
     if (log.templateId() != null) {
@@ -42,7 +42,7 @@ final class LogJson {
     json.writeEndObject();
   }
 
-  private static void map(String name, Map<String, String> map, JsonGenerator json) {
+  private static void writeMap(String name, Map<String, String> map, JsonGenerator json) {
     json.writeObjectPropertyStart(name);
     map.forEach(json::writeStringProperty);
     json.writeEndObject();

@@ -13,9 +13,9 @@ import org.springframework.http.ContentDisposition;
  * nothing is copied. What stands before the first delimiter and after the last is passed over.
  */
 final class Multipart {
-  private static final int LONGEST_BOUNDARY = 70;
-  private static final int MOST_PARTS = 16;
-  private static final int LONGEST_HEADERS = 8192;
+  private static final int MAX_BOUNDARY_LENGTH = 70;
+  private static final int MAX_PARTS = 16;
+  private static final int MAX_HEADER_BYTES = 8192;
   private static final byte[] HEADERS_END = {'\r', '\n', '\r', '\n'};
 
   private final byte[] body;
@@ -28,21 +28,21 @@ final class Multipart {
   }
 
   /**
-   * @throws RequestRefused when it is none
+   * @throws HttpProblemException when it is none
    */
-  static Multipart of(byte[] body, String boundary) {
-    if (boundary.isEmpty() || boundary.length() > LONGEST_BOUNDARY) {
-      throw RequestRefused.malformed("multipart: boundary is not 1 to 70 characters");
+  static Multipart parse(byte[] body, String boundary) {
+    if (boundary.isEmpty() || boundary.length() > MAX_BOUNDARY_LENGTH) {
+      throw HttpProblemException.malformed("multipart: boundary is not 1 to 70 characters");
     }
     var multipart = new Multipart(body, boundary);
-    multipart.read();
+    multipart.parseParts();
     return multipart;
   }
 
   /**
    * The content of the part of that name.
    *
-   * @throws RequestRefused when there is none
+   * @throws HttpProblemException when there is none
    */
   ByteBuffer part(String name) {
     var part = parts.get(name);
@@ -52,14 +52,15 @@ final class Multipart {
     return part.duplicate();
   }
 
-  private void read() {
-    int from = first();
-    while (!closes(from)) {
-      if (parts.size() == MOST_PARTS) {
-        throw malformed("more than " + MOST_PARTS + " parts");
+  private void parseParts() {
+    int from = endOfFirstDelimiter();
+    while (!isClosingDelimiter(from)) {
+      if (parts.size() == MAX_PARTS) {
+        throw malformed("more than " + MAX_PARTS + " parts");
       }
-      int headers = lineEnd(from);
-      int content = indexOf(HEADERS_END, headers, Math.min(body.length, headers + LONGEST_HEADERS));
+      int headers = endOfDelimiterLine(from);
+      int content =
+          indexOf(HEADERS_END, headers, Math.min(body.length, headers + MAX_HEADER_BYTES));
       if (content < 0) {
         throw malformed("the headers of a part do not end");
       }
@@ -69,13 +70,13 @@ final class Multipart {
       if (end < 0) {
         throw malformed("the last part does not end");
       }
-      add(name(headers, content), content, Math.max(content, end));
+      add(partName(headers, content), content, Math.max(content, end));
       from = end + delimiter.length;
     }
   }
 
   /** Behind the first delimiter, which may stand at the very beginning. */
-  private int first() {
+  private int endOfFirstDelimiter() {
     int bare = delimiter.length - 2;
     if (body.length >= bare && Arrays.equals(body, 0, bare, delimiter, 2, delimiter.length)) {
       return bare;
@@ -87,12 +88,12 @@ final class Multipart {
     return at + delimiter.length;
   }
 
-  private boolean closes(int at) {
+  private boolean isClosingDelimiter(int at) {
     return at + 2 <= body.length && body[at] == '-' && body[at + 1] == '-';
   }
 
   /** Where the line break after a delimiter begins; blanks may stand before it. */
-  private int lineEnd(int from) {
+  private int endOfDelimiterLine(int from) {
     int at = from;
     while (at < body.length && (body[at] == ' ' || body[at] == '\t')) {
       at++;
@@ -103,17 +104,17 @@ final class Multipart {
     return at;
   }
 
-  private String name(int from, int to) {
+  private String partName(int from, int to) {
     for (var header : new String(body, from, to - from, ISO_8859_1).split("\r\n", -1)) {
       int colon = header.indexOf(':');
       if (colon > 0 && header.substring(0, colon).strip().equalsIgnoreCase("content-disposition")) {
-        return disposition(header.substring(colon + 1).strip());
+        return dispositionName(header.substring(colon + 1).strip());
       }
     }
     throw malformed("a part has no name");
   }
 
-  private static String disposition(String value) {
+  private static String dispositionName(String value) {
     try {
       var name = ContentDisposition.parse(value).getName();
       if (name != null) {
@@ -140,7 +141,7 @@ final class Multipart {
     return -1;
   }
 
-  private static RequestRefused malformed(String detail) {
-    return RequestRefused.malformed("multipart: " + detail);
+  private static HttpProblemException malformed(String detail) {
+    return HttpProblemException.malformed("multipart: " + detail);
   }
 }

@@ -4,7 +4,7 @@ import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.NativeJsonDecoder;
 import dev.sluice.api.decode.NativeProtobufDecoder;
 import dev.sluice.api.decode.NativeRejections;
-import dev.sluice.api.http.Intake.Form;
+import dev.sluice.api.http.HttpIngestPipeline.PayloadFormat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.AckLevel;
@@ -19,50 +19,53 @@ import reactor.core.publisher.Mono;
 
 /** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
 final class NativeLogsHandler {
-  private static final IngestResult ONE =
+  private static final IngestResult SINGLE_ACCEPTED =
       new IngestResult.Accepted(1, List.of(), 0, AckLevel.DURABLE);
-  private static final String ONE_ACCEPTED = "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
+  private static final String SINGLE_ACCEPTED_BODY =
+      "{\"accepted\":1,\"rejected\":[],\"ack\":\"durable\"}";
 
-  private final Intake intake;
+  private final HttpIngestPipeline pipeline;
   private final Limits limits;
 
-  NativeLogsHandler(Intake intake, Limits limits) {
-    this.intake = intake;
+  NativeLogsHandler(HttpIngestPipeline pipeline, Limits limits) {
+    this.pipeline = pipeline;
     this.limits = limits;
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
-    return take(intake, request, this::form);
+    return ingest(pipeline, request, this::payloadFormat);
   }
 
   /** Takes what is in a form of its own and answers in the words of native logs. */
-  static Mono<ServerResponse> take(
-      Intake intake, ServerRequest request, Function<ServerRequest, Form> form) {
+  static Mono<ServerResponse> ingest(
+      HttpIngestPipeline pipeline,
+      ServerRequest request,
+      Function<ServerRequest, PayloadFormat> formatOf) {
     return Mono.defer(
             () ->
-                intake
-                    .take(request, form.apply(request))
-                    .flatMap(result -> answer(result, NativeRejections.of(result.rejections()))))
-        .onErrorResume(RequestRefused.class, Problem::of);
+                pipeline
+                    .ingest(request, formatOf.apply(request))
+                    .flatMap(result -> respond(result, NativeRejections.of(result.rejections()))))
+        .onErrorResume(HttpProblemException.class, Problem::of);
   }
 
-  private Form form(ServerRequest request) {
+  private PayloadFormat payloadFormat(ServerRequest request) {
     return switch (RequestHeaders.contentType(request)) {
       case "application/json" ->
-          new Form("http-json", body -> NativeJsonDecoder.ofJson(body, limits));
+          new PayloadFormat("http-json", body -> NativeJsonDecoder.ofJson(body, limits));
       case "application/x-ndjson", "application/ndjson", "application/jsonl" ->
-          new Form("http-ndjson", body -> NativeJsonDecoder.ofNdjson(body, limits));
+          new PayloadFormat("http-ndjson", body -> NativeJsonDecoder.ofNdjson(body, limits));
       case "application/x-protobuf", "application/protobuf" ->
-          new Form("http-protobuf", body -> NativeProtobufDecoder.ofRequest(body, limits));
+          new PayloadFormat("http-protobuf", body -> NativeProtobufDecoder.ofRequest(body, limits));
       default ->
-          throw RequestRefused.unsupported(
+          throw HttpProblemException.unsupported(
               "content type is not one of application/json, application/x-ndjson,"
                   + " application/x-protobuf");
     };
   }
 
   /** The answer in the words of native logs. */
-  private static Mono<ServerResponse> answer(
+  private static Mono<ServerResponse> respond(
       IngestResult.Accepted result, List<Rejection> rejected) {
     if (result.acceptedNone()) {
       return Problem.of(
@@ -73,16 +76,16 @@ final class NativeLogsHandler {
     var response =
         ServerResponse.status(HttpStatus.ACCEPTED)
             .contentType(MediaType.APPLICATION_JSON)
-            .headers(headers -> RequestHeaders.tell(headers, result));
-    if (result.equals(ONE)) {
-      return response.bodyValue(ONE_ACCEPTED);
+            .headers(headers -> RequestHeaders.writeAckHeaders(headers, result));
+    if (result.equals(SINGLE_ACCEPTED)) {
+      return response.bodyValue(SINGLE_ACCEPTED_BODY);
     }
     return response.bodyValue(
         Json.write(
             json -> {
               json.writeStartObject();
               json.writeNumberProperty("accepted", result.accepted());
-              Problem.rejections(json, rejected);
+              Problem.writeRejections(json, rejected);
               if (result.rejectedCount() > rejected.size()) {
                 json.writeNumberProperty("rejected_total", result.rejectedCount());
               }

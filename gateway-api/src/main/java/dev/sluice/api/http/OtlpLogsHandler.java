@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.OtlpJsonDecoder;
-import dev.sluice.api.http.Intake.Form;
+import dev.sluice.api.http.HttpIngestPipeline.PayloadFormat;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.IngestResult;
 import dev.sluice.core.ingest.OtlpPayload;
@@ -25,13 +25,13 @@ final class OtlpLogsHandler {
   private static final MediaType PROTOBUF = new MediaType("application", "x-protobuf");
 
   /** It was the client or the network that was slow: nothing here has to pass first. */
-  private static final Duration AFTER_TOO_SLOW = Duration.ofSeconds(1);
+  private static final Duration REQUEST_TIMEOUT_RETRY_AFTER = Duration.ofSeconds(1);
 
-  private final Intake intake;
+  private final HttpIngestPipeline pipeline;
   private final Limits limits;
 
-  OtlpLogsHandler(Intake intake, Limits limits) {
-    this.intake = intake;
+  OtlpLogsHandler(HttpIngestPipeline pipeline, Limits limits) {
+    this.pipeline = pipeline;
     this.limits = limits;
   }
 
@@ -39,22 +39,24 @@ final class OtlpLogsHandler {
     boolean json;
     try {
       json = isJson(request);
-    } catch (RequestRefused e) {
+    } catch (HttpProblemException e) {
       return error(e, true);
     }
-    var form =
+    var format =
         json
-            ? new Form("otlp-http-json", body -> OtlpJsonDecoder.read(body, limits))
-            : new Form("otlp-http-protobuf", OtlpPayload::of);
-    return intake
-        .take(request, form)
+            ? new PayloadFormat("otlp-http-json", body -> OtlpJsonDecoder.read(body, limits))
+            : new PayloadFormat("otlp-http-protobuf", OtlpPayload::of);
+    return pipeline
+        .ingest(request, format)
         .flatMap(result -> success(result, json))
-        .onErrorResume(RequestRefused.class, e -> error(told(e), json));
+        .onErrorResume(HttpProblemException.class, e -> error(toRetryableStatus(e), json));
   }
 
   /** On 408 clients of OTLP throw the logs away: they retry 429, 502, 503 and 504 alone. */
-  private static RequestRefused told(RequestRefused refused) {
-    return refused.type() == ProblemType.TOO_SLOW ? refused.retryable(AFTER_TOO_SLOW) : refused;
+  private static HttpProblemException toRetryableStatus(HttpProblemException problem) {
+    return problem.type() == ProblemType.REQUEST_TIMEOUT
+        ? problem.asSpoolUnavailable(REQUEST_TIMEOUT_RETRY_AFTER)
+        : problem;
   }
 
   private static boolean isJson(ServerRequest request) {
@@ -62,7 +64,7 @@ final class OtlpLogsHandler {
       case "application/json" -> true;
       case "application/x-protobuf" -> false;
       default ->
-          throw RequestRefused.unsupported(
+          throw HttpProblemException.unsupported(
               "content type is not one of application/x-protobuf, application/json");
     };
   }
@@ -71,7 +73,7 @@ final class OtlpLogsHandler {
     var response =
         ServerResponse.ok()
             .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF)
-            .headers(headers -> RequestHeaders.tell(headers, result));
+            .headers(headers -> RequestHeaders.writeAckHeaders(headers, result));
     if (!json) {
       return response.bodyValue(OtlpResponses.exportResponse(result));
     }
@@ -81,9 +83,9 @@ final class OtlpLogsHandler {
               out.writeStartObject();
               if (OtlpResponses.isPartial(result)) {
                 out.writeObjectPropertyStart("partialSuccess");
-                int refused = OtlpResponses.rejectedCount(result);
-                if (refused > 0) { // proto3's JSON mapping writes 64-bit integers as text
-                  out.writeStringProperty("rejectedLogRecords", Integer.toString(refused));
+                int rejected = OtlpResponses.rejectedCount(result);
+                if (rejected > 0) { // proto3's JSON mapping writes 64-bit integers as text
+                  out.writeStringProperty("rejectedLogRecords", Integer.toString(rejected));
                 }
                 out.writeStringProperty("errorMessage", OtlpResponses.message(result));
                 out.writeEndObject();
@@ -92,23 +94,23 @@ final class OtlpLogsHandler {
             }));
   }
 
-  private static Mono<ServerResponse> error(RequestRefused refused, boolean json) {
+  private static Mono<ServerResponse> error(HttpProblemException problem, boolean json) {
     var response =
-        ServerResponse.status(refused.status())
+        ServerResponse.status(problem.status())
             .contentType(json ? MediaType.APPLICATION_JSON : PROTOBUF)
-            .headers(refused::headers);
-    int code = rpcCode(refused.status());
+            .headers(problem::writeHeaders);
+    int code = rpcCode(problem.status());
     if (json) {
       return response.bodyValue(
           Json.write(
               out -> {
                 out.writeStartObject();
                 out.writeNumberProperty("code", code);
-                out.writeStringProperty("message", refused.detail());
+                out.writeStringProperty("message", problem.detail());
                 out.writeEndObject();
               }));
     }
-    return response.bodyValue(OtlpResponses.status(code, refused.detail(), refused.retryAfter()));
+    return response.bodyValue(OtlpResponses.status(code, problem.detail(), problem.retryAfter()));
   }
 
   /** Numbers of google.rpc.Code. */

@@ -22,11 +22,11 @@ final class Problem {
     return of(type, detail, List.of());
   }
 
-  static Mono<ServerResponse> of(RequestRefused refused) {
-    return ServerResponse.status(refused.status())
+  static Mono<ServerResponse> of(HttpProblemException problem) {
+    return ServerResponse.status(problem.status())
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
-        .headers(refused::headers)
-        .bodyValue(body(refused.type(), refused.detail(), refused.retryAfter(), List.of()));
+        .headers(problem::writeHeaders)
+        .bodyValue(body(problem.type(), problem.detail(), problem.retryAfter(), List.of()));
   }
 
   static Mono<ServerResponse> of(ProblemType type, String detail, List<Rejection> rejected) {
@@ -56,7 +56,7 @@ final class Problem {
             json.writeNumberProperty("retryAfterMs", retryAfter.toMillis());
           }
           if (!rejected.isEmpty()) {
-            rejections(json, rejected);
+            writeRejections(json, rejected);
           }
           json.writeEndObject();
         });
@@ -71,7 +71,7 @@ final class Problem {
               .formatted(
                   type.title(),
                   type.status().value(),
-                  type.meaning(),
+                  type.description(),
                   new String(body(type, type.example(), null, List.of()), StandardCharsets.UTF_8));
       routes.GET(
           type.uri(),
@@ -84,11 +84,11 @@ final class Problem {
   }
 
   /** Whole seconds, rounded up, at least one. */
-  static String seconds(Duration duration) {
+  static String retryAfterSeconds(Duration duration) {
     return Long.toString(Math.max(1, duration.plusMillis(999).toSeconds()));
   }
 
-  static void rejections(JsonGenerator json, List<Rejection> rejected) {
+  static void writeRejections(JsonGenerator json, List<Rejection> rejected) {
     json.writeArrayPropertyStart("rejected");
     for (var rejection : rejected) {
       json.writeStartObject();

@@ -28,12 +28,12 @@ enum ProblemType {
       HttpStatus.METHOD_NOT_ALLOWED,
       "The path is right, the method is not; the header `Allow` names those that are.",
       "allowed here: GET, POST"),
-  TOO_SLOW(
+  REQUEST_TIMEOUT(
       HttpStatus.REQUEST_TIMEOUT,
       "The body began to come and did not come to its end in time. Nothing was taken; the connection"
           + " is ended.",
       "the body did not come within 30000 ms"),
-  UNDER_WAY(
+  REQUEST_IN_PROGRESS(
       HttpStatus.CONFLICT,
       "A request with the same `Idempotency-Key` and the same body is being taken at this moment. Send"
           + " it again after `Retry-After` seconds to learn what became of it.",
@@ -49,7 +49,7 @@ enum ProblemType {
       "The content type or the content encoding is not one that is understood; `detail` names those"
           + " that are.",
       "content type is missing"),
-  KEY_REUSED(
+  IDEMPOTENCY_KEY_REUSED(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The `Idempotency-Key` was used for a request with another body or to another entrance, and is"
           + " remembered. Nothing was taken. A new request needs a new key.",
@@ -60,29 +60,29 @@ enum ProblemType {
           + " its number of logs is another, or a line in it cannot be read. `detail` names it. Nothing"
           + " of the request was taken.",
       "frame 2 of seg-000001.wal.gz: crc32 is 1a2b3c4d instead of 4d3c2b1a"),
-  TOO_COSTLY(
+  QUERY_TOO_EXPENSIVE(
       HttpStatus.UNPROCESSABLE_CONTENT,
       "The query needs more time or memory than a query is given. A shorter span of time or more"
           + " conditions may do.",
       "more time than a query may take"),
-  NOT_SAFE(
+  SPOOL_UNAVAILABLE(
       HttpStatus.SERVICE_UNAVAILABLE,
       "The logs could not be made safe: the spool is away or full, or too much is in flight. Nothing"
           + " is known to be taken. Send the same request again after `Retry-After` seconds.",
       "logs cannot be made safe at the moment"),
-  NOT_READABLE(
+  STORE_UNAVAILABLE(
       HttpStatus.SERVICE_UNAVAILABLE,
       "Stored logs cannot be read: the database is away, or too many queries are under way. Ask"
           + " again after `Retry-After` seconds.",
       "logs cannot be read at the moment");
 
   private final HttpStatus status;
-  private final String meaning;
+  private final String description;
   private final String example;
 
-  ProblemType(HttpStatus status, String meaning, String example) {
+  ProblemType(HttpStatus status, String description, String example) {
     this.status = status;
-    this.meaning = meaning;
+    this.description = description;
     this.example = example;
   }
 
@@ -91,8 +91,8 @@ enum ProblemType {
   }
 
   /** When it happens and what to do, for a person. */
-  String meaning() {
-    return meaning;
+  String description() {
+    return description;
   }
 
   /** A {@code detail} it may have. */

@@ -22,52 +22,53 @@ final class QueryHandler {
   static final int MAX_LIMIT = 10_000;
 
   /** For caches: the answer depends on these. */
-  private static final String[] VARIES = {HttpHeaders.ACCEPT, HttpHeaders.ACCEPT_ENCODING};
+  private static final String[] VARY_HEADERS = {HttpHeaders.ACCEPT, HttpHeaders.ACCEPT_ENCODING};
 
   private final LogReader reader;
-  private final Reads reads;
-  private final Export export;
+  private final BlockingQueries queries;
+  private final NdjsonExport export;
 
-  QueryHandler(LogReader reader, Reads reads) {
+  QueryHandler(LogReader reader, BlockingQueries queries) {
     this.reader = reader;
-    this.reads = reads;
-    export = new Export(reader, reads);
+    this.queries = queries;
+    export = new NdjsonExport(reader, queries);
   }
 
   Mono<ServerResponse> get(ServerRequest request) {
-    return Mono.defer(() -> answer(request)).onErrorResume(Reads::problem);
+    return Mono.defer(() -> respond(request)).onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  private Mono<ServerResponse> answer(ServerRequest request) {
+  private Mono<ServerResponse> respond(ServerRequest request) {
     var parameters = new QueryParameters(request.queryParams(), "limit", "cursor");
     var filter = parameters.filter();
     var after = parameters.cursor();
-    if (wantsLines(request)) {
+    if (acceptsNdjson(request)) {
       int limit = parameters.number("limit", Integer.MAX_VALUE, Integer.MAX_VALUE);
       return export
           .lines(filter, limit, after)
           .flatMap(
               lines ->
                   ServerResponse.ok()
-                      .varyBy(VARIES)
+                      .varyBy(VARY_HEADERS)
                       .contentType(MediaType.APPLICATION_NDJSON)
                       .body(BodyInserters.fromDataBuffers(lines)));
     }
     var query = new Query(filter, parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT), after);
-    return reads
-        .ask(() -> reader.read(query))
+    return queries
+        .submit(() -> reader.read(query))
         .flatMap(
             page ->
-                reads.json(
-                    ServerResponse.ok().varyBy(VARIES), Json.write(json -> write(page, json))));
+                queries.json(
+                    ServerResponse.ok().varyBy(VARY_HEADERS),
+                    Json.write(json -> write(page, json))));
   }
 
-  private static boolean wantsLines(ServerRequest request) {
+  private static boolean acceptsNdjson(ServerRequest request) {
     try {
       return request.headers().accept().stream()
           .anyMatch(type -> type.equalsTypeAndSubtype(MediaType.APPLICATION_NDJSON));
     } catch (InvalidMediaTypeException _) {
-      throw RequestRefused.malformed("Accept cannot be read");
+      throw HttpProblemException.malformed("Accept cannot be read");
     }
   }
 

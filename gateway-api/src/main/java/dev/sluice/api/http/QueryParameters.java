@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.MultiValueMap;
 
 /**
- * What a query string asks for. Whatever cannot be read is a {@link RequestRefused} that names the
- * parameter; one that is unknown too, since to ignore a misspelt filter is to answer another
- * question.
+ * What a query string asks for. Whatever cannot be read is a {@link HttpProblemException} that
+ * names the parameter; one that is unknown too, since to ignore a misspelt filter is to answer
+ * another question.
  */
 final class QueryParameters {
-  private static final List<String> FILTERS =
+  private static final List<String> FILTER_PARAMETERS =
       List.of(
           "service",
           "severity",
@@ -57,11 +57,11 @@ final class QueryParameters {
    * @param others parameters that are known besides those of the filter
    */
   QueryParameters(MultiValueMap<String, String> parameters, String... others) {
-    this(parameters, Stream.concat(FILTERS.stream(), Arrays.stream(others)));
+    this(parameters, Stream.concat(FILTER_PARAMETERS.stream(), Arrays.stream(others)));
   }
 
   /** Of a question that takes no filter of logs. */
-  static QueryParameters only(MultiValueMap<String, String> parameters, String... known) {
+  static QueryParameters withoutFilter(MultiValueMap<String, String> parameters, String... known) {
     return new QueryParameters(parameters, Arrays.stream(known));
   }
 
@@ -70,7 +70,8 @@ final class QueryParameters {
     var known = names.collect(Collectors.toCollection(TreeSet::new));
     for (var name : parameters.keySet()) {
       if (!known.contains(name)) {
-        throw RequestRefused.malformed("unknown parameter; known are " + String.join(", ", known));
+        throw HttpProblemException.malformed(
+            "unknown parameter; known are " + String.join(", ", known));
       }
     }
   }
@@ -78,7 +79,7 @@ final class QueryParameters {
   LogFilter filter() {
     var filter =
         LogFilter.of(IngestService.DEFAULT_TENANT)
-            .service(first("service"))
+            .service(singleValue("service"))
             .severities(severities())
             .minSeverity(minSeverity())
             .from(time("from"))
@@ -87,17 +88,17 @@ final class QueryParameters {
             .spanId(hex("span_id", 16))
             .text(text())
             .resourceId(resourceId());
-    all("attributes").forEach(text -> filter.attribute(condition("attributes", text)));
-    all("resource").forEach(text -> filter.resource(condition("resource", text)));
-    all("template_id").forEach(text -> filter.template(template("template_id", text)));
+    values("attributes").forEach(text -> filter.attribute(condition("attributes", text)));
+    values("resource").forEach(text -> filter.resource(condition("resource", text)));
+    values("template_id").forEach(text -> filter.template(templateId("template_id", text)));
     try {
       return filter.build();
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+      throw HttpProblemException.malformed(String.valueOf(e.getMessage()));
     }
   }
 
-  private List<String> all(String name) {
+  private List<String> values(String name) {
     // a parameter without = has no value, for which Spring has null
     return parameters.getOrDefault(name, List.of()).stream()
         .map(value -> Objects.requireNonNullElse(value, ""))
@@ -105,23 +106,23 @@ final class QueryParameters {
   }
 
   /** The only value; null when there is none or it is empty. */
-  @Nullable String first(String name) {
-    var values = all(name);
+  @Nullable String singleValue(String name) {
+    var values = values(name);
     if (values.isEmpty()) {
       return null;
     }
     if (values.size() > 1) {
-      throw RequestRefused.malformed(name + " is given more than once");
+      throw HttpProblemException.malformed(name + " is given more than once");
     }
     var value = values.getFirst();
     return value.isEmpty() ? null : value;
   }
 
   /** A whole number within bounds. */
-  int number(String name, int otherwise, int max) {
-    var value = first(name);
+  int number(String name, int defaultValue, int max) {
+    var value = singleValue(name);
     if (value == null) {
-      return otherwise;
+      return defaultValue;
     }
     try {
       int number = Integer.parseInt(value);
@@ -131,24 +132,24 @@ final class QueryParameters {
     } catch (NumberFormatException _) {
       // falls through to the answer
     }
-    throw RequestRefused.malformed(name + " is not a number from 1 to " + max);
+    throw HttpProblemException.malformed(name + " is not a number from 1 to " + max);
   }
 
   @Nullable Position cursor() {
-    var cursor = first("cursor");
+    var cursor = singleValue("cursor");
     try {
       return cursor == null ? null : Position.ofCursor(cursor);
     } catch (IllegalArgumentException _) {
-      throw RequestRefused.malformed("cursor is none that was given out");
+      throw HttpProblemException.malformed("cursor is none that was given out");
     }
   }
 
   private @Nullable TextQuery text() {
-    var text = first("text");
+    var text = singleValue("text");
     try {
       return text == null ? null : TextQuery.parse(text);
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed("text has " + e.getMessage());
+      throw HttpProblemException.malformed("text has " + e.getMessage());
     }
   }
 
@@ -156,20 +157,20 @@ final class QueryParameters {
     return Severity.numberOf(name)
         .orElseThrow(
             () ->
-                RequestRefused.malformed(
+                HttpProblemException.malformed(
                     parameter + " is not one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"));
   }
 
   /** The lowest severity number that is asked for; 0 for all. */
   int minSeverity() {
-    var name = first("min_severity");
+    var name = singleValue("min_severity");
     return name == null ? 0 : severity("min_severity", name);
   }
 
   /** The severity numbers that are asked for; none for all. */
   List<Integer> severities() {
     var numbers = new ArrayList<Integer>();
-    for (var value : all("severity")) {
+    for (var value : values("severity")) {
       for (var name : value.split(",", -1)) {
         numbers.addAll(severities("severity", name));
       }
@@ -188,43 +189,43 @@ final class QueryParameters {
 
   /** Nanoseconds since 1970; null when it is not given. */
   @Nullable Long time(String name) {
-    var value = first(name);
+    var value = singleValue(name);
     if (value == null) {
       return null;
     }
     try {
       return Timestamps.ofText(value);
     } catch (Timestamps.InvalidTimestampException e) {
-      throw RequestRefused.malformed(name + " " + e.reason());
+      throw HttpProblemException.malformed(name + " " + e.reason());
     }
   }
 
   private @Nullable String hex(String name, int digits) {
-    var value = first(name);
+    var value = singleValue(name);
     if (value == null) {
       return null;
     }
     if (!value.matches("[0-9a-fA-F]{" + digits + "}")) {
-      throw RequestRefused.malformed(name + " is not " + digits + " hexadecimal digits");
+      throw HttpProblemException.malformed(name + " is not " + digits + " hexadecimal digits");
     }
     return value.toLowerCase(Locale.ROOT);
   }
 
   private @Nullable UUID resourceId() {
-    var text = first("resource_id");
+    var text = singleValue("resource_id");
     return text == null ? null : id("resource_id", text, "resource");
   }
 
   /** The id of a template as it is written everywhere; the zero UUID stands for none. */
-  static UUID template(String parameter, String text) {
+  static UUID templateId(String parameter, String text) {
     return id(parameter, text, "template");
   }
 
-  private static UUID id(String parameter, String text, String of) {
+  private static UUID id(String parameter, String text, String kind) {
     if (!UUID_TEXT.matcher(text).matches() || text.matches("[0-]+")) {
-      throw RequestRefused.malformed(
+      throw HttpProblemException.malformed(
           "%s is not the id of a %s, such as d41d8cd9-8f00-b204-e980-0998ecf8427e"
-              .formatted(parameter, of));
+              .formatted(parameter, kind));
     }
     return UUID.fromString(text);
   }
@@ -252,7 +253,7 @@ final class QueryParameters {
         default -> new AttributeCondition(key, Operator.IN, JsonStrings.parse(value));
       };
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed(
+      throw HttpProblemException.malformed(
           parameter
               + " is not key, key=value, key!=value, key^=prefix or key in [\"a\",\"b\"]: "
               + e.getMessage());

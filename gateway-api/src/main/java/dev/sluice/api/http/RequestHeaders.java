@@ -17,41 +17,41 @@ final class RequestHeaders {
    * The content type as {@code type/subtype} in lower case; a charset other than UTF-8 is not
    * understood.
    *
-   * @throws RequestRefused when there is none, or none that can be read
+   * @throws HttpProblemException when there is none, or none that can be read
    */
   static String contentType(ServerRequest request) {
     var header = request.headers().firstHeader("Content-Type");
     if (header == null) {
-      throw RequestRefused.unsupported("content type is missing");
+      throw HttpProblemException.unsupported("content type is missing");
     }
     try {
       var type = MediaType.parseMediaType(header);
       var charset = type.getParameter("charset");
       if (charset != null && !charset.replace("\"", "").equalsIgnoreCase("utf-8")) {
-        throw RequestRefused.unsupported("charset is not utf-8");
+        throw HttpProblemException.unsupported("charset is not utf-8");
       }
       return (type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT);
     } catch (InvalidMediaTypeException _) {
-      throw RequestRefused.unsupported("content type cannot be read");
+      throw HttpProblemException.unsupported("content type cannot be read");
     }
   }
 
   /**
    * What is asked for beside the logs.
    *
-   * @throws RequestRefused when it cannot be understood
+   * @throws HttpProblemException when it cannot be understood
    */
-  static IngestOptions asked(ServerRequest request) {
+  static IngestOptions ingestOptions(ServerRequest request) {
     try {
       return IngestOptions.parse(
-          one(request, IngestOptions.ACK_HEADER),
-          one(request, IngestOptions.IDEMPOTENCY_KEY_HEADER));
+          singleValue(request, IngestOptions.ACK_HEADER),
+          singleValue(request, IngestOptions.IDEMPOTENCY_KEY_HEADER));
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+      throw HttpProblemException.malformed(String.valueOf(e.getMessage()));
     }
   }
 
-  private static @Nullable String one(ServerRequest request, String name) {
+  private static @Nullable String singleValue(ServerRequest request, String name) {
     var values = request.headers().header(name);
     if (values.size() > 1) {
       throw new IllegalArgumentException(name + " is there more than once");
@@ -60,7 +60,7 @@ final class RequestHeaders {
   }
 
   /** What is said of the request beside its answer. */
-  static void tell(HttpHeaders headers, IngestResult.Accepted result) {
+  static void writeAckHeaders(HttpHeaders headers, IngestResult.Accepted result) {
     headers.set(IngestOptions.ACK_HEADER, result.level().text());
     if (result.replayed()) {
       headers.set(IngestOptions.IDEMPOTENCY_REPLAYED_HEADER, "true");

@@ -40,9 +40,9 @@ import tools.jackson.databind.node.ObjectNode;
 /** {@code POST /api/v1/logs/search}: what logs mean, by a question in anybody's words. */
 final class SearchHandler {
   /** Ample for a question with its attributes. */
-  private static final int MOST_BYTES = 64 * 1024;
+  private static final int MAX_BODY_BYTES = 64 * 1024;
 
-  private static final Duration BODY_WITHIN = Duration.ofSeconds(10);
+  private static final Duration BODY_TIMEOUT = Duration.ofSeconds(10);
 
   private static final List<String> FIELDS =
       List.of(
@@ -61,34 +61,34 @@ final class SearchHandler {
   private static final JsonMapper JSON = new JsonMapper();
 
   private final SemanticSearch search;
-  private final Reads reads;
+  private final BlockingQueries queries;
 
-  SearchHandler(SemanticSearch search, Reads reads) {
+  SearchHandler(SemanticSearch search, BlockingQueries queries) {
     this.search = search;
-    this.reads = reads;
+    this.queries = queries;
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
-    return Mono.defer(() -> body(request))
+    return Mono.defer(() -> readBody(request))
         .map(SearchHandler::parse)
         .flatMap(
-            asked ->
-                reads
-                    .ask(() -> search.search(asked))
+            searchRequest ->
+                queries
+                    .submit(() -> search.search(searchRequest))
                     .flatMap(
-                        answer ->
-                            reads.json(
+                        result ->
+                            queries.json(
                                 ServerResponse.ok(),
-                                Json.write(json -> write(asked, answer, json)))))
-        .onErrorResume(Reads::problem);
+                                Json.write(json -> write(searchRequest, result, json)))))
+        .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
   /** At most what a question with its attributes needs, and in time. */
-  static Mono<byte[]> body(ServerRequest request) {
+  static Mono<byte[]> readBody(ServerRequest request) {
     if (!RequestHeaders.contentType(request).equals("application/json")) {
-      throw RequestRefused.unsupported("content type is not application/json");
+      throw HttpProblemException.unsupported("content type is not application/json");
     }
-    return DataBufferUtils.join(request.exchange().getRequest().getBody(), MOST_BYTES)
+    return DataBufferUtils.join(request.exchange().getRequest().getBody(), MAX_BODY_BYTES)
         .map(
             buffer -> {
               try {
@@ -100,46 +100,47 @@ final class SearchHandler {
               }
             })
         .defaultIfEmpty(new byte[0])
-        .timeout(BODY_WITHIN)
-        .onErrorMap(DataBufferLimitException.class, _ -> RequestBody.tooLarge(MOST_BYTES))
-        .onErrorMap(TimeoutException.class, _ -> RequestRefused.tooSlow(BODY_WITHIN));
+        .timeout(BODY_TIMEOUT)
+        .onErrorMap(DataBufferLimitException.class, _ -> RequestBodyReader.tooLarge(MAX_BODY_BYTES))
+        .onErrorMap(TimeoutException.class, _ -> HttpProblemException.requestTimeout(BODY_TIMEOUT));
   }
 
   private static SearchQuery parse(byte[] body) {
-    var asked = object(body);
-    for (var name : asked.propertyNames()) {
+    var fields = parseObject(body);
+    for (var name : fields.propertyNames()) {
       if (!FIELDS.contains(name)) {
-        throw RequestRefused.malformed("unknown field; known are " + String.join(", ", FIELDS));
+        throw HttpProblemException.malformed(
+            "unknown field; known are " + String.join(", ", FIELDS));
       }
     }
     var parameters =
-        new QueryParameters(scalars(asked), "query", "mode", "limit", "samples", "cursor");
-    var query = parameters.first("query");
+        new QueryParameters(scalars(fields), "query", "mode", "limit", "samples", "cursor");
+    var query = parameters.singleValue("query");
     if (query == null || query.isBlank()) {
-      throw RequestRefused.malformed("query is missing or empty");
+      throw HttpProblemException.malformed("query is missing or empty");
     }
     if (query.length() > SearchQuery.MAX_CHARACTERS) {
-      throw RequestRefused.malformed(
+      throw HttpProblemException.malformed(
           "query has %d characters, at most %d"
               .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
     }
     var searchQuery =
         new SearchQuery(
             query,
-            mode(parameters.first("mode")),
-            filter(parameters.filter(), asked.path("attributes")),
+            mode(parameters.singleValue("mode")),
+            filter(parameters.filter(), fields.path("attributes")),
             0,
             parameters.number("limit", SearchQuery.DEFAULT_LIMIT, SearchQuery.MAX_RESULTS),
             parameters.number("samples", 1, SearchQuery.MAX_LOGS_PER_TEMPLATE));
-    var cursor = parameters.first("cursor");
+    var cursor = parameters.singleValue("cursor");
     try {
       return cursor == null ? searchQuery : searchQuery.after(cursor);
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed("cursor " + e.getMessage());
+      throw HttpProblemException.malformed("cursor " + e.getMessage());
     }
   }
 
-  static ObjectNode object(byte[] body) {
+  static ObjectNode parseObject(byte[] body) {
     try {
       // by itself Jackson would take other encodings, and overlong forms of this one
       var text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
@@ -149,29 +150,29 @@ final class SearchHandler {
     } catch (CharacterCodingException | JacksonException _) {
       // falls through to the answer
     }
-    throw RequestRefused.malformed("body is no JSON object in UTF-8");
+    throw HttpProblemException.malformed("body is no JSON object in UTF-8");
   }
 
   /** As a query string would have them; attributes have a form of their own. */
-  private static MultiValueMap<String, String> scalars(ObjectNode asked) {
+  private static MultiValueMap<String, String> scalars(ObjectNode fields) {
     var values = new LinkedMultiValueMap<String, String>();
-    for (var field : asked.properties()) {
+    for (var field : fields.properties()) {
       var value = field.getValue();
       if (field.getKey().equals("attributes") || value.isNull()) {
         continue;
       }
       for (var each : value.isArray() ? value : JSON.createArrayNode().add(value)) {
         if (!each.isValueNode() || each.isNull()) {
-          throw RequestRefused.malformed(field.getKey() + " is not a text or a number");
+          throw HttpProblemException.malformed(field.getKey() + " is not a text or a number");
         }
-        values.add(field.getKey(), written(each));
+        values.add(field.getKey(), toPlainText(each));
       }
     }
     return values;
   }
 
   /** Without an exponent, which no query string has. */
-  private static String written(JsonNode value) {
+  private static String toPlainText(JsonNode value) {
     return value.isFloatingPointNumber() && Double.isFinite(value.doubleValue())
         ? value.decimalValue().toPlainString()
         : value.asString();
@@ -182,19 +183,19 @@ final class SearchHandler {
       return filter;
     }
     if (!attributes.isObject()) {
-      throw RequestRefused.malformed("attributes is no object of names and values");
+      throw HttpProblemException.malformed("attributes is no object of names and values");
     }
     var conditions = new ArrayList<AttributeCondition>();
     for (var attribute : attributes.properties()) {
       if (!attribute.getValue().isValueNode() || attribute.getValue().isNull()) {
-        throw RequestRefused.malformed("a value in attributes is not a text or a number");
+        throw HttpProblemException.malformed("a value in attributes is not a text or a number");
       }
       conditions.add(AttributeCondition.equal(attribute.getKey(), attribute.getValue().asString()));
     }
     try {
       return filter.withAttributes(conditions);
     } catch (IllegalArgumentException e) {
-      throw RequestRefused.malformed(String.valueOf(e.getMessage()));
+      throw HttpProblemException.malformed(String.valueOf(e.getMessage()));
     }
   }
 
@@ -206,7 +207,7 @@ final class SearchHandler {
             .findFirst()
             .orElseThrow(
                 () ->
-                    RequestRefused.malformed(
+                    HttpProblemException.malformed(
                         Arrays.stream(Mode.values())
                             .map(SearchHandler::lower)
                             .collect(Collectors.joining(", ", "mode is not one of ", ""))));
@@ -216,38 +217,38 @@ final class SearchHandler {
     return name.name().toLowerCase(Locale.ROOT);
   }
 
-  private static void write(SearchQuery asked, SearchResult answer, JsonGenerator json) {
+  private static void write(SearchQuery searchRequest, SearchResult result, JsonGenerator json) {
     json.writeStartObject();
-    json.writeStringProperty("mode", lower(asked.mode()));
-    if (answer.semanticUnavailableReason() != null) {
-      json.writeStringProperty("without_meaning", answer.semanticUnavailableReason());
+    json.writeStringProperty("mode", lower(searchRequest.mode()));
+    if (result.semanticUnavailableReason() != null) {
+      json.writeStringProperty("without_meaning", result.semanticUnavailableReason());
     }
-    json.writeNumberProperty("templates_without_vectors", answer.backlog());
+    json.writeNumberProperty("templates_without_vectors", result.backlog());
     json.writeArrayPropertyStart("templates");
-    for (var hit : answer.hits()) {
-      write(hit, answer, json);
+    for (var hit : result.hits()) {
+      write(hit, result, json);
     }
     json.writeEndArray();
     json.writeArrayPropertyStart("logs");
-    answer.logs().forEach(log -> LogJson.write(log, json));
+    result.logs().forEach(log -> LogJson.write(log, json));
     json.writeEndArray();
-    if (answer.hasMore()) {
-      json.writeStringProperty("next_cursor", asked.nextCursor());
+    if (result.hasMore()) {
+      json.writeStringProperty("next_cursor", searchRequest.nextCursor());
     }
     json.writeEndObject();
   }
 
-  private static void write(Hit hit, SearchResult answer, JsonGenerator json) {
+  private static void write(Hit hit, SearchResult result, JsonGenerator json) {
     json.writeStartObject();
     TemplatesHandler.write(hit.summary().template(), json);
     json.writeNumberProperty("score", hit.score());
     json.writeArrayPropertyStart("matched");
-    new TreeSet<>(hit.reasons()).forEach(why -> json.writeString(lower(why)));
+    new TreeSet<>(hit.reasons()).forEach(reason -> json.writeString(lower(reason)));
     json.writeEndArray();
     json.writeObjectPropertyStart("sparkline");
     json.writeStringProperty(
-        "from", Timestamps.format(MinuteRange.startNanos(answer.startMinute())));
-    json.writeNumberProperty("step_seconds", answer.bucketMinutes() * 60);
+        "from", Timestamps.format(MinuteRange.startNanos(result.startMinute())));
+    json.writeNumberProperty("step_seconds", result.bucketMinutes() * 60);
     json.writeArrayPropertyStart("counts");
     hit.summary().bucketCounts().forEach(json::writeNumber);
     json.writeEndArray();

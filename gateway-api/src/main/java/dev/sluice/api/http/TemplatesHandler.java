@@ -2,7 +2,7 @@ package dev.sluice.api.http;
 
 import dev.sluice.api.decode.Json;
 import dev.sluice.api.decode.Timestamps;
-import dev.sluice.api.http.LogsRoutes.WayBack;
+import dev.sluice.api.http.ApiRoutes.QueryDependencies;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.port.LogReader.Query;
 import dev.sluice.core.port.TemplateStats.MinuteRange;
@@ -31,19 +31,19 @@ final class TemplatesHandler {
   private static final int MAX_LIMIT = 1000;
   private static final long DEFAULT_MINUTES = Duration.ofHours(1).toMinutes();
 
-  private final WayBack wayBack;
-  private final Reads reads;
+  private final QueryDependencies dependencies;
+  private final BlockingQueries queries;
 
-  TemplatesHandler(WayBack wayBack, Reads reads) {
-    this.wayBack = wayBack;
-    this.reads = reads;
+  TemplatesHandler(QueryDependencies dependencies, BlockingQueries queries) {
+    this.dependencies = dependencies;
+    this.queries = queries;
   }
 
   Mono<ServerResponse> list(ServerRequest request) {
     return Mono.defer(
             () -> {
               var parameters =
-                  QueryParameters.only(
+                  QueryParameters.withoutFilter(
                       request.queryParams(),
                       "view",
                       "from",
@@ -52,38 +52,38 @@ final class TemplatesHandler {
                       "severity",
                       "min_severity",
                       "limit");
-              var question = question(parameters);
+              var query = templateQuery(parameters);
               var view = view(parameters);
               int limit = parameters.number("limit", DEFAULT_LIMIT, MAX_LIMIT);
-              return reads
-                  .ask(() -> wayBack.templates().list(question, view, limit))
-                  .flatMap(listing -> json(question.minuteRange(), listing));
+              return queries
+                  .submit(() -> dependencies.templates().list(query, view, limit))
+                  .flatMap(listing -> jsonResponse(query.minuteRange(), listing));
             })
-        .onErrorResume(Reads::problem);
+        .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
   Mono<ServerResponse> get(ServerRequest request) {
     return Mono.defer(
             () -> {
               var id = id(request);
-              var question =
-                  question(
-                      QueryParameters.only(
+              var query =
+                  templateQuery(
+                      QueryParameters.withoutFilter(
                           request.queryParams(),
                           "from",
                           "to",
                           "service",
                           "severity",
                           "min_severity"));
-              return reads
-                  .ask(() -> wayBack.templates().find(question, id))
+              return queries
+                  .submit(() -> dependencies.templates().find(query, id))
                   .flatMap(
                       found ->
                           found.isEmpty()
-                              ? unknown()
-                              : json(question.minuteRange(), found.orElseThrow()));
+                              ? templateNotFound()
+                              : jsonResponse(query.minuteRange(), found.orElseThrow()));
             })
-        .onErrorResume(Reads::problem);
+        .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
   /** Samples of what a template stands for. */
@@ -92,54 +92,58 @@ final class TemplatesHandler {
             () -> {
               var id = id(request);
               var parameters =
-                  QueryParameters.only(request.queryParams(), "from", "to", "limit", "cursor");
+                  QueryParameters.withoutFilter(
+                      request.queryParams(), "from", "to", "limit", "cursor");
               var from = parameters.time("from");
               var to = parameters.time("to");
               int limit =
                   parameters.number("limit", QueryHandler.DEFAULT_LIMIT, QueryHandler.MAX_LIMIT);
               var after = parameters.cursor();
-              return reads
-                  .ask(() -> wayBack.templates().activeRange(IngestService.DEFAULT_TENANT, id))
+              return queries
+                  .submit(
+                      () -> dependencies.templates().activeRange(IngestService.DEFAULT_TENANT, id))
                   .flatMap(
-                      came ->
-                          came.isEmpty()
-                              ? unknown()
+                      activeRange ->
+                          activeRange.isEmpty()
+                              ? templateNotFound()
                               : page(
                                   new Query(
-                                      samples(id, from, to, came.orElseThrow()), limit, after)));
+                                      sampleFilter(id, from, to, activeRange.orElseThrow()),
+                                      limit,
+                                      after)));
             })
-        .onErrorResume(Reads::problem);
+        .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
   /** Of the time in which it came: to go through all other logs for a rare one takes too long. */
-  private static LogFilter samples(
-      UUID id, @Nullable Long from, @Nullable Long to, MinuteRange came) {
+  private static LogFilter sampleFilter(
+      UUID id, @Nullable Long from, @Nullable Long to, MinuteRange activeRange) {
     return LogFilter.of(IngestService.DEFAULT_TENANT)
         .template(id)
-        .from(from == null ? (Long) MinuteRange.startNanos(came.from()) : from)
-        .to(to == null ? (Long) MinuteRange.startNanos(came.to()) : to)
+        .from(from == null ? (Long) MinuteRange.startNanos(activeRange.from()) : from)
+        .to(to == null ? (Long) MinuteRange.startNanos(activeRange.to()) : to)
         .build();
   }
 
   private Mono<ServerResponse> page(Query query) {
-    return reads
-        .ask(() -> wayBack.reader().read(query))
+    return queries
+        .submit(() -> dependencies.reader().read(query))
         .flatMap(
             page ->
-                reads.json(
+                queries.json(
                     ServerResponse.ok(), Json.write(json -> QueryHandler.write(page, json))));
   }
 
-  private static Mono<ServerResponse> unknown() {
+  private static Mono<ServerResponse> templateNotFound() {
     return Problem.of(ProblemType.NOT_FOUND, "no template has this id");
   }
 
   private static UUID id(ServerRequest request) {
-    return QueryParameters.template("id", request.pathVariable("id"));
+    return QueryParameters.templateId("id", request.pathVariable("id"));
   }
 
   private static View view(QueryParameters parameters) {
-    var name = parameters.first("view");
+    var name = parameters.singleValue("view");
     return name == null
         ? View.TOP
         : Arrays.stream(View.values())
@@ -147,7 +151,7 @@ final class TemplatesHandler {
             .findFirst()
             .orElseThrow(
                 () ->
-                    RequestRefused.malformed(
+                    HttpProblemException.malformed(
                         Arrays.stream(View.values())
                             .map(TemplatesHandler::name)
                             .collect(Collectors.joining(", ", "view is not one of ", ""))));
@@ -157,18 +161,18 @@ final class TemplatesHandler {
     return view.name().toLowerCase(Locale.ROOT);
   }
 
-  private TemplateQuery question(QueryParameters parameters) {
+  private TemplateQuery templateQuery(QueryParameters parameters) {
     return new TemplateQuery(
         IngestService.DEFAULT_TENANT,
-        parameters.first("service"),
+        parameters.singleValue("service"),
         new TreeSet<>(parameters.severities()),
         parameters.minSeverity(),
-        minutes(parameters.time("from"), parameters.time("to")),
+        minuteRange(parameters.time("from"), parameters.time("to")),
         Set.of());
   }
 
   /** Where the question leaves them open: until now, and for an hour. */
-  private MinuteRange minutes(@Nullable Long from, @Nullable Long to) {
+  private MinuteRange minuteRange(@Nullable Long from, @Nullable Long to) {
     if (from == null && to == null) {
       long end = MinuteRange.minuteOf(now()) + 1;
       return new MinuteRange(end - DEFAULT_MINUTES, end);
@@ -176,18 +180,19 @@ final class TemplatesHandler {
     long end = to == null ? now() + 1 : to;
     long begin = from == null ? Math.max(0, end - MinuteRange.startNanos(DEFAULT_MINUTES)) : from;
     if (begin >= end) {
-      throw RequestRefused.malformed("from is not before to, which is now when it is not given");
+      throw HttpProblemException.malformed(
+          "from is not before to, which is now when it is not given");
     }
     return MinuteRange.covering(begin, end);
   }
 
   private long now() {
-    var now = wayBack.clock().instant();
+    var now = dependencies.clock().instant();
     return now.getEpochSecond() * 1_000_000_000L + now.getNano();
   }
 
-  private Mono<ServerResponse> json(MinuteRange minuteRange, Listing listing) {
-    return reads.json(
+  private Mono<ServerResponse> jsonResponse(MinuteRange minuteRange, Listing listing) {
+    return queries.json(
         ServerResponse.ok(),
         Json.write(
             json -> {
@@ -205,8 +210,9 @@ final class TemplatesHandler {
             }));
   }
 
-  private Mono<ServerResponse> json(MinuteRange minuteRange, TemplateDetail templateDetail) {
-    return reads.json(
+  private Mono<ServerResponse> jsonResponse(
+      MinuteRange minuteRange, TemplateDetail templateDetail) {
+    return queries.json(
         ServerResponse.ok(),
         Json.write(
             json -> {
@@ -235,8 +241,8 @@ final class TemplatesHandler {
     json.writeNumberProperty("count", template.count());
     json.writeNumberProperty("count_before", template.countBefore());
     template.rateChange().ifPresent(change -> json.writeNumberProperty("rate_change", change));
-    minute("first_seen", template.firstMinute(), json);
-    minute("last_seen", template.lastMinute(), json);
+    writeMinute("first_seen", template.firstMinute(), json);
+    writeMinute("last_seen", template.lastMinute(), json);
     json.writeObjectPropertyStart("services");
     template.services().forEach(json::writeNumberProperty);
     json.writeEndObject();
@@ -247,7 +253,7 @@ final class TemplatesHandler {
     json.writeEndObject();
   }
 
-  private static void minute(String name, @Nullable Long minute, JsonGenerator json) {
+  private static void writeMinute(String name, @Nullable Long minute, JsonGenerator json) {
     if (minute != null) {
       json.writeStringProperty(name, Timestamps.format(MinuteRange.startNanos(minute)));
     }

@@ -3,8 +3,8 @@ package dev.sluice.api.http;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.api.decode.ShippedFrames;
-import dev.sluice.api.http.Intake.Form;
-import dev.sluice.api.http.Intake.Reading;
+import dev.sluice.api.http.HttpIngestPipeline.PayloadFormat;
+import dev.sluice.api.http.HttpIngestPipeline.PayloadReader;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.AckLevel;
 import dev.sluice.core.ingest.IngestOptions;
@@ -28,45 +28,48 @@ import reactor.core.publisher.Mono;
  * taken once by its manifest and its sender when it names no key itself.
  */
 final class WalFramesHandler {
-  private static final String ENTRANCE = "wal-frames";
-  private static final String SERVICE = "service.name";
+  private static final String PROTOCOL = "wal-frames";
+  private static final String SERVICE_NAME = "service.name";
 
-  private final Intake intake;
+  private final HttpIngestPipeline pipeline;
   private final Limits limits;
 
-  WalFramesHandler(Intake intake, Limits limits) {
-    this.intake = intake;
+  WalFramesHandler(HttpIngestPipeline pipeline, Limits limits) {
+    this.pipeline = pipeline;
     this.limits = limits;
   }
 
   Mono<ServerResponse> post(ServerRequest request) {
-    return NativeLogsHandler.take(intake, request, this::form);
+    return NativeLogsHandler.ingest(pipeline, request, this::payloadFormat);
   }
 
-  private Form form(ServerRequest request) {
+  private PayloadFormat payloadFormat(ServerRequest request) {
     if (!RequestHeaders.contentType(request).equals("multipart/form-data")) {
-      throw RequestRefused.unsupported("content type is not multipart/form-data");
+      throw HttpProblemException.unsupported("content type is not multipart/form-data");
     }
     var boundary =
         MediaType.parseMediaType(String.valueOf(request.headers().firstHeader("Content-Type")))
             .getParameter("boundary");
     if (boundary == null) {
-      throw RequestRefused.malformed("multipart: content type has no boundary");
+      throw HttpProblemException.malformed("multipart: content type has no boundary");
     }
-    var mark = unquoted(boundary);
-    var sender = sender(request);
-    return new Form(ENTRANCE, body -> new Shipment(Multipart.of(body, mark), sender, limits), true);
+    var unquotedBoundary = unquoted(boundary);
+    var sender = senderAttributes(request);
+    return new PayloadFormat(
+        PROTOCOL,
+        body -> new FrameUpload(Multipart.parse(body, unquotedBoundary), sender, limits),
+        true);
   }
 
-  private record Shipment(Multipart parts, SortedMap<String, String> sender, Limits limits)
-      implements Reading {
+  private record FrameUpload(Multipart parts, SortedMap<String, String> sender, Limits limits)
+      implements PayloadReader {
     @Override
-    public RequestContext request(IngestOptions asked) {
-      return once(asked, parts, sender);
+    public RequestContext request(IngestOptions options) {
+      return idempotentRequest(options, parts, sender);
     }
 
     @Override
-    public OtlpPayload decode(Reservation reservation) {
+    public OtlpPayload decode(MemoryReservation reservation) {
       return ShippedFrames.read(
           parts.part("manifest"), parts.part("frames"), sender, limits, reservation::add);
     }
@@ -79,7 +82,7 @@ final class WalFramesHandler {
   }
 
   /** Resource attributes, by headers whose names begin as the sender's house likes. */
-  private static SortedMap<String, String> sender(ServerRequest request) {
+  private static SortedMap<String, String> senderAttributes(ServerRequest request) {
     var sender = new TreeMap<String, String>();
     request
         .headers()
@@ -94,32 +97,32 @@ final class WalFramesHandler {
               }
             });
     var service = request.queryParam("service").orElse("");
-    sender.put(SERVICE, service.isEmpty() ? "memlogger" : service);
+    sender.put(SERVICE_NAME, service.isEmpty() ? "memlogger" : service);
     return sender;
   }
 
   /** The boundary is another each time, so it is the parts that tell whether it is the same. */
-  private static RequestContext once(
-      IngestOptions asked, Multipart parts, SortedMap<String, String> sender) {
+  private static RequestContext idempotentRequest(
+      IngestOptions options, Multipart parts, SortedMap<String, String> sender) {
     var digest = sha256();
     sender.forEach(
         (key, value) -> {
-          if (!key.equals(SERVICE)) {
+          if (!key.equals(SERVICE_NAME)) {
             digest.update((key + '=' + value + '\n').getBytes(UTF_8));
           }
         });
     digest.update(parts.part("manifest"));
     var manifest = digest.digest();
     var key =
-        asked.key() == null ? "wal-frames-" + HexFormat.of().formatHex(manifest) : asked.key();
+        options.key() == null ? "wal-frames-" + HexFormat.of().formatHex(manifest) : options.key();
     // what is only in memory could be lost after its key was promised to hold
-    var level = asked.level() == AckLevel.ACCEPTED ? AckLevel.DURABLE : asked.level();
+    var level = options.level() == AckLevel.ACCEPTED ? AckLevel.DURABLE : options.level();
     digest.update(manifest);
-    digest.update(String.valueOf(sender.get(SERVICE)).getBytes(UTF_8));
+    digest.update(String.valueOf(sender.get(SERVICE_NAME)).getBytes(UTF_8));
     digest.update((byte) 0);
     ByteBuffer frames = parts.part("frames");
     digest.update(frames);
-    return new IngestOptions(level, key).toRequest(ENTRANCE, digest.digest());
+    return new IngestOptions(level, key).toRequest(PROTOCOL, digest.digest());
   }
 
   private static MessageDigest sha256() {

@@ -3,7 +3,7 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.api.Doors;
+import dev.sluice.api.IngestFixture;
 import dev.sluice.api.ops.MicrometerMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
@@ -26,8 +26,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class IngestLifecycleTest {
   private final UnresponsiveSpool spool = new UnresponsiveSpool();
-  private final Doors doors =
-      Doors.of(
+  private final IngestFixture ingestFixture =
+      IngestFixture.of(
           spool,
           Limits.DEFAULT,
           new MemoryBudget(1 << 20),
@@ -35,7 +35,9 @@ class IngestLifecycleTest {
           new MicrometerMetrics(new SimpleMeterRegistry()));
   private final IngestLifecycle lifecycle =
       new IngestLifecycle(
-          doors.ingest(), doors.admission(), new ShutdownDeadline(Duration.ofSeconds(1)));
+          ingestFixture.ingest(),
+          ingestFixture.admission(),
+          new ShutdownDeadline(Duration.ofSeconds(1)));
 
   @Test
   void start_spoolAnswers_durableLogsAreAcceptedAtOnce() throws InterruptedException {
@@ -47,7 +49,7 @@ class IngestLifecycleTest {
 
     starting.join();
     assertThat(lifecycle.isRunning()).isTrue();
-    assertThat(doors.admission().check(AckLevel.DURABLE)).isNull();
+    assertThat(ingestFixture.admission().check(AckLevel.DURABLE)).isNull();
   }
 
   @Test
@@ -55,8 +57,8 @@ class IngestLifecycleTest {
     lifecycle.start();
 
     assertThat(lifecycle.isRunning()).isTrue();
-    assertThat(doors.admission().check(AckLevel.DURABLE)).isNotNull();
-    assertThat(doors.admission().check(AckLevel.ACCEPTED)).isNull();
+    assertThat(ingestFixture.admission().check(AckLevel.DURABLE)).isNotNull();
+    assertThat(ingestFixture.admission().check(AckLevel.ACCEPTED)).isNull();
   }
 
   /** Says how it is when the test lets it, and takes nothing. */

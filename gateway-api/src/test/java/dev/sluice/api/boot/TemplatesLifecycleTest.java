@@ -3,7 +3,7 @@ package dev.sluice.api.boot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.api.HandTimer;
+import dev.sluice.api.ManualScheduler;
 import dev.sluice.api.ops.DictionaryEndpoint.SyncStatus;
 import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.port.Dictionary;
@@ -31,7 +31,7 @@ class TemplatesLifecycleTest {
   private static final Duration INTERVAL = Duration.ofSeconds(10);
   private static final Instant NOW = Instant.parse("2026-11-22T10:00:00Z");
 
-  private final HandTimer timer = new HandTimer();
+  private final ManualScheduler timer = new ManualScheduler();
   private final BlockingDictionary dictionary = new BlockingDictionary();
   private final TemplateRegistry templateRegistry =
       new TemplateRegistry(MinerSettings.defaults(), dictionary);
@@ -54,7 +54,7 @@ class TemplatesLifecycleTest {
 
   /** The next reading is due only after the one before has ended. */
   private void awaitReads(int readings) {
-    await().until(() -> dictionary.reads() == readings && timer.waiting() == 1);
+    await().until(() -> dictionary.reads() == readings && timer.pendingTasks() == 1);
   }
 
   @Test
@@ -77,7 +77,7 @@ class TemplatesLifecycleTest {
     lifecycle.start();
     lifecycle.start();
 
-    assertThat(timer.waiting()).isEqualTo(1);
+    assertThat(timer.pendingTasks()).isEqualTo(1);
   }
 
   @Test
@@ -114,7 +114,7 @@ class TemplatesLifecycleTest {
 
     timer.advance(INTERVAL.multipliedBy(5));
 
-    assertThat(timer.waiting()).isZero();
+    assertThat(timer.pendingTasks()).isZero();
     assertThat(dictionary.reads()).isEqualTo(1);
     dictionary.unblock();
     awaitReads(1);
@@ -131,7 +131,7 @@ class TemplatesLifecycleTest {
 
     assertThat(lifecycle.isRunning()).isFalse();
     assertThat(dictionary.interruptions()).isEqualTo(1);
-    assertThat(timer.waiting()).isZero();
+    assertThat(timer.pendingTasks()).isZero();
     assertThat(output.getOut()).doesNotContain("is read later");
   }
 
@@ -140,14 +140,14 @@ class TemplatesLifecycleTest {
     lifecycle.start();
     lifecycle.stop();
     lifecycle.start();
-    assertThat(timer.waiting()).as("that of the first start is still there").isEqualTo(2);
+    assertThat(timer.pendingTasks()).as("that of the first start is still there").isEqualTo(2);
 
     timer.advance(INTERVAL);
     awaitReads(1);
 
     lifecycle.stop();
     timer.advance(INTERVAL);
-    assertThat(timer.waiting()).isZero();
+    assertThat(timer.pendingTasks()).isZero();
     assertThat(dictionary.reads()).isEqualTo(1);
   }
 

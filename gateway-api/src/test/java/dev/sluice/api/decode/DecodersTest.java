@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.fail;
 
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
-import dev.sluice.api.Doors;
-import dev.sluice.api.Silence;
+import dev.sluice.api.IngestFixture;
+import dev.sluice.api.NoopIngestMetrics;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.ingest.IngestOptions;
@@ -147,14 +147,14 @@ class DecodersTest {
   }
 
   private static IngestResult accept(InMemorySpool spool, OtlpPayload payload) {
-    var doors =
-        Doors.of(
+    var ingestFixture =
+        IngestFixture.of(
             spool,
             LIMITS,
             new MemoryBudget(1 << 20),
             new IngestService.BatchLimits(1000, 1 << 20, Duration.ofMillis(1)),
-            new Silence());
-    return doors
+            new NoopIngestMetrics());
+    return ingestFixture
         .ingest()
         .accept(IngestOptions.DEFAULT.toRequest("test", payload.bytes()), payload)
         .result()

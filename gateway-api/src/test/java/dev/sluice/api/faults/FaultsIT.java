@@ -27,20 +27,20 @@ class FaultsIT {
 
   @ParameterizedTest
   @MethodSource("rows")
-  void fault_underLoad_losesAndDoublesNothing(List<String> names) {
-    var result = Faults.run(together(names), names.size(), System.nanoTime(), folder);
+  void fault_underLoad_losesAndDuplicatesNothing(List<String> names) {
+    var result = FaultSuite.run(combined(names), names.size(), System.nanoTime(), folder);
 
-    assertThat(result.troubles()).isEmpty();
-    assertThat(result.proofs().values().stream().mapToInt(Integer::intValue).sum())
+    assertThat(result.failures()).isEmpty();
+    assertThat(result.evidence().values().stream().mapToInt(Integer::intValue).sum())
         .isEqualTo(names.size());
     assertThat(result.count().acknowledged()).isPositive();
     assertThat(result.count().lost()).isZero();
-    assertThat(result.count().doubled()).isZero();
+    assertThat(result.count().duplicated()).isZero();
   }
 
   /** One after the other on one site, to save the start of another. */
-  private static Fault together(List<String> names) {
-    var faults = names.stream().map(Faults::named).toList();
+  private static Fault combined(List<String> names) {
+    var faults = names.stream().map(FaultSuite::byName).toList();
     var first = faults.getFirst();
     assertThat(faults).extracting(Fault::plan).containsOnly(first.plan());
     var next = faults.iterator();
@@ -48,7 +48,7 @@ class FaultsIT {
         first.name(),
         faults.size(),
         first.plan(),
-        first.patience(),
-        round -> next.next().script().run(round));
+        first.recoveryTimeout(),
+        round -> next.next().injection().run(round));
   }
 }

@@ -1,9 +1,9 @@
 package dev.sluice.api.faults;
 
-import static dev.sluice.api.faults.Fault.Round.proven;
+import static dev.sluice.api.faults.Fault.Round.verify;
 
 import dev.sluice.api.faults.Fault.Round;
-import dev.sluice.api.faults.Site.Plan;
+import dev.sluice.api.faults.TestSite.SitePlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -17,73 +17,75 @@ final class ProcessFaults {
   private static final int ROUNDS = 20;
 
   /** At the usual rate a little more than a second, in which every stage of a log has its turn. */
-  private static final int MOMENT = 2_500;
+  private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
 
   private static final Path CLOCK = Path.of("target/faults/clock").toAbsolutePath();
-  private static final Duration BACK = Duration.ofHours(1);
-  private static final Duration HALT = Duration.ofSeconds(30);
+  private static final Duration CLOCK_SKEW = Duration.ofHours(1);
+  private static final Duration STOP_DURATION = Duration.ofSeconds(30);
 
   private ProcessFaults() {}
 
   static List<Fault> all() {
     return List.of(
-        Fault.of("gateway-kill", ROUNDS, Plan.USUAL, ProcessFaults::killGateway),
-        Fault.of("redis-kill", ROUNDS, Plan.USUAL, ProcessFaults::killRedis),
-        Fault.of("clickhouse-kill", ROUNDS, Plan.USUAL, ProcessFaults::killClickHouse),
-        Fault.of("all-kill", ROUNDS, Plan.USUAL, ProcessFaults::killAll),
-        Fault.of("redis-stop", 1, Plan.USUAL, ProcessFaults::haltRedis),
-        Fault.of("clickhouse-stop", 1, Plan.USUAL, ProcessFaults::haltClickHouse),
+        Fault.of("gateway-kill", ROUNDS, SitePlan.REDIS_ONLY, ProcessFaults::killGateway),
+        Fault.of("redis-kill", ROUNDS, SitePlan.REDIS_ONLY, ProcessFaults::killRedis),
+        Fault.of("clickhouse-kill", ROUNDS, SitePlan.REDIS_ONLY, ProcessFaults::killClickHouse),
+        Fault.of("all-kill", ROUNDS, SitePlan.REDIS_ONLY, ProcessFaults::killAll),
+        Fault.of("redis-stop", 1, SitePlan.REDIS_ONLY, ProcessFaults::stopRedis),
+        Fault.of("clickhouse-stop", 1, SitePlan.REDIS_ONLY, ProcessFaults::stopClickHouse),
         Fault.of(
             "two-gateways",
             1,
-            Plan.USUAL.gateways(2, "--sluice.redis.claim-idle=5s"),
+            SitePlan.REDIS_ONLY.gateways(2, "--sluice.redis.claim-idle=5s"),
             ProcessFaults::killOneOfTwo),
         Fault.of(
             "clock-back",
             1,
-            Plan.USUAL.jvm(
-                WrongClock.class.getName(), "-Xmx512m", "-D" + WrongClock.FILE + "=" + CLOCK),
-            ProcessFaults::setBack));
+            SitePlan.REDIS_ONLY.jvm(
+                SkewedClockGateway.class.getName(),
+                "-Xmx512m",
+                "-D" + SkewedClockGateway.FILE + "=" + CLOCK),
+            ProcessFaults::setClockBack));
   }
 
   private static String killGateway(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     int status = round.site().gateway().kill();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    round.over();
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    round.markFaultEnd();
     round.site().gateway().start();
     return "ended by signal 9";
   }
 
   private static String killRedis(Round round) {
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     var redis = round.site().redis();
     var old = handle(redis.pid());
     redis.kill();
     old.onExit().join();
     redis.stop(); // it would be started again by itself, after a pause that grows
-    round.load().awaitTurnedAway(1);
-    round.over();
+    round.workload().awaitRejected(1);
+    round.markFaultEnd();
     redis.restart();
-    proven(redis.pid() != old.pid(), "process " + old.pid() + " lives on");
+    verify(redis.pid() != old.pid(), "process " + old.pid() + " lives on");
     return "another process, requests turned away";
   }
 
   private static String killClickHouse(Round round) {
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     var clickHouse = round.site().clickHouse();
     var old = handle(clickHouse.pid());
     clickHouse.kill();
     old.onExit().join();
     clickHouse.stop();
-    round.over();
+    round.markFaultEnd();
     clickHouse.restart();
-    proven(clickHouse.pid() != old.pid(), "process " + old.pid() + " lives on");
+    verify(clickHouse.pid() != old.pid(), "process " + old.pid() + " lives on");
     return "another process";
   }
 
   private static String killAll(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     var site = round.site();
     var oldRedis = handle(site.redis().pid());
     var oldClickHouse = handle(site.clickHouse().pid());
@@ -94,13 +96,13 @@ final class ProcessFaults {
     oldClickHouse.onExit().join();
     site.redis().stop();
     site.clickHouse().stop();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    round.over();
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    round.markFaultEnd();
     site.gateway().start();
     site.clickHouse().restart();
     site.redis().restart();
-    proven(site.redis().pid() != oldRedis.pid(), "Redis lives on");
-    proven(site.clickHouse().pid() != oldClickHouse.pid(), "ClickHouse lives on");
+    verify(site.redis().pid() != oldRedis.pid(), "Redis lives on");
+    verify(site.clickHouse().pid() != oldClickHouse.pid(), "ClickHouse lives on");
     return "ended by signal 9, two other processes";
   }
 
@@ -108,64 +110,65 @@ final class ProcessFaults {
     return ProcessHandle.of(pid).orElseThrow();
   }
 
-  private static String haltRedis(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
-    int turnedAway = round.load().refused() + round.load().unanswered();
-    halt(round, round.site().redis().pid());
-    int more = round.load().refused() + round.load().unanswered() - turnedAway;
-    proven(more > 0, "no request was turned away");
-    return "halted for %d s, %d requests turned away".formatted(HALT.toSeconds(), more);
+  private static String stopRedis(Round round) throws IOException, InterruptedException {
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
+    int turnedAway = round.workload().refused() + round.workload().unanswered();
+    stopProcess(round, round.site().redis().pid());
+    int more = round.workload().refused() + round.workload().unanswered() - turnedAway;
+    verify(more > 0, "no request was turned away");
+    return "halted for %d s, %d requests turned away".formatted(STOP_DURATION.toSeconds(), more);
   }
 
-  private static String haltClickHouse(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
-    int before = round.load().acknowledged();
-    halt(round, round.site().clickHouse().pid());
-    long waiting = round.site().spooled();
-    int more = round.load().acknowledged() - before;
-    proven(waiting > 0, "nothing waits in the spool");
-    proven(more > 0, "nothing was acknowledged meanwhile");
-    return "halted for %d s, %d logs acknowledged meanwhile".formatted(HALT.toSeconds(), more);
+  private static String stopClickHouse(Round round) throws IOException, InterruptedException {
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
+    int before = round.workload().acknowledged();
+    stopProcess(round, round.site().clickHouse().pid());
+    long waiting = round.site().spoolEntries();
+    int more = round.workload().acknowledged() - before;
+    verify(waiting > 0, "nothing waits in the spool");
+    verify(more > 0, "nothing was acknowledged meanwhile");
+    return "halted for %d s, %d logs acknowledged meanwhile"
+        .formatted(STOP_DURATION.toSeconds(), more);
   }
 
-  private static void halt(Round round, long pid) throws IOException, InterruptedException {
-    Site.signal("STOP", pid);
+  private static void stopProcess(Round round, long pid) throws IOException, InterruptedException {
+    TestSite.signal("STOP", pid);
     try {
-      long end = System.nanoTime() + HALT.toNanos();
+      long end = System.nanoTime() + STOP_DURATION.toNanos();
       while (System.nanoTime() < end) {
         LockSupport.parkNanos(end - System.nanoTime());
       }
-      proven(Site.halted(pid), "process " + pid + " runs");
+      verify(TestSite.isStopped(pid), "process " + pid + " runs");
     } finally {
-      round.over();
-      Site.signal("CONT", pid);
+      round.markFaultEnd();
+      TestSite.signal("CONT", pid);
     }
   }
 
   /** The one that lives takes over what the other had in hand. */
   private static String killOneOfTwo(Round round) throws IOException, InterruptedException {
-    round.load().awaitAcknowledged(5_000);
+    round.workload().awaitAcknowledged(5_000);
     // while ClickHouse is away, each surely has something in hand
     round.site().clickHouse().stop();
-    round.load().awaitAcknowledged(5_000);
+    round.workload().awaitAcknowledged(5_000);
     int status = round.site().gateways().getLast().kill();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    round.over();
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    round.markFaultEnd();
     round.site().clickHouse().restart();
     return "ended by signal 9, never started again";
   }
 
   /** The clock stays wrong: what was received before and what comes after must both be stored. */
-  private static String setBack(Round round) throws IOException, InterruptedException {
+  private static String setClockBack(Round round) throws IOException, InterruptedException {
     try {
-      round.awaitMoment(MOMENT);
+      round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
       round.site().awaitStored();
-      round.over();
+      round.markFaultEnd();
       var part = CLOCK.resolveSibling("clock.part");
-      Files.writeString(part, "-" + BACK.toSeconds());
+      Files.writeString(part, "-" + CLOCK_SKEW.toSeconds());
       Files.move(part, CLOCK, StandardCopyOption.ATOMIC_MOVE);
-      round.load().awaitAcknowledged(2 * MOMENT);
-      round.load().stop();
+      round.workload().awaitAcknowledged(2 * MAX_LOGS_BEFORE_FAULT);
+      round.workload().stop();
       round.site().awaitDrained(Duration.ofSeconds(30));
       var early =
           round
@@ -174,10 +177,10 @@ final class ProcessFaults {
                   """
                   SELECT countIf(ReceivedTimestamp < now() - INTERVAL 50 MINUTE), count()
                   FROM otel_logs WHERE ServiceName = '%s'"""
-                      .formatted(round.site().numbers().run()))
+                      .formatted(round.site().sequence().run()))
               .split("\t", -1);
-      proven(Long.parseLong(early[0]) > 0, "nothing was received an hour ago");
-      proven(!early[0].equals(early[1]), "all was received an hour ago");
+      verify(Long.parseLong(early[0]) > 0, "nothing was received an hour ago");
+      verify(!early[0].equals(early[1]), "all was received an hour ago");
       return "received an hour ago: some of the logs";
     } finally {
       Files.deleteIfExists(CLOCK);

@@ -1,10 +1,10 @@
 package dev.sluice.api.faults;
 
-import static dev.sluice.api.faults.Fault.Round.proven;
+import static dev.sluice.api.faults.Fault.Round.verify;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.faults.Fault.Round;
-import dev.sluice.api.faults.Site.Plan;
+import dev.sluice.api.faults.TestSite.SitePlan;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -13,9 +13,10 @@ import java.util.regex.Pattern;
 /** A Redis that takes no more, or whose answers do not arrive. */
 final class SpoolFaults {
   /** Logs that do not compress, so that memory fills within seconds. */
-  private static final Load.Rate BULKY = new Load.Rate(4, 50, Duration.ofMillis(50), 600);
+  private static final Workload.LoadProfile BULKY =
+      new Workload.LoadProfile(4, 50, Duration.ofMillis(50), 600);
 
-  private static final long ROOM = 8 << 20;
+  private static final long HEADROOM_BYTES = 8 << 20;
 
   /** What Redis says of an entry that it has appended, by itself or as the first of several. */
   private static final Pattern APPENDED = Pattern.compile("\\$\\d+\r\n\\d{13}-\\d+\r\n");
@@ -26,40 +27,46 @@ final class SpoolFaults {
 
   static List<Fault> all() {
     return List.of(
-        Fault.of("redis-full", 1, Plan.USUAL.rate(BULKY), round -> fill(round, false)),
-        Fault.of("redis-full-restart", 1, Plan.USUAL.rate(BULKY), round -> fill(round, true)),
-        Fault.of("append-cut", 5, Plan.USUAL.withWires(), SpoolFaults::cutAppend));
+        Fault.of(
+            "redis-full", 1, SitePlan.REDIS_ONLY.rate(BULKY), round -> fillRedis(round, false)),
+        Fault.of(
+            "redis-full-restart",
+            1,
+            SitePlan.REDIS_ONLY.rate(BULKY),
+            round -> fillRedis(round, true)),
+        Fault.of(
+            "append-cut", 5, SitePlan.REDIS_ONLY.withProxies(), SpoolFaults::dropAppendResponse));
   }
 
   /** Nobody gives Redis more memory afterwards: it drains through what it allows when full. */
-  private static String fill(Round round, boolean restart)
+  private static String fillRedis(Round round, boolean restart)
       throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(1_000);
+    round.awaitRandomProgress(1_000);
     site.clickHouse().stop();
-    long limit = memory(site, "used_memory") + ROOM;
+    long limit = memory(site, "used_memory") + HEADROOM_BYTES;
     site.redis(redis -> redis.configSet("maxmemory", Long.toString(limit)));
-    round.load().awaitTurnedAway(20);
+    round.workload().awaitRejected(20);
     await("a Redis that is full")
         .atMost(Duration.ofSeconds(60))
-        .until(() -> memory(site, "used_memory") > limit - ROOM / 4);
-    proven(round.load().refused() > 0, "no request was refused");
-    site.awaitSaid(OUT_OF_MEMORY, 0);
+        .until(() -> memory(site, "used_memory") > limit - HEADROOM_BYTES / 4);
+    verify(round.workload().refused() > 0, "no request was refused");
+    site.awaitLogMatch(OUT_OF_MEMORY, 0);
     if (restart) {
       int status = site.gateway().kill();
-      proven(status == GatewayProcess.KILLED, "exit status " + status);
+      verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
       site.gateway().start();
-      site.gateway().awaitAlive();
-      round.load().awaitTurnedAway(5);
+      site.gateway().awaitLive();
+      round.workload().awaitRejected(5);
     }
-    long waiting = site.spooled();
-    proven(waiting > 0, "nothing waits in the spool");
-    round.over();
+    long waiting = site.spoolEntries();
+    verify(waiting > 0, "nothing waits in the spool");
+    round.markFaultEnd();
     site.clickHouse().restart();
     return "full with %d entries, refused%s".formatted(waiting, restart ? ", restarted" : "");
   }
 
-  private static long memory(Site site, String what) {
+  private static long memory(TestSite site, String what) {
     var info = site.redis(redis -> redis.info("memory"));
     return info.lines()
         .filter(line -> line.startsWith(what + ":"))
@@ -68,13 +75,15 @@ final class SpoolFaults {
         .orElseThrow();
   }
 
-  private static String cutAppend(Round round) {
-    round.awaitMoment(2_000);
-    var wire = round.site().toRedis();
-    int before = wire.cut();
-    wire.cutAnswers(APPENDED, 1, false);
-    await("an answer to cut").atMost(Duration.ofSeconds(30)).until(() -> wire.cut() > before);
-    round.over();
+  private static String dropAppendResponse(Round round) {
+    round.awaitRandomProgress(2_000);
+    var faultInjectingProxy = round.site().redisProxy();
+    int before = faultInjectingProxy.droppedResponses();
+    faultInjectingProxy.dropResponses(APPENDED, 1, false);
+    await("an answer to cut")
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> faultInjectingProxy.droppedResponses() > before);
+    round.markFaultEnd();
     return "answer of an append cut off";
   }
 }

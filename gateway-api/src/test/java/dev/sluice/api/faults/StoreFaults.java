@@ -1,10 +1,10 @@
 package dev.sluice.api.faults;
 
-import static dev.sluice.api.faults.Fault.Round.proven;
+import static dev.sluice.api.faults.Fault.Round.verify;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.api.faults.Fault.Round;
-import dev.sluice.api.faults.Site.Plan;
+import dev.sluice.api.faults.TestSite.SitePlan;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -18,15 +18,16 @@ final class StoreFaults {
   private static final Pattern INSERTED = Pattern.compile("\"written_rows\":\"[1-9]");
 
   private static final int DISK_MIB = 256;
-  private static final int POISONED = 20_000;
+  private static final int LOGS_AROUND_POISON = 20_000;
   private static final int MILLION = 1_000_000;
-  private static final Duration AWAY = Duration.ofMinutes(2);
-  private static final Duration SLOW = Duration.ofSeconds(60);
-  private static final Duration MEASURED = Duration.ofSeconds(5);
-  private static final int TENTH = 10;
+  private static final Duration OUTAGE = Duration.ofMinutes(2);
+  private static final Duration THROTTLE_PERIOD = Duration.ofSeconds(60);
+  private static final Duration MEASURE_PERIOD = Duration.ofSeconds(5);
+  private static final int SLOWDOWN_FACTOR = 10;
 
   /** Requests as agents send them, at about ten thousand logs a second. */
-  private static final Load.Rate BRISK = new Load.Rate(4, 500, Duration.ofMillis(190), 60);
+  private static final Workload.LoadProfile HIGH_RATE =
+      new Workload.LoadProfile(4, 500, Duration.ofMillis(190), 60);
 
   private StoreFaults() {}
 
@@ -35,74 +36,87 @@ final class StoreFaults {
         Fault.of(
             "clickhouse-readonly",
             1,
-            Plan.USUAL.withWires(),
-            round -> parameters(round, "readonly=1", "164 READONLY")),
-        Fault.of("clickhouse-parts", 1, Plan.USUAL, StoreFaults::parts),
+            SitePlan.REDIS_ONLY.withProxies(),
+            round -> overrideSettings(round, "readonly=1", "164 READONLY")),
+        Fault.of("clickhouse-parts", 1, SitePlan.REDIS_ONLY, StoreFaults::tooManyParts),
         Fault.of(
             "clickhouse-memory",
             1,
-            Plan.USUAL.withWires(),
+            SitePlan.REDIS_ONLY.withProxies(),
             round ->
-                parameters(
+                overrideSettings(
                     round,
                     "max_memory_usage=100000&max_untracked_memory=1000",
                     "241 MEMORY_LIMIT_EXCEEDED")),
-        Fault.of("clickhouse-disk-full", 1, Plan.USUAL.smallDisk(DISK_MIB), StoreFaults::disk),
-        Fault.of("column-removed", 1, Plan.USUAL, StoreFaults::column),
-        Fault.of("insert-cut", 5, Plan.USUAL.withWires(), StoreFaults::cutInsert),
-        Fault.of("window-overrun", 3, Plan.USUAL.withWires(), StoreFaults::overrun),
+        Fault.of(
+            "clickhouse-disk-full",
+            1,
+            SitePlan.REDIS_ONLY.withClickHouseDisk(DISK_MIB),
+            StoreFaults::fillDisk),
+        Fault.of("column-removed", 1, SitePlan.REDIS_ONLY, StoreFaults::dropColumn),
+        Fault.of(
+            "insert-cut", 5, SitePlan.REDIS_ONLY.withProxies(), StoreFaults::dropInsertResponse),
+        Fault.of(
+            "window-overrun",
+            3,
+            SitePlan.REDIS_ONLY.withProxies(),
+            StoreFaults::overrunDeduplicationWindow),
         new Fault(
             "clickhouse-slow",
             1,
-            Plan.USUAL
-                .withWires()
+            SitePlan.REDIS_ONLY
+                .withProxies()
                 .jvm("dev.sluice.api.boot.GatewayApplication", "-Xmx256m")
-                .rate(BRISK),
+                .rate(HIGH_RATE),
             Duration.ofMinutes(2),
-            StoreFaults::slow),
-        Fault.of("poison", 1, Plan.USUAL.rate(BRISK), StoreFaults::poison),
+            StoreFaults::throttleInserts),
+        Fault.of("poison", 1, SitePlan.REDIS_ONLY.rate(HIGH_RATE), StoreFaults::poison),
         new Fault(
-            "million-away", 1, Plan.USUAL.rate(BRISK), Duration.ofMinutes(2), StoreFaults::away));
+            "million-away",
+            1,
+            SitePlan.REDIS_ONLY.rate(HIGH_RATE),
+            Duration.ofMinutes(2),
+            StoreFaults::millionDuringOutage));
   }
 
   /** Settings that an operator may have given to the user, here with each request. */
-  private static String parameters(Round round, String parameters, String error)
+  private static String overrideSettings(Round round, String parameters, String error)
       throws IOException {
-    round.awaitMoment(2_000);
+    round.awaitRandomProgress(2_000);
     round.site().awaitStored();
-    round.site().toClickHouse().parameters(parameters);
-    seen(round, error);
-    round.over();
-    round.site().toClickHouse().parameters("");
+    round.site().clickHouseProxy().setExtraParameters(parameters);
+    awaitError(round, error);
+    round.markFaultEnd();
+    round.site().clickHouseProxy().setExtraParameters("");
     return "error " + error;
   }
 
   /** Returns when the gateway has met ClickHouse's error and logs were acknowledged after it. */
-  private static void seen(Round round, String error) throws IOException {
+  private static void awaitError(Round round, String error) throws IOException {
     var pattern = Pattern.compile(error);
-    long before = round.site().said(pattern);
-    round.site().awaitSaid(pattern, before);
-    round.load().awaitAcknowledged(1_000);
-    proven(round.site().spooled() > 0, "nothing waits in the spool");
+    long before = round.site().countLogMatches(pattern);
+    round.site().awaitLogMatch(pattern, before);
+    round.workload().awaitAcknowledged(1_000);
+    verify(round.site().spoolEntries() > 0, "nothing waits in the spool");
   }
 
-  private static String parts(Round round) throws IOException, InterruptedException {
+  private static String tooManyParts(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(2_000);
+    round.awaitRandomProgress(2_000);
     site.awaitStored();
     site.sql("SYSTEM STOP MERGES otel_logs");
     site.sql(
         "ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert=1, parts_to_throw_insert=1");
-    seen(round, "252 TOO_MANY_PARTS");
-    round.over();
+    awaitError(round, "252 TOO_MANY_PARTS");
+    round.markFaultEnd();
     site.sql("ALTER TABLE otel_logs RESET SETTING parts_to_delay_insert, parts_to_throw_insert");
     site.sql("SYSTEM START MERGES otel_logs");
     return "error 252 TOO_MANY_PARTS";
   }
 
-  private static String disk(Round round) throws IOException, InterruptedException {
+  private static String fillDisk(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(2_000);
+    round.awaitRandomProgress(2_000);
     site.awaitStored();
     var ballast = site.clickHouseData().resolve("ballast");
     var block = new byte[1 << 20];
@@ -114,46 +128,49 @@ final class StoreFaults {
       // full
     }
     try {
-      seen(round, "NOT_ENOUGH_SPACE|No space left on device");
+      awaitError(round, "NOT_ENOUGH_SPACE|No space left on device");
     } finally {
-      round.over();
+      round.markFaultEnd();
       Files.delete(ballast);
     }
     return "no space left on device";
   }
 
   /** One that the gateway does not bring back by itself. */
-  private static String column(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(2_000);
+  private static String dropColumn(Round round) throws IOException, InterruptedException {
+    round.awaitRandomProgress(2_000);
     round.site().awaitStored();
     round.site().sql("ALTER TABLE otel_logs DROP COLUMN SpanId");
-    seen(round, "error 16|NO_SUCH_COLUMN_IN_TABLE");
-    round.over();
+    awaitError(round, "error 16|NO_SUCH_COLUMN_IN_TABLE");
+    round.markFaultEnd();
     round.site().sql("ALTER TABLE otel_logs ADD COLUMN SpanId String AFTER TraceId");
     return "error 16 NO_SUCH_COLUMN_IN_TABLE";
   }
 
-  private static String cutInsert(Round round) {
-    round.awaitMoment(2_000);
-    cut(round, false);
-    round.over();
+  private static String dropInsertResponse(Round round) {
+    round.awaitRandomProgress(2_000);
+    dropResponse(round, false);
+    round.markFaultEnd();
     return "answer of an insert cut off";
   }
 
-  private static void cut(Round round, boolean apart) {
-    var wire = round.site().toClickHouse();
-    int before = wire.cut();
-    wire.cutAnswers(INSERTED, 1, apart);
-    await("an answer to cut").atMost(Duration.ofSeconds(30)).until(() -> wire.cut() > before);
+  private static void dropResponse(Round round, boolean apart) {
+    var faultInjectingProxy = round.site().clickHouseProxy();
+    int before = faultInjectingProxy.droppedResponses();
+    faultInjectingProxy.dropResponses(INSERTED, 1, apart);
+    await("an answer to cut")
+        .atMost(Duration.ofSeconds(30))
+        .until(() -> faultInjectingProxy.droppedResponses() > before);
   }
 
   /** Before the gateway can try again, others have pushed its token out of ClickHouse's memory. */
-  private static String overrun(Round round) throws IOException, InterruptedException {
+  private static String overrunDeduplicationWindow(Round round)
+      throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(1_000);
+    round.awaitRandomProgress(1_000);
     site.awaitStored();
     site.sql("ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 2");
-    cut(round, true);
+    dropResponse(round, true);
     for (int i = 0; i < 5; i++) {
       site.sql(
           "INSERT INTO otel_logs (Timestamp, ServiceName, Body)"
@@ -161,34 +178,37 @@ final class StoreFaults {
                   .formatted(round.random().nextInt())
               + " VALUES (now64(9), 'others', 'x')");
     }
-    round.over();
-    site.toClickHouse().join();
+    round.markFaultEnd();
+    site.clickHouseProxy().heal();
     return "answer of an insert cut off, 5 inserts of others after it";
   }
 
-  private static String slow(Round round) {
-    var wire = round.site().toClickHouse();
-    round.load().awaitAcknowledged(20_000);
-    long usual = rate(wire, MEASURED);
-    int before = round.load().acknowledged() + round.load().refused();
-    wire.slow(usual / TENTH);
-    long slowed = rate(wire, SLOW);
-    proven(slowed < usual / (TENTH / 2), "%d of %d bytes a second".formatted(slowed, usual));
-    proven(round.load().acknowledged() + round.load().refused() > before, "no client was answered");
-    round.over();
-    wire.slow(0);
+  private static String throttleInserts(Round round) {
+    var faultInjectingProxy = round.site().clickHouseProxy();
+    round.workload().awaitAcknowledged(20_000);
+    long usual = rate(faultInjectingProxy, MEASURE_PERIOD);
+    int before = round.workload().acknowledged() + round.workload().refused();
+    faultInjectingProxy.throttle(usual / SLOWDOWN_FACTOR);
+    long slowed = rate(faultInjectingProxy, THROTTLE_PERIOD);
+    verify(
+        slowed < usual / (SLOWDOWN_FACTOR / 2), "%d of %d bytes a second".formatted(slowed, usual));
+    verify(
+        round.workload().acknowledged() + round.workload().refused() > before,
+        "no client was answered");
+    round.markFaultEnd();
+    faultInjectingProxy.throttle(0);
     return "%d instead of %d KB/s for %d s"
-        .formatted(slowed / 1000, usual / 1000, SLOW.toSeconds());
+        .formatted(slowed / 1000, usual / 1000, THROTTLE_PERIOD.toSeconds());
   }
 
   /** Bytes a second. */
-  private static long rate(Wire wire, Duration over) {
-    long before = wire.sent();
-    pass(System.nanoTime() + over.toNanos());
-    return (wire.sent() - before) / over.toSeconds();
+  private static long rate(FaultInjectingProxy faultInjectingProxy, Duration over) {
+    long before = faultInjectingProxy.bytesSent();
+    sleepUntil(System.nanoTime() + over.toNanos());
+    return (faultInjectingProxy.bytesSent() - before) / over.toSeconds();
   }
 
-  private static void pass(long until) {
+  private static void sleepUntil(long until) {
     while (System.nanoTime() < until) {
       LockSupport.parkNanos(until - System.nanoTime());
     }
@@ -197,38 +217,38 @@ final class StoreFaults {
   /** One log in twenty thousand that break a rule which somebody has given to the table. */
   private static String poison(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.load().awaitAcknowledged(1_000);
+    round.workload().awaitAcknowledged(1_000);
     site.awaitStored();
     site.sql(
         "ALTER TABLE otel_logs ADD CONSTRAINT no_poison CHECK NOT endsWith(Body, '%s')"
-            .formatted(Load.POISON));
+            .formatted(Workload.POISON));
     site.clickHouse().stop();
-    int poison = round.load().poison();
-    round.load().awaitAcknowledged(POISONED);
-    round.over();
+    int poison = round.workload().poison();
+    round.workload().awaitAcknowledged(LOGS_AROUND_POISON);
+    round.markFaultEnd();
     site.clickHouse().restart();
     await("the poison among the dead letters")
         .atMost(Duration.ofSeconds(60))
-        .until(() -> site.deadLettered().get(poison));
-    proven(site.deadLettered().cardinality() == 1, "other logs are dead letters");
+        .until(() -> site.deadLetteredNumbers().get(poison));
+    verify(site.deadLetteredNumbers().cardinality() == 1, "other logs are dead letters");
     return "1 dead letter, the very one";
   }
 
-  private static String away(Round round) {
+  private static String millionDuringOutage(Round round) {
     var site = round.site();
-    round.load().awaitAcknowledged(1_000);
-    long end = System.nanoTime() + AWAY.toNanos();
+    round.workload().awaitAcknowledged(1_000);
+    long end = System.nanoTime() + OUTAGE.toNanos();
     site.clickHouse().stop();
-    int before = round.load().acknowledged();
+    int before = round.workload().acknowledged();
     await("a million logs")
-        .atMost(AWAY.plusMinutes(2))
-        .until(() -> round.load().acknowledged() - before >= MILLION);
-    pass(end);
-    long waiting = site.spooled();
-    int more = round.load().acknowledged() - before;
-    proven(waiting > 0, "nothing waits in the spool");
-    round.over();
+        .atMost(OUTAGE.plusMinutes(2))
+        .until(() -> round.workload().acknowledged() - before >= MILLION);
+    sleepUntil(end);
+    long waiting = site.spoolEntries();
+    int more = round.workload().acknowledged() - before;
+    verify(waiting > 0, "nothing waits in the spool");
+    round.markFaultEnd();
     site.clickHouse().restart();
-    return "%d logs acknowledged while it was away for %d s".formatted(more, AWAY.toSeconds());
+    return "%d logs acknowledged while it was away for %d s".formatted(more, OUTAGE.toSeconds());
   }
 }

@@ -1,12 +1,12 @@
 package dev.sluice.api.faults;
 
-import static dev.sluice.api.faults.Fault.Round.proven;
+import static dev.sluice.api.faults.Fault.Round.verify;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.awaitility.Awaitility.await;
 
 import com.github.luben.zstd.ZstdInputStream;
 import dev.sluice.api.faults.Fault.Round;
-import dev.sluice.api.faults.Site.Plan;
+import dev.sluice.api.faults.TestSite.SitePlan;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.RandomAccessFile;
@@ -23,21 +23,22 @@ import java.util.regex.Pattern;
 
 /** The write-ahead log, and what may happen to it. */
 final class WalFaults {
-  private static final int MOMENT = 2_500;
+  private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
   private static final int KILLS = 50;
   private static final int DISK_MIB = 48;
-  private static final String LITTLE_HEADROOM = "--sluice.wal.headroom=8MB";
-  private static final String NOTHING_KEPT = "--sluice.wal.keep-high=0B";
-  private static final String NOTHING_LEFT = "--sluice.wal.keep-low=0B";
+  private static final String SMALL_MIN_FREE_DISK = "--sluice.wal.headroom=8MB";
+  private static final String ZERO_HIGH_WATERMARK = "--sluice.wal.keep-high=0B";
+  private static final String ZERO_LOW_WATERMARK = "--sluice.wal.keep-low=0B";
 
   /** Logs that do not compress, so that a small disk fills within seconds. */
-  private static final Load.Rate BULKY = new Load.Rate(4, 50, Duration.ofMillis(50), 600);
+  private static final Workload.LoadProfile BULKY =
+      new Workload.LoadProfile(4, 50, Duration.ofMillis(50), 600);
 
   private static final Pattern FULL = Pattern.compile("durable logs are turned away");
   private static final Pattern INDEX_LINE =
       Pattern.compile("\"off\":(\\d+),\"len\":(\\d+),\"recs\":(\\d+)");
   private static final Pattern QUARANTINED = Pattern.compile("\"quarantined\":\\[\\{");
-  private static final Pattern TAKEN = Pattern.compile("another process");
+  private static final Pattern NODE_LOCKED = Pattern.compile("another process");
 
   private WalFaults() {}
 
@@ -46,37 +47,37 @@ final class WalFaults {
         Fault.of(
             "both-down",
             1,
-            Plan.BOTH
-                .smallWalDisk(DISK_MIB, LITTLE_HEADROOM, NOTHING_KEPT, NOTHING_LEFT)
+            SitePlan.REDIS_THEN_WAL
+                .withWalDisk(DISK_MIB, SMALL_MIN_FREE_DISK, ZERO_HIGH_WATERMARK, ZERO_LOW_WATERMARK)
                 .rate(BULKY),
             WalFaults::bothDown),
-        Fault.of("wal-kill", KILLS, Plan.WAL, WalFaults::kill),
+        Fault.of("wal-kill", KILLS, SitePlan.WAL_ONLY, WalFaults::killGateway),
         Fault.of(
             "wal-disk-full",
             1,
-            Plan.WAL
-                .smallWalDisk(DISK_MIB, LITTLE_HEADROOM, NOTHING_KEPT, NOTHING_LEFT)
+            SitePlan.WAL_ONLY
+                .withWalDisk(DISK_MIB, SMALL_MIN_FREE_DISK, ZERO_HIGH_WATERMARK, ZERO_LOW_WATERMARK)
                 .rate(BULKY),
-            WalFaults::fill),
-        Fault.of("wal-torn", 5, Plan.WAL, WalFaults::tear),
-        Fault.of("wal-bit", 3, Plan.WAL, WalFaults::flip),
-        Fault.of("wal-node-twice", 1, Plan.WAL, WalFaults::twice));
+            WalFaults::fillWalDisk),
+        Fault.of("wal-torn", 5, SitePlan.WAL_ONLY, WalFaults::appendPartialFrame),
+        Fault.of("wal-bit", 3, SitePlan.WAL_ONLY, WalFaults::flipBit),
+        Fault.of("wal-node-twice", 1, SitePlan.WAL_ONLY, WalFaults::startSecondProcess));
   }
 
   private static String bothDown(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(1_000);
+    round.awaitRandomProgress(1_000);
     site.redis().kill();
     site.redis().stop();
     site.clickHouse().stop();
-    var ballast = fillDisk(site.wal());
+    var ballast = fillDisk(site.walDir());
     try {
-      int refused = round.load().refused();
-      round.load().awaitTurnedAway(20);
-      proven(round.load().refused() > refused, "no request was answered with 503");
-      site.awaitSaid(FULL, 0);
+      int refused = round.workload().refused();
+      round.workload().awaitRejected(20);
+      verify(round.workload().refused() > refused, "no request was answered with 503");
+      site.awaitLogMatch(FULL, 0);
     } finally {
-      round.over();
+      round.markFaultEnd();
       Files.delete(ballast);
     }
     site.redis().restart();
@@ -96,62 +97,62 @@ final class WalFaults {
     }
   }
 
-  private static String kill(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
+  private static String killGateway(Round round) throws IOException, InterruptedException {
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     int status = round.site().gateway().kill();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    round.over();
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    round.markFaultEnd();
     round.site().gateway().start();
     round.site().gateway().awaitReady();
-    round.load().awaitAcknowledged(1);
-    proven(agrees(round.site()), "the independent reader sees a fault");
+    round.workload().awaitAcknowledged(1);
+    verify(walReaderAgrees(round.site()), "the independent reader sees a fault");
     return "ended by signal 9, every frame as its index line says";
   }
 
   /** What a reader says that shares no code with the gateway. */
-  private static boolean agrees(Site site) throws IOException, InterruptedException {
-    var command = new ArrayList<>(List.of("../bin/wal-reader", nodes(site).toString()));
-    if (site.gateway().alive()) {
+  private static boolean walReaderAgrees(TestSite site) throws IOException, InterruptedException {
+    var command = new ArrayList<>(List.of("../bin/wal-reader", nodeDir(site).toString()));
+    if (site.gateway().isAlive()) {
       command.add("--live"); // it may be about to write an index line
     }
     var reader = new ProcessBuilder(command).redirectErrorStream(true).start();
     var said = new String(reader.getInputStream().readAllBytes(), UTF_8);
     boolean agrees = reader.waitFor() == 0;
-    proven(agrees || said.contains("faults"), said);
+    verify(agrees || said.contains("faults"), said);
     return agrees;
   }
 
-  private static Path nodes(Site site) throws IOException {
-    try (var nodes = Files.list(site.wal().resolve("log.wal"))) {
+  private static Path nodeDir(TestSite site) throws IOException {
+    try (var nodes = Files.list(site.walDir().resolve("log.wal"))) {
       return nodes.findFirst().orElseThrow();
     }
   }
 
-  private static String fill(Round round) throws IOException, InterruptedException {
+  private static String fillWalDisk(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(1_000);
+    round.awaitRandomProgress(1_000);
     site.clickHouse().stop();
-    round.load().awaitTurnedAway(20);
-    site.awaitSaid(FULL, 0);
-    var ballast = fillDisk(site.wal()); // somebody else takes the rest of it
-    round.load().awaitTurnedAway(20);
-    round.over();
+    round.workload().awaitRejected(20);
+    site.awaitLogMatch(FULL, 0);
+    var ballast = fillDisk(site.walDir()); // somebody else takes the rest of it
+    round.workload().awaitRejected(20);
+    round.markFaultEnd();
     site.clickHouse().restart();
-    site.gateways().forEach(GatewayProcess::awaitAlive);
+    site.gateways().forEach(GatewayUnderTest::awaitLive);
     await("a log that drains on a full disk")
         .atMost(Duration.ofSeconds(60))
-        .until(() -> site.spooled() == 0);
+        .until(() -> site.spoolEntries() == 0);
     Files.delete(ballast);
     return "full, refused, drained, not restarted";
   }
 
   /** Half a frame at the end, as a crash of the machine may leave it. */
-  private static String tear(Round round) throws IOException, InterruptedException {
+  private static String appendPartialFrame(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     int status = site.gateway().kill();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    var segment = newest(site.wal());
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    var segment = newestSegment(site.walDir());
     var last = lines(segment).getLast();
     var bytes = Files.readAllBytes(segment);
     int begin = Math.toIntExact(last.offset());
@@ -159,38 +160,38 @@ final class WalFaults {
         segment,
         Arrays.copyOfRange(bytes, begin, begin + last.length() / 2),
         StandardOpenOption.APPEND);
-    Files.writeString(index(segment), "{\"file\":\"seg", StandardOpenOption.APPEND);
-    proven(!agrees(site), "the independent reader does not see it");
-    round.over();
+    Files.writeString(indexFile(segment), "{\"file\":\"seg", StandardOpenOption.APPEND);
+    verify(!walReaderAgrees(site), "the independent reader does not see it");
+    round.markFaultEnd();
     site.gateway().start();
     site.gateway().awaitReady();
-    round.load().awaitAcknowledged(MOMENT);
-    proven(agrees(site), "the independent reader sees a fault");
+    round.workload().awaitAcknowledged(MAX_LOGS_BEFORE_FAULT);
+    verify(walReaderAgrees(site), "the independent reader sees a fault");
     return "half a frame and half an index line at the end";
   }
 
   /** Where a frame is. */
-  private record Line(long offset, int length, int records) {}
+  private record FrameLocation(long offset, int length, int records) {}
 
-  private static List<Line> lines(Path segment) throws IOException {
+  private static List<FrameLocation> lines(Path segment) throws IOException {
     return INDEX_LINE
-        .matcher(Files.readString(index(segment)))
+        .matcher(Files.readString(indexFile(segment)))
         .results()
         .map(
             line ->
-                new Line(
+                new FrameLocation(
                     Long.parseLong(line.group(1)),
                     Integer.parseInt(line.group(2)),
                     Integer.parseInt(line.group(3))))
         .toList();
   }
 
-  private static Path index(Path segment) {
+  private static Path indexFile(Path segment) {
     return segment.resolveSibling(
         segment.getFileName().toString().replaceFirst("\\.wal\\..*$", ".wal.idx"));
   }
 
-  private static Path newest(Path wal) throws IOException {
+  private static Path newestSegment(Path wal) throws IOException {
     try (var files = Files.walk(wal)) {
       return files
           .filter(file -> file.toString().endsWith(".wal.zst"))
@@ -201,29 +202,29 @@ final class WalFaults {
   }
 
   /** In the last frame but one, which waits because ClickHouse is away. */
-  private static String flip(Round round) throws IOException, InterruptedException {
+  private static String flipBit(Round round) throws IOException, InterruptedException {
     var site = round.site();
-    round.awaitMoment(MOMENT);
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
     site.awaitStored();
     site.clickHouse().stop();
-    round.load().awaitAcknowledged(2 * MOMENT);
+    round.workload().awaitAcknowledged(2 * MAX_LOGS_BEFORE_FAULT);
     int status = site.gateway().kill();
-    proven(status == GatewayProcess.KILLED, "exit status " + status);
-    var segment = newest(site.wal());
+    verify(status == GatewayUnderTest.SIGKILL_EXIT_STATUS, "exit status " + status);
+    var segment = newestSegment(site.walDir());
     var lines = lines(segment);
     var victim = lines.get(lines.size() - 2);
     try (var file = new RandomAccessFile(segment.toFile(), "rw")) {
       var frame = new byte[victim.length()];
       file.seek(victim.offset());
       file.readFully(frame);
-      site.quarantined(numbersIn(site, frame));
+      site.markQuarantined(numbersIn(site, frame));
       long at = victim.offset() + victim.length() / 2;
       file.seek(at);
       int old = file.read();
       file.seek(at);
       file.write(old ^ 1 << round.random().nextInt(8));
     }
-    round.over();
+    round.markFaultEnd();
     site.gateway().start();
     site.clickHouse().restart();
     await("a frame in quarantine")
@@ -233,27 +234,27 @@ final class WalFaults {
     return "one bit of a frame, which is in quarantine";
   }
 
-  private static BitSet numbersIn(Site site, byte[] frame) throws IOException {
+  private static BitSet numbersIn(TestSite site, byte[] frame) throws IOException {
     var found = new BitSet();
     try (var lines = new ZstdInputStream(new ByteArrayInputStream(frame))) {
-      Pattern.compile(Pattern.quote(site.numbers().run()) + " (\\d+) ")
+      Pattern.compile(Pattern.quote(site.sequence().run()) + " (\\d+) ")
           .matcher(new String(lines.readAllBytes(), UTF_8))
           .results()
           .forEach(number -> found.set(Integer.parseInt(number.group(1))));
     }
-    proven(!found.isEmpty(), "no log in the frame");
+    verify(!found.isEmpty(), "no log in the frame");
     return found;
   }
 
-  private static String twice(Round round) throws IOException, InterruptedException {
-    round.awaitMoment(MOMENT);
-    try (var twin = round.site().gateway().twin()) {
+  private static String startSecondProcess(Round round) throws IOException, InterruptedException {
+    round.awaitRandomProgress(MAX_LOGS_BEFORE_FAULT);
+    try (var twin = round.site().gateway().duplicate()) {
       twin.start();
-      int status = twin.awaitEnd(Duration.ofSeconds(60));
-      proven(status != 0, "exit status " + status);
-      proven(TAKEN.matcher(twin.log()).find(), "it does not say why");
+      int status = twin.awaitExit(Duration.ofSeconds(60));
+      verify(status != 0, "exit status " + status);
+      verify(NODE_LOCKED.matcher(twin.log()).find(), "it does not say why");
     }
-    round.over();
+    round.markFaultEnd();
     return "a second process of the same node, which ended and said why";
   }
 }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.github.luben.zstd.ZstdOutputStreamNoFinalizer;
 import com.sun.management.ThreadMXBean;
-import dev.sluice.api.Compressed;
+import dev.sluice.api.CompressedBodies;
 import dev.sluice.core.ingest.MemoryBudget;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -30,7 +30,8 @@ class ContentEncodingTest {
   private static final int LIMIT = 1 << 20;
 
   private final MemoryBudget budget = new MemoryBudget(64 << 20);
-  private final Reservation reservation = new Reservation(budget, () -> Duration.ofSeconds(3));
+  private final MemoryReservation reservation =
+      new MemoryReservation(budget, () -> Duration.ofSeconds(3));
 
   private byte[] decode(ContentEncoding encoding, byte[] body, int limit) {
     reservation.add(body.length);
@@ -40,7 +41,7 @@ class ContentEncodingTest {
   private void assertRefused(ContentEncoding encoding, byte[] body, int limit, HttpStatus status) {
     assertThatThrownBy(() -> decode(encoding, body, limit))
         .isInstanceOfSatisfying(
-            RequestRefused.class, refused -> assertThat(refused.status()).isEqualTo(status));
+            HttpProblemException.class, refused -> assertThat(refused.status()).isEqualTo(status));
     reservation.close();
     assertThat(budget.used()).isZero();
   }
@@ -48,10 +49,10 @@ class ContentEncodingTest {
   private static byte[] encoded(ContentEncoding encoding, byte[] body) {
     return switch (encoding) {
       case IDENTITY -> body;
-      case GZIP -> Compressed.gzip(body);
-      case DEFLATE -> Compressed.deflate(body);
-      case ZSTD -> Compressed.zstd(body);
-      case SNAPPY -> Compressed.snappy(body);
+      case GZIP -> CompressedBodies.gzip(body);
+      case DEFLATE -> CompressedBodies.deflate(body);
+      case ZSTD -> CompressedBodies.zstd(body);
+      case SNAPPY -> CompressedBodies.snappy(body);
     };
   }
 
@@ -94,10 +95,10 @@ class ContentEncodingTest {
   @ValueSource(strings = {"br", "gzip, gzip", "gzip, zstd", "gzip;q=1", "compress"})
   void of_unknownNameOrMoreThanOne_isUnsupported(String header) {
     assertThatThrownBy(() -> ContentEncoding.of(List.of(header.split(", "))))
-        .isInstanceOf(RequestRefused.class);
+        .isInstanceOf(HttpProblemException.class);
     assertThatThrownBy(() -> ContentEncoding.of(List.of(header)))
         .isInstanceOfSatisfying(
-            RequestRefused.class,
+            HttpProblemException.class,
             refused -> assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
   }
 
@@ -121,7 +122,7 @@ class ContentEncodingTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
-  void decode_exactlyTheLimit_isTakenAndOneMoreIsTooLarge(ContentEncoding encoding) {
+  void decode_exactlyTheLimit_isAcceptedAndOneMoreIsTooLarge(ContentEncoding encoding) {
     for (int limit : new int[] {1, 1000, 8192, LIMIT}) {
       assertThat(decode(encoding, encoded(encoding, new byte[limit]), limit)).hasSize(limit);
       assertThat(decode(encoding, encoded(encoding, random(limit)), limit)).hasSize(limit);
@@ -132,13 +133,13 @@ class ContentEncodingTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
-  void decode_tornOffAnywhere_isMalformed(ContentEncoding encoding) {
+  void decode_truncatedAnywhere_isMalformed(ContentEncoding encoding) {
     var whole = encoded(encoding, "one log or another, ".repeat(20).getBytes(UTF_8));
 
     for (int length = 1; length < whole.length; length++) {
       var torn = Arrays.copyOf(whole, length);
       assertThatThrownBy(() -> decode(encoding, torn, LIMIT))
-          .isInstanceOf(RequestRefused.class)
+          .isInstanceOf(HttpProblemException.class)
           .hasMessageContaining("not valid " + encoding.name().toLowerCase(Locale.ROOT));
     }
   }
@@ -150,7 +151,8 @@ class ContentEncodingTest {
 
     for (int extra = 1; extra < 40; extra++) {
       var longer = joined(whole, "x".repeat(extra).getBytes(UTF_8));
-      assertThatThrownBy(() -> decode(encoding, longer, LIMIT)).isInstanceOf(RequestRefused.class);
+      assertThatThrownBy(() -> decode(encoding, longer, LIMIT))
+          .isInstanceOf(HttpProblemException.class);
     }
   }
 
@@ -164,7 +166,7 @@ class ContentEncodingTest {
       body[random.nextInt(body.length)] = (byte) random.nextInt();
       try {
         decode(encoding, body, LIMIT);
-      } catch (RequestRefused refused) {
+      } catch (HttpProblemException refused) {
         assertThat(refused.status().value()).isIn(400, 413);
       }
     }
@@ -174,29 +176,30 @@ class ContentEncodingTest {
   void decode_gzipOfSeveralMembers_isAllOfThem() {
     var members =
         joined(
-            Compressed.gzip("one ".getBytes(UTF_8)),
-            Compressed.gzip(new byte[0]),
-            Compressed.gzip(random(20_000)),
-            Compressed.gzip(" three".getBytes(UTF_8)));
+            CompressedBodies.gzip("one ".getBytes(UTF_8)),
+            CompressedBodies.gzip(new byte[0]),
+            CompressedBodies.gzip(random(20_000)),
+            CompressedBodies.gzip(" three".getBytes(UTF_8)));
 
     assertThat(decode(ContentEncoding.GZIP, members, LIMIT))
         .isEqualTo(joined("one ".getBytes(UTF_8), random(20_000), " three".getBytes(UTF_8)));
   }
 
   @Test
-  void decode_gzipWhoseSecondMemberIsTornOffInItsHeader_isMalformed() {
-    var second = Compressed.gzip("two".getBytes(UTF_8));
+  void decode_gzipWithTruncatedSecondMemberHeader_isMalformed() {
+    var second = CompressedBodies.gzip("two".getBytes(UTF_8));
 
     for (int length = 1; length < second.length; length++) {
-      var torn = joined(Compressed.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
+      var torn =
+          joined(CompressedBodies.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
       assertThatThrownBy(() -> decode(ContentEncoding.GZIP, torn, LIMIT))
-          .isInstanceOf(RequestRefused.class);
+          .isInstanceOf(HttpProblemException.class);
     }
   }
 
   @Test
   void decode_gzipWithEveryHeaderField_isRead() {
-    var plain = Compressed.gzip("named".getBytes(UTF_8));
+    var plain = CompressedBodies.gzip("named".getBytes(UTF_8));
     var header = Arrays.copyOf(plain, 10);
     header[3] = 2 | 4 | 8 | 16;
     var named =
@@ -212,12 +215,12 @@ class ContentEncodingTest {
 
   @Test
   void decode_gzipWithWrongChecksumOrLength_isMalformed() {
-    var whole = Compressed.gzip("a log".getBytes(UTF_8));
+    var whole = CompressedBodies.gzip("a log".getBytes(UTF_8));
     for (int i = 1; i <= 8; i++) {
       var wrong = whole.clone();
       wrong[wrong.length - i] ^= 1;
       assertThatThrownBy(() -> decode(ContentEncoding.GZIP, wrong, LIMIT))
-          .isInstanceOf(RequestRefused.class);
+          .isInstanceOf(HttpProblemException.class);
     }
   }
 
@@ -225,7 +228,7 @@ class ContentEncodingTest {
   void decode_deflateWithoutZlibHeader_isMalformed() {
     assertRefused(
         ContentEncoding.DEFLATE,
-        Compressed.rawDeflate("a log".getBytes(UTF_8)),
+        CompressedBodies.rawDeflate("a log".getBytes(UTF_8)),
         LIMIT,
         HttpStatus.BAD_REQUEST);
   }
@@ -244,22 +247,23 @@ class ContentEncodingTest {
   @Test
   void decode_snappyInFrames_isWhatWasEncoded() {
     for (int size : new int[] {0, 1, 65_535, 65_536, 65_537, 200_000}) {
-      assertThat(decode(ContentEncoding.SNAPPY, Compressed.snappyFramed(random(size)), LIMIT))
+      assertThat(decode(ContentEncoding.SNAPPY, CompressedBodies.snappyFramed(random(size)), LIMIT))
           .isEqualTo(random(size));
-      assertThat(decode(ContentEncoding.SNAPPY, Compressed.snappyFramed(new byte[size]), LIMIT))
+      assertThat(
+              decode(ContentEncoding.SNAPPY, CompressedBodies.snappyFramed(new byte[size]), LIMIT))
           .hasSize(size);
     }
     assertRefused(
         ContentEncoding.SNAPPY,
-        Compressed.snappyFramed(new byte[LIMIT + 1]),
+        CompressedBodies.snappyFramed(new byte[LIMIT + 1]),
         LIMIT,
         HttpStatus.CONTENT_TOO_LARGE);
   }
 
   /** The format has no end mark: nothing is missed when it is torn off between two chunks. */
   @Test
-  void decode_snappyFramesTornOffWithinAChunk_isMalformed() {
-    var whole = Compressed.snappyFramed("one log or another, ".repeat(20).getBytes(UTF_8));
+  void decode_snappyFramesTruncatedWithinAChunk_isMalformed() {
+    var whole = CompressedBodies.snappyFramed("one log or another, ".repeat(20).getBytes(UTF_8));
 
     for (int length = 1; length < whole.length; length++) {
       var torn = Arrays.copyOf(whole, length);
@@ -267,7 +271,7 @@ class ContentEncodingTest {
         assertThat(decode(ContentEncoding.SNAPPY, torn, LIMIT)).isEmpty();
       } else {
         assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, torn, LIMIT))
-            .isInstanceOf(RequestRefused.class)
+            .isInstanceOf(HttpProblemException.class)
             .hasMessageContaining("not valid snappy");
       }
     }
@@ -283,9 +287,9 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_snappyPaddingAndSecondIdentifier_arePassedOver() {
-    var one = Compressed.snappyFramed("one ".getBytes(UTF_8));
-    var two = Compressed.snappyFramed("two".getBytes(UTF_8));
+  void decode_snappyPaddingAndSecondIdentifier_areSkipped() {
+    var one = CompressedBodies.snappyFramed("one ".getBytes(UTF_8));
+    var two = CompressedBodies.snappyFramed("two".getBytes(UTF_8));
 
     assertThat(
             decode(
@@ -312,11 +316,11 @@ class ContentEncodingTest {
 
   @ParameterizedTest
   @MethodSource("badChunks")
-  void decode_badSnappyChunk_isMalformedAtItsPlaceAndCostsNothing(byte[] bad) {
-    var body = joined(Compressed.snappyFramed("four".getBytes(UTF_8)), bad);
+  void decode_badSnappyChunk_isMalformedAtItsOffsetAndAllocatesNothing(byte[] bad) {
+    var body = joined(CompressedBodies.snappyFramed("four".getBytes(UTF_8)), bad);
     var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
     assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
-        .isInstanceOf(RequestRefused.class);
+        .isInstanceOf(HttpProblemException.class);
 
     long before = heap.getCurrentThreadAllocatedBytes();
     assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
@@ -325,7 +329,7 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_snappyBlockThatAnnouncesMoreThanItCanHold_isMalformedAndCostsNothing() {
+  void decode_snappyBlockWithImpossibleLength_isMalformedAndAllocatesNothing() {
     var lie = joined(new byte[] {(byte) 0xFF, (byte) 0xFF, 63}, new byte[100]); // 1 MiB - 1
     var larger = joined(new byte[] {-1, -1, -1, -1, 15}, new byte[100]); // 4 GiB - 1
     var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
@@ -339,8 +343,8 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_snappyBlockOverTheLimit_isTooLargeBeforeItCostsAnything() {
-    var body = Compressed.snappy(new byte[64 << 20]);
+  void decode_snappyBlockOverTheLimit_isTooLargeBeforeAllocation() {
+    var body = CompressedBodies.snappy(new byte[64 << 20]);
     reservation.add(body.length);
     var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
@@ -351,8 +355,8 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_done_holdsWhatItDecodedAndNotWhatItWasMadeFrom() {
-    var body = Compressed.gzip(new byte[100_000]);
+  void decode_done_reservesDecodedBytesOnly() {
+    var body = CompressedBodies.gzip(new byte[100_000]);
 
     var decoded = decode(ContentEncoding.GZIP, body, LIMIT);
 
@@ -362,14 +366,14 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_budgetUsedUp_isTooBusyAndGivesAllBack() {
+  void decode_budgetExhausted_isUnavailableAndReleasesAll() {
     assertThat(budget.reserve((64 << 20) - 1000)).isTrue();
-    var body = Compressed.gzip(new byte[100_000]);
+    var body = CompressedBodies.gzip(new byte[100_000]);
     reservation.add(body.length);
 
     assertThatThrownBy(() -> ContentEncoding.GZIP.decode(body, LIMIT, reservation))
         .isInstanceOfSatisfying(
-            RequestRefused.class,
+            HttpProblemException.class,
             refused -> {
               assertThat(refused.status()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
               assertThat(refused.retryAfter()).isPositive();

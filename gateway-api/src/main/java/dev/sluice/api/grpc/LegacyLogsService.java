@@ -1,0 +1,244 @@
+package dev.sluice.api.grpc;
+
+import dev.sluice.api.decode.LegacyLog;
+import dev.sluice.api.decode.LegacyLogDecoder;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.IngestResult;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.LogPage;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.proto.logs.GetLogsByAppIdRequest;
+import dev.sluice.proto.logs.GetLogsByAppIdResponse;
+import dev.sluice.proto.logs.HealthCheckResponse;
+import dev.sluice.proto.logs.IngestError;
+import dev.sluice.proto.logs.IngestLogsResponse;
+import dev.sluice.proto.logs.LogEntry;
+import dev.sluice.proto.logs.LogLevel;
+import dev.sluice.proto.logs.LogServiceGrpc;
+import io.grpc.BindableService;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
+import io.grpc.StatusException;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.ServerCalls;
+import io.grpc.stub.StreamObserver;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * {@code logs.LogService}, as the system Sluice grew out of had it.
+ *
+ * <p>Requests stay bytes until they are here: what a generated marshaller cannot parse reaches the
+ * client as INTERNAL, as if it were our mistake, and takes the good logs of a request along.
+ *
+ * <p>What is wrong with a log is told in an answer, never by a status; what passes is UNAVAILABLE
+ * with RetryInfo; what is no request at all is INVALID_ARGUMENT or RESOURCE_EXHAUSTED.
+ */
+public final class LegacyLogsService implements BindableService {
+  private static final String PROTOCOL = "legacy-grpc";
+
+  /** For answers of some bytes, which must also be given when logs have taken all of the other. */
+  private static final MemoryBudget UNLIMITED = new MemoryBudget(Long.MAX_VALUE);
+
+  private static final MethodDescriptor<RawMessage, IngestLogsResponse> INGEST =
+      withRawRequest(LogServiceGrpc.getIngestLogsMethod());
+  private static final MethodDescriptor<RawMessage, GetLogsByAppIdResponse> GET =
+      withRawRequest(LogServiceGrpc.getGetLogsByAppIdMethod());
+  private static final MethodDescriptor<RawMessage, HealthCheckResponse> HEALTH =
+      withRawRequest(LogServiceGrpc.getHealthCheckMethod());
+
+  private final @Nullable GrpcIngestPipeline pipeline;
+  private final Limits limits;
+  private final LogReader reader;
+  private final MemoryBudget budget;
+  private final LegacyHealthCheck health;
+
+  /**
+   * @param pipeline the way in; null when this process does not take logs: IngestLogs is
+   *     UNIMPLEMENTED then
+   * @param reader the way back
+   * @param budget what logs that were read count against until the client has taken them
+   */
+  public LegacyLogsService(
+      @Nullable GrpcIngestPipeline pipeline,
+      Limits limits,
+      LogReader reader,
+      MemoryBudget budget,
+      LegacyHealthCheck health) {
+    this.pipeline = pipeline;
+    this.limits = limits;
+    this.reader = reader;
+    this.budget = budget;
+    this.health = health;
+  }
+
+  private static <T> MethodDescriptor<RawMessage, T> withRawRequest(MethodDescriptor<?, T> method) {
+    return method.toBuilder(RawMessage.MARSHALLER, method.getResponseMarshaller()).build();
+  }
+
+  @Override
+  public ServerServiceDefinition bindService() {
+    var generated = LogServiceGrpc.getServiceDescriptor();
+    var service =
+        ServiceDescriptor.newBuilder(generated.getName())
+            .setSchemaDescriptor(generated.getSchemaDescriptor()) // for reflection
+            .addMethod(GET)
+            .addMethod(HEALTH);
+    var ingestPipeline = pipeline;
+    if (ingestPipeline != null) {
+      service.addMethod(INGEST);
+    }
+    var methods =
+        ServerServiceDefinition.builder(service.build())
+            .addMethod(GET, ServerCalls.asyncUnaryCall(this::get))
+            .addMethod(HEALTH, ServerCalls.asyncUnaryCall(this::health));
+    if (ingestPipeline != null) {
+      methods.addMethod(
+          INGEST,
+          IngestServerCall.intercept(
+              PROTOCOL,
+              ingestPipeline,
+              ServerCalls.asyncUnaryCall(
+                  (request, responseObserver) ->
+                      ingest(ingestPipeline, request, responseObserver))));
+    }
+    return methods.build();
+  }
+
+  private void ingest(
+      GrpcIngestPipeline ingestPipeline,
+      RawMessage request,
+      StreamObserver<IngestLogsResponse> responseObserver) {
+    if (responseObserver instanceof ServerCallStreamObserver<IngestLogsResponse> call) {
+      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
+    }
+    long started = System.nanoTime();
+    var _ =
+        ingestPipeline
+            .ingest(PROTOCOL, request, bytes -> LegacyLogDecoder.ofIngestLogsRequest(bytes, limits))
+            .thenAccept(result -> respond(result, System.nanoTime() - started, responseObserver));
+  }
+
+  private static void respond(
+      IngestResult result, long tookNanos, StreamObserver<IngestLogsResponse> responseObserver) {
+    if (result instanceof IngestResult.Accepted accepted) {
+      responseObserver.onNext(response(accepted, Math.max(1, tookNanos)));
+      responseObserver.onCompleted();
+    } else {
+      responseObserver.onError(NativeLogsService.toStatusException(result));
+    }
+  }
+
+  private static IngestLogsResponse response(IngestResult.Accepted result, long tookNanos) {
+    boolean success = !result.acceptedNone();
+    var response =
+        IngestLogsResponse.newBuilder()
+            .setSuccess(success)
+            .setMessage(LegacyLog.message(result))
+            .setAccepted(result.accepted())
+            .setRejected(result.rejectedCount())
+            .setProcessingTimeMs(tookNanos / 1e6)
+            .setThroughput(result.accepted() * 1e9 / tookNanos);
+    result.rejections().stream()
+        .limit(LegacyLog.MAX_REPORTED_ERRORS)
+        .map(LegacyLog::toLegacyRejection)
+        .forEach(
+            rejection ->
+                response.addErrors(
+                    IngestError.newBuilder()
+                        .setIndex(rejection.index())
+                        .setError(LegacyLog.describe(rejection))));
+    return response.build();
+  }
+
+  private void get(RawMessage request, StreamObserver<GetLogsByAppIdResponse> responseObserver) {
+    Query query;
+    try {
+      query = query(request);
+    } catch (StatusException e) {
+      responseObserver.onError(e);
+      return;
+    }
+    BlockingUnaryCall.start(
+        "sluice-legacy-query",
+        budget,
+        responseObserver,
+        () -> {
+          long started = System.nanoTime();
+          return response(reader.read(query), started);
+        });
+  }
+
+  private static Query query(RawMessage request) throws StatusException {
+    var appRequest =
+        QueryRequestParser.parse(
+            request, GetLogsByAppIdRequest.parser(), "logs.GetLogsByAppIdRequest");
+    if (appRequest.getAppId().isEmpty()) {
+      throw InvalidArgument.malformed("app_id is missing");
+    }
+    int limit = appRequest.getLimit();
+    if (limit < 0 || limit > LegacyLog.MAX_LIMIT) {
+      throw InvalidArgument.malformed("limit is not a number from 1 to " + LegacyLog.MAX_LIMIT);
+    }
+    try {
+      return new Query(
+          LogFilter.of(IngestService.DEFAULT_TENANT).service(appRequest.getAppId()).build(),
+          limit == 0 ? LegacyLog.DEFAULT_LIMIT : limit,
+          null);
+    } catch (IllegalArgumentException e) { // the name is all that is in the filter
+      throw InvalidArgument.malformed("app_id has " + e.getMessage());
+    }
+  }
+
+  private static GetLogsByAppIdResponse response(LogPage page, long started) {
+    var response =
+        GetLogsByAppIdResponse.newBuilder().setSuccess(true).setMessage("Logs retrieved");
+    boolean more = page.next() != null;
+    int bytes = 0;
+    for (var log : page.logs()) {
+      var entry = entry(LegacyLog.of(log));
+      bytes += entry.getSerializedSize();
+      if (bytes > NativeQueryCalls.MAX_PAGE_BYTES && response.getLogsCount() > 0) {
+        more = true;
+        break;
+      }
+      response.addLogs(entry);
+    }
+    return response
+        .setCount(response.getLogsCount())
+        .setHasMore(more)
+        .setQueryTimeMs((System.nanoTime() - started) / 1e6)
+        .build();
+  }
+
+  private static LogEntry entry(LegacyLog log) {
+    var entry =
+        LogEntry.newBuilder()
+            .setId(log.id())
+            .setAppId(log.appId())
+            .setTimestamp(log.timeNanos() / 1_000_000)
+            .setLevel(LogLevel.valueOf(log.level().name()))
+            .setMessage(log.message())
+            .setSource(log.source())
+            .setEnvironment(log.environment())
+            .putAllMetadata(log.metadata());
+    var traceId = log.traceId();
+    if (traceId != null) {
+      entry.setTraceId(traceId);
+    }
+    var userId = log.userId();
+    if (userId != null) {
+      entry.setUserId(userId);
+    }
+    return entry.build();
+  }
+
+  /** What is in the request does not matter, not even that it is one. */
+  private void health(RawMessage request, StreamObserver<HealthCheckResponse> responseObserver) {
+    BlockingUnaryCall.start(
+        "sluice-legacy-health-response", UNLIMITED, responseObserver, health::check);
+  }
+}

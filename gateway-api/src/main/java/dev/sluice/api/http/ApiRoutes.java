@@ -1,0 +1,140 @@
+package dev.sluice.api.http;
+
+import static org.springframework.web.reactive.function.server.RequestPredicates.path;
+
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.search.SemanticSearch;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.http.HttpMethod;
+import org.springframework.web.reactive.function.server.HandlerFunction;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+
+/** All paths of the HTTP surface, and which handler answers them. */
+public final class ApiRoutes {
+  private ApiRoutes() {}
+
+  /**
+   * What takes logs.
+   *
+   * @param budget what all requests together may hold
+   * @param admission who may be taken at all, and when the others should come again
+   * @param timeoutScheduler where the next two are set
+   * @param requestBodyTimeout how long a whole body may take to come
+   * @param ackTimeout how long a client waits for its logs to be safe before it is told to retry
+   */
+  public record IngestDependencies(
+      IngestService ingest,
+      MemoryBudget budget,
+      AdmissionController admission,
+      TimeoutScheduler timeoutScheduler,
+      Duration requestBodyTimeout,
+      Duration ackTimeout) {
+
+    private HttpIngestPipeline pipeline(Limits limits) {
+      return new HttpIngestPipeline(
+          ingest,
+          new RequestBodyReader(limits, timeoutScheduler, requestBodyTimeout),
+          budget,
+          admission,
+          timeoutScheduler,
+          ackTimeout);
+    }
+  }
+
+  /**
+   * What gives them back.
+   *
+   * @param clock tells which hour is the last one
+   */
+  public record QueryDependencies(
+      LogReader reader, TemplateReport templates, SemanticSearch search, InstantSource clock) {}
+
+  /**
+   * @param ingestDependencies null when this process does not take logs
+   */
+  public static RouterFunction<ServerResponse> of(
+      @Nullable IngestDependencies ingestDependencies,
+      QueryDependencies queryDependencies,
+      Limits limits) {
+    var routes = RouterFunctions.route();
+    var reader = queryDependencies.reader();
+    var blockingQueries = new BlockingQueries();
+    var queries = new QueryHandler(reader, blockingQueries);
+    var histograms = new HistogramHandler(reader, blockingQueries);
+    var templates = new TemplatesHandler(queryDependencies, blockingQueries);
+    if (ingestDependencies != null) {
+      var pipeline = ingestDependencies.pipeline(limits);
+      var nativeLogs = new NativeLogsHandler(pipeline, limits);
+      var otlp = new OtlpLogsHandler(pipeline, limits);
+      routes.POST("/v1/logs", otlp::post).route(path("/v1/logs"), allowOnly(HttpMethod.POST));
+      routes.POST("/api/v1/logs", nativeLogs::post);
+      routes
+          .POST("/v1/ingest/wal-frames", new WalFramesHandler(pipeline, limits)::post)
+          .route(path("/v1/ingest/wal-frames"), allowOnly(HttpMethod.POST));
+      routes
+          .POST("/api/logs", new LegacyLogsHandler(pipeline, limits)::post)
+          .route(path("/api/logs"), allowOnly(HttpMethod.POST));
+    }
+    return routes
+        .GET("/api/v1/logs", queries::get)
+        .route(path("/api/v1/logs"), allowOnly(HttpMethod.GET, HttpMethod.POST))
+        .POST(
+            "/api/v1/logs/search",
+            new SearchHandler(queryDependencies.search(), blockingQueries)::post)
+        .route(path("/api/v1/logs/search"), allowOnly(HttpMethod.POST))
+        .GET("/api/v1/logs/histogram", histograms::get)
+        .route(path("/api/v1/logs/histogram"), allowOnly(HttpMethod.GET))
+        .GET("/api/v1/templates", templates::list)
+        .route(path("/api/v1/templates"), allowOnly(HttpMethod.GET))
+        .GET("/api/v1/templates/{id}", templates::get)
+        .route(path("/api/v1/templates/{id}"), allowOnly(HttpMethod.GET))
+        .GET("/api/v1/templates/{id}/logs", templates::logs)
+        .route(path("/api/v1/templates/{id}/logs"), allowOnly(HttpMethod.GET))
+        .add(Problem.pages())
+        .POST(
+            "/api/logs/search",
+            new LegacySearchHandler(queryDependencies.search(), reader, blockingQueries)::post)
+        .GET("/api/logs/{app_id}", new LegacyQueryHandler(reader, blockingQueries)::get)
+        .route(path("/api/logs/search"), allowOnly(HttpMethod.GET, HttpMethod.POST))
+        .route(path("/api/logs/{app_id}"), allowOnly(HttpMethod.GET))
+        .add(new OpenApiRoutes(limits).routes())
+        .route(path("/**"), ApiRoutes::notFound)
+        .filter(LingeringClose::filter)
+        .build();
+  }
+
+  /** OTLP alone, for its own port. */
+  public static RouterFunction<ServerResponse> otlp(
+      IngestDependencies ingestDependencies, Limits limits) {
+    var pipeline = ingestDependencies.pipeline(limits);
+    return RouterFunctions.route()
+        .POST("/v1/logs", new OtlpLogsHandler(pipeline, limits)::post)
+        .route(path("/v1/logs"), allowOnly(HttpMethod.POST))
+        .route(path("/**"), ApiRoutes::notFound)
+        .filter(LingeringClose::filter)
+        .build();
+  }
+
+  private static HandlerFunction<ServerResponse> allowOnly(HttpMethod... methods) {
+    var allow = Arrays.stream(methods).map(HttpMethod::name).collect(Collectors.joining(", "));
+    return _ -> Problem.methodNotAllowed(allow);
+  }
+
+  private static Mono<ServerResponse> notFound(ServerRequest unused) {
+    return Problem.of(ProblemType.NOT_FOUND, "nothing is here");
+  }
+}

@@ -1,0 +1,94 @@
+package dev.sluice.api.http;
+
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.LogReader.QueryTooExpensiveException;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.springframework.core.io.buffer.DataBuffer;
+import org.springframework.core.io.buffer.DefaultDataBufferFactory;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.BodyInserters;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Flux;
+import reactor.core.publisher.Mono;
+import reactor.core.scheduler.Scheduler;
+import reactor.core.scheduler.Schedulers;
+
+/**
+ * Runs what reads and blocks: each on a virtual thread of its own, which is interrupted when the
+ * client goes away.
+ */
+final class BlockingQueries {
+  private static final Logger LOG = LoggerFactory.getLogger(BlockingQueries.class);
+  private static final Duration BUSY_RETRY_AFTER = Duration.ofSeconds(1);
+  private static final Duration FAILURE_RETRY_AFTER = Duration.ofSeconds(5);
+
+  /** What all answers that are being written may hold; a page of large logs is up to 96 MiB. */
+  private static final long MAX_UNSENT_RESPONSE_BYTES = 128L << 20;
+
+  private static final int CHUNK_BYTES = 64 * 1024;
+
+  private final MemoryBudget responseBudget = new MemoryBudget(MAX_UNSENT_RESPONSE_BYTES);
+  private final Scheduler scheduler =
+      Schedulers.fromExecutorService(Executors.newVirtualThreadPerTaskExecutor());
+
+  Scheduler scheduler() {
+    return scheduler;
+  }
+
+  /** Emits what the question gives; whatever goes wrong is a {@link HttpProblemException}. */
+  <T> Mono<T> submit(Callable<T> query) {
+    return Mono.fromCallable(query)
+        .subscribeOn(scheduler)
+        .onErrorMap(BlockingQueries::toHttpProblem);
+  }
+
+  /**
+   * The answer with this body, which counts until the network has taken it. It goes in pieces: of a
+   * body in one piece reactor-netty tells nobody when it is gone.
+   */
+  Mono<ServerResponse> json(ServerResponse.BodyBuilder builder, byte[] body) {
+    var typed = builder.contentType(MediaType.APPLICATION_JSON);
+    if (body.length <= CHUNK_BYTES) {
+      return typed.bodyValue(body);
+    }
+    var chunks =
+        Flux.range(0, (body.length + CHUNK_BYTES - 1) / CHUNK_BYTES)
+            .<DataBuffer>map(i -> chunk(body, i * CHUNK_BYTES));
+    return typed
+        .body(BodyInserters.fromDataBuffers(chunks))
+        .map(response -> new BudgetedResponse(response, body.length, responseBudget));
+  }
+
+  private static DataBuffer chunk(byte[] body, int from) {
+    var rest = ByteBuffer.wrap(body, from, Math.min(CHUNK_BYTES, body.length - from));
+    return DefaultDataBufferFactory.sharedInstance.wrap(rest);
+  }
+
+  /** Whatever is not the client's mistake is answered 503. */
+  static HttpProblemException toHttpProblem(Throwable failure) {
+    return switch (failure) {
+      case HttpProblemException problem -> problem;
+      case QueryTooExpensiveException e ->
+          HttpProblemException.queryTooExpensive(String.valueOf(e.getMessage()));
+      case InterruptedException _ ->
+          HttpProblemException.storeUnavailable(BUSY_RETRY_AFTER); // nobody is there to read it
+      case ConcurrencyLimitedReader.TooManyQueriesException _ ->
+          HttpProblemException.storeUnavailable(BUSY_RETRY_AFTER);
+      default -> {
+        LOG.warn("query failed: {}", failure.toString());
+        yield HttpProblemException.storeUnavailable(FAILURE_RETRY_AFTER);
+      }
+    };
+  }
+
+  /** For the end of a handler: the refusal as a problem. */
+  static Mono<ServerResponse> toProblemResponse(Throwable failure) {
+    return Problem.of(toHttpProblem(failure));
+  }
+}

@@ -1,0 +1,229 @@
+package dev.sluice.api.http;
+
+import dev.sluice.api.decode.Json;
+import dev.sluice.api.decode.LegacyLog;
+import dev.sluice.api.decode.Timestamps;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.LogReader.Query;
+import dev.sluice.core.port.LogReader.StoredLog;
+import dev.sluice.core.port.TemplateStats.SampleLog;
+import dev.sluice.core.query.LogFilter;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.core.search.SemanticSearch.Mode;
+import dev.sluice.core.search.SemanticSearch.SearchQuery;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.springframework.util.LinkedMultiValueMap;
+import org.springframework.web.reactive.function.server.ServerRequest;
+import org.springframework.web.reactive.function.server.ServerResponse;
+import reactor.core.publisher.Mono;
+import tools.jackson.core.JsonGenerator;
+import tools.jackson.databind.JsonNode;
+
+/**
+ * {@code POST /api/logs/search}, as the system Sluice grew out of meant it: logs by what they mean,
+ * the newest one of each template that answers. Fields it did not know are ignored, as it did.
+ */
+final class LegacySearchHandler {
+  private static final int DEFAULT_LIMIT = 20;
+
+  /** Of one instant in one service, among which the one that is looked for is. */
+  private static final int MAX_LOGS_PER_TIMESTAMP = 1_000;
+
+  private final SemanticSearch search;
+  private final LogReader reader;
+  private final BlockingQueries queries;
+
+  LegacySearchHandler(SemanticSearch search, LogReader reader, BlockingQueries queries) {
+    this.search = search;
+    this.reader = reader;
+    this.queries = queries;
+  }
+
+  /**
+   * @param score of its template; what holds a value that was asked for has none
+   */
+  private record ScoredLog(StoredLog log, @Nullable Double score) {}
+
+  /**
+   * @param keywordOnlyReason why meaning had no part in it; null when it had
+   */
+  private record LegacySearchResult(List<ScoredLog> logs, @Nullable String keywordOnlyReason) {}
+
+  Mono<ServerResponse> post(ServerRequest request) {
+    return Mono.defer(
+            () -> {
+              long started = System.nanoTime();
+              return SearchHandler.readBody(request)
+                  .map(LegacySearchHandler::parse)
+                  .flatMap(
+                      searchRequest ->
+                          queries
+                              .submit(() -> search(searchRequest))
+                              .flatMap(
+                                  result ->
+                                      respond(searchRequest, result, System.nanoTime() - started)));
+            })
+        .onErrorResume(
+            failure -> LegacyLogsHandler.errorResponse(BlockingQueries.toHttpProblem(failure)));
+  }
+
+  private static SearchQuery parse(byte[] body) {
+    var fields = SearchHandler.parseObject(body);
+    var query = fields.path("query").asString("");
+    if (query.isBlank() || query.length() > SearchQuery.MAX_CHARACTERS) {
+      throw HttpProblemException.malformed(
+          "query must have 1 to %d characters".formatted(SearchQuery.MAX_CHARACTERS));
+    }
+    return new SearchQuery(query, Mode.HYBRID, filter(fields), 0, limit(fields.path("limit")), 1);
+  }
+
+  private static int limit(JsonNode limit) {
+    var parameters = new LinkedMultiValueMap<String, String>();
+    var number = text("limit", limit);
+    if (number != null) {
+      parameters.add("limit", number);
+    }
+    return QueryParameters.withoutFilter(parameters, "limit")
+        .number("limit", DEFAULT_LIMIT, SearchQuery.MAX_RESULTS);
+  }
+
+  private static LogFilter filter(JsonNode fields) {
+    var times = fields.path("time_range");
+    if (!times.isObject() && !isAbsent(times)) {
+      throw HttpProblemException.malformed("time_range is no object of start and end");
+    }
+    var filter =
+        LogFilter.of(IngestService.DEFAULT_TENANT)
+            .service(text("app_id", fields.path("app_id")))
+            .severities(levels(fields.path("level")))
+            .from(time("time_range.start", times.path("start")))
+            .to(time("time_range.end", times.path("end")));
+    try {
+      return filter.build();
+    } catch (IllegalArgumentException e) {
+      throw HttpProblemException.malformed("app_id: " + e.getMessage());
+    }
+  }
+
+  private static boolean isAbsent(JsonNode value) {
+    return value.isMissingNode() || value.isNull();
+  }
+
+  /** Null when there is none. */
+  private static @Nullable String text(String field, JsonNode value) {
+    if (!value.isValueNode() && !isAbsent(value)) {
+      throw HttpProblemException.malformed(field + " is not a text or a number");
+    }
+    if (isAbsent(value)) {
+      return null;
+    }
+    var text = value.asString("");
+    if (text.isEmpty()) { // rather than to take it for all of them
+      throw HttpProblemException.malformed(field + " is empty");
+    }
+    return text;
+  }
+
+  private static List<Integer> levels(JsonNode level) {
+    if (isAbsent(level)) {
+      return List.of();
+    }
+    var numbers = new ArrayList<Integer>();
+    for (var name : level.isArray() ? level.values() : List.of(level)) {
+      if (!name.isString()) {
+        throw HttpProblemException.malformed("level is neither a text nor an array of texts");
+      }
+      numbers.addAll(QueryParameters.severities("level", name.asString()));
+    }
+    return numbers;
+  }
+
+  private static @Nullable Long time(String field, JsonNode value) {
+    if (isAbsent(value)) {
+      return null;
+    }
+    try {
+      return value.isNumber()
+          ? Timestamps.ofNumber(value.asString())
+          : Timestamps.ofText(value.asString(""));
+    } catch (Timestamps.InvalidTimestampException e) {
+      throw HttpProblemException.malformed(field + " " + e.reason());
+    }
+  }
+
+  private LegacySearchResult search(SearchQuery searchRequest) throws InterruptedException {
+    var result = search.search(searchRequest);
+    var found = new LinkedHashMap<Object, ScoredLog>();
+    result.logs().forEach(log -> found.put(log.id(), new ScoredLog(log, null)));
+    for (var hit : result.hits()) {
+      for (var sample : hit.summary().newestLogs()) {
+        if (found.size() < searchRequest.limit() && !found.containsKey(sample.id())) {
+          var log = loadFullLog(sample);
+          if (log != null) {
+            found.put(log.id(), new ScoredLog(log, hit.score()));
+          }
+        }
+      }
+    }
+    return new LegacySearchResult(
+        found.values().stream().limit(searchRequest.limit()).toList(),
+        result.semanticUnavailableReason());
+  }
+
+  private @Nullable StoredLog loadFullLog(SampleLog sample) throws InterruptedException {
+    var filter =
+        LogFilter.of(IngestService.DEFAULT_TENANT)
+            .service(sample.service())
+            .from(sample.timeNanos())
+            .to(sample.timeNanos() + 1)
+            .build();
+    return reader.read(new Query(filter, MAX_LOGS_PER_TIMESTAMP, null)).logs().stream()
+        .filter(log -> log.id().equals(sample.id()))
+        .findFirst()
+        .orElse(null);
+  }
+
+  private Mono<ServerResponse> respond(
+      SearchQuery searchRequest, LegacySearchResult result, long tookNanos) {
+    return queries.json(
+        ServerResponse.ok(),
+        Json.write(
+            json -> {
+              json.writeStartObject();
+              json.writeBooleanProperty("success", true);
+              json.writeStringProperty("message", "Logs found");
+              json.writeObjectPropertyStart("data");
+              writeData(searchRequest, result, tookNanos, json);
+              json.writeEndObject();
+              json.writeEndObject();
+            }));
+  }
+
+  private static void writeData(
+      SearchQuery searchRequest, LegacySearchResult result, long tookNanos, JsonGenerator json) {
+    json.writeStringProperty("query", searchRequest.text());
+    json.writeArrayPropertyStart("logs");
+    for (var scored : result.logs) {
+      json.writeStartObject();
+      LegacyQueryHandler.writeFields(LegacyLog.of(scored.log), json);
+      if (scored.score != null) {
+        json.writeNumberProperty("similarity", scored.score);
+      }
+      json.writeEndObject();
+    }
+    json.writeEndArray();
+    json.writeObjectPropertyStart("metadata");
+    json.writeNumberProperty("count", result.logs.size());
+    json.writeNumberProperty("limit", searchRequest.limit());
+    json.writeNumberProperty("latencyMs", tookNanos / 1_000_000);
+    json.writeStringProperty("provider", "sluice");
+    if (result.keywordOnlyReason != null) {
+      json.writeStringProperty("without_meaning", result.keywordOnlyReason);
+    }
+    json.writeEndObject();
+  }
+}

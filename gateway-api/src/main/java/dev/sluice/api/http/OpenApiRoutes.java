@@ -1,0 +1,76 @@
+package dev.sluice.api.http;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.domain.Limits;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.util.Map;
+import java.util.Properties;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.http.MediaType;
+import org.springframework.web.reactive.function.server.RouterFunction;
+import org.springframework.web.reactive.function.server.RouterFunctions;
+import org.springframework.web.reactive.function.server.ServerResponse;
+
+/**
+ * The OpenAPI document at {@code /api/openapi.yaml} and its page at {@code /api/docs}. The document
+ * is written by hand; the limits in it are filled in from those that rule.
+ */
+final class OpenApiRoutes {
+  private final String document;
+  private final String page;
+
+  OpenApiRoutes(Limits limits) {
+    var text = resource("openapi.yaml");
+    for (var limit : placeholders(limits).entrySet()) {
+      text = text.replace("${" + limit.getKey() + "}", limit.getValue().toString());
+    }
+    document = text;
+    page = resource("api-docs.html").replace("SWAGGER_UI_VERSION", swaggerUiVersion());
+  }
+
+  RouterFunction<ServerResponse> routes() {
+    var yaml = MediaType.parseMediaType("application/yaml;charset=UTF-8");
+    return RouterFunctions.route()
+        .GET("/", _ -> ServerResponse.permanentRedirect(URI.create("/api/docs")).build())
+        .GET("/api/openapi.yaml", _ -> ServerResponse.ok().contentType(yaml).bodyValue(document))
+        .GET("/api/docs", _ -> ServerResponse.ok().contentType(MediaType.TEXT_HTML).bodyValue(page))
+        .resources("/api/docs/assets/**", new ClassPathResource("META-INF/resources/webjars/"))
+        .build();
+  }
+
+  private static Map<String, Integer> placeholders(Limits limits) {
+    return Map.of(
+        "maxRequestBytes", limits.maxRequestBytes(),
+        "maxRecords", limits.maxRecords(),
+        "maxBodyBytes", limits.maxBodyBytes(),
+        "maxAttributes", limits.maxAttributes(),
+        "maxKeyBytes", limits.maxKeyBytes(),
+        "maxValueBytes", limits.maxValueBytes(),
+        "maxNameBytes", limits.maxNameBytes(),
+        "maxNesting", limits.maxNesting());
+  }
+
+  /** The folder of the web jar is named by its version, which its Maven properties tell. */
+  private static String swaggerUiVersion() {
+    var pom = new Properties();
+    try (var in =
+        new ClassPathResource("META-INF/maven/org.webjars/swagger-ui/pom.properties")
+            .getInputStream()) {
+      pom.load(in);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return pom.getProperty("version");
+  }
+
+  private static String resource(String name) {
+    try {
+      return new ClassPathResource("dev/sluice/api/http/" + name).getContentAsString(UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

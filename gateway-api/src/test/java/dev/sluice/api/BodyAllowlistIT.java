@@ -1,0 +1,225 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.proto.logs.IngestLogsRequest;
+import dev.sluice.proto.logs.LogEntryInput;
+import dev.sluice.proto.v1.IngestStreamRequest;
+import dev.sluice.proto.v1.IngestStreamResponse;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import io.grpc.ManagedChannel;
+import io.grpc.ManagedChannelBuilder;
+import io.grpc.stub.StreamObserver;
+import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceResponse;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A gateway that takes only what is on its list, and shows it: what each entrance answers. */
+class BodyAllowlistIT {
+  private static final PrintStream CONSOLE = System.out;
+  private static final ByteArrayOutputStream SHOWN = new ByteArrayOutputStream();
+
+  @TempDir private static Path folder;
+  private static Path list;
+  private static Gateway gateway;
+  private static ManagedChannel channel;
+
+  @BeforeAll
+  static void start() throws IOException {
+    list = folder.resolve("messages.txt");
+    Files.writeString(list, "# what is taken\n\nOrder Placed\n");
+    System.setOut(new PrintStream(SHOWN, true, UTF_8));
+    gateway =
+        Gateway.ingestOnly("filter", "--sluice.filter.file=" + list, "--sluice.mirror=console");
+    channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+  }
+
+  @AfterAll
+  static void end() {
+    channel.shutdownNow();
+    System.setOut(CONSOLE);
+  }
+
+  private static String json(String name, String body) {
+    var http = ProtocolClients.http(gateway, "filter-json", body).get(name);
+    var answer = http.post(gateway);
+    return answer.statusCode() + " " + answer.body();
+  }
+
+  @Test
+  void post_listed_isAcceptedByEveryProtocol() {
+    var service = Gateway.service("filter-taken");
+    var entrances = ProtocolClients.http(gateway, service, "ORDER placed");
+
+    entrances.values().forEach(http -> assertThat(http.post(gateway).statusCode()).isLessThan(300));
+    ProtocolClients.grpc(channel, service, "order PLACED").forEach(Runnable::run);
+
+    assertThat(Gateway.shared().awaitStored(service, entrances.size() + 3)).isNotEmpty();
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(
+            () ->
+                SHOWN.toString(UTF_8).lines().filter(l -> l.contains(" " + service + " ")).count()
+                    == entrances.size() + 3);
+  }
+
+  @Test
+  void post_notListed_isNeitherStoredNorMirrored() {
+    var service = Gateway.service("filter-left-out");
+
+    ProtocolClients.http(gateway, service, "cache miss")
+        .values()
+        .forEach(http -> http.post(gateway));
+    ProtocolClients.grpc(channel, service, "cache miss").forEach(Runnable::run);
+    ProtocolClients.http(gateway, service, "order placed").get("native json").post(gateway);
+
+    Gateway.shared().awaitStored(service, 1);
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> SHOWN.toString(UTF_8).contains(" " + service + " order placed\n"));
+    assertThat(SHOWN.toString(UTF_8)).doesNotContain(service + " cache miss");
+  }
+
+  @Test
+  void post_notListed_isSuccessWithNothingAccepted() {
+    var natively = "202 {\"accepted\":0,\"rejected\":[],\"filtered\":1,\"ack\":\"durable\"}";
+    assertThat(json("native json", "x")).isEqualTo(natively);
+    assertThat(json("native ndjson", "x")).isEqualTo(natively);
+    assertThat(json("native protobuf", "x")).isEqualTo(natively);
+    assertThat(json("app logs", "x"))
+        .isEqualTo(
+            "202 {\"success\":true,\"message\":\"Log data accepted; 1 of the logs are not on the"
+                + " allow list and were filtered\",\"stats\":{\"accepted\":0,\"rejected\":0,"
+                + "\"filtered\":1,\"throughput\":\"0 logs/sec\"}}");
+    assertThat(json("otlp json", "x"))
+        .isEqualTo(
+            "200 {\"partialSuccess\":{\"errorMessage\":\"1 log records filtered: they are not on"
+                + " the allow list\"}}");
+  }
+
+  @Test
+  void post_someListed_reportsFilteredCount() {
+    var answer =
+        gateway.postLogs(
+            "[{\"body\":\"order placed\"},{\"body\":\"x\"},{\"body\":\"\"},{\"body\":[1]},"
+                + "{\"body\":\"order placed\",\"severity\":\"nope\"}]");
+
+    var verdicts = Gateway.json(answer);
+    assertThat(verdicts.get("accepted").asInt()).isEqualTo(1);
+    assertThat(verdicts.get("filtered").asInt()).isEqualTo(3);
+    assertThat(verdicts.get("rejected").size()).isEqualTo(1);
+  }
+
+  @Test
+  void otlpProtobuf_notListed_isPartialSuccessWithNothingRejected() throws Exception {
+    var request = Otlp.request(Gateway.service("filter"), "x");
+
+    var http = ProtocolClients.http(gateway, "filter", "x").get("otlp protobuf").post(gateway);
+    var grpc = LogsServiceGrpc.newBlockingStub(channel).export(request);
+
+    assertThat(http.statusCode()).isEqualTo(200);
+    var message = "1 log records filtered: they are not on the allow list";
+    assertThat(http.body()).contains(message);
+    assertThat(grpc.getPartialSuccess().getErrorMessage()).isEqualTo(message);
+    assertThat(grpc.getPartialSuccess().getRejectedLogRecords()).isZero();
+    assertThat(ExportLogsServiceResponse.parseFrom(grpc.toByteArray())).isEqualTo(grpc);
+  }
+
+  @Test
+  void grpc_notListed_isResponseNotStatus() {
+    var log = NativeLog.log("filter", "x");
+
+    var answer = LogServiceGrpc.newBlockingStub(channel).ingest(NativeLog.request(log));
+
+    assertThat(answer.getAccepted()).isZero();
+    assertThat(answer.getFiltered()).isEqualTo(1);
+  }
+
+  @Test
+  void grpcStream_notListed_isAccepted() throws Exception {
+    var answered = new CompletableFuture<IngestStreamResponse>();
+    var stream =
+        LogServiceGrpc.newStub(channel)
+            .ingestStream(
+                new StreamObserver<IngestStreamResponse>() {
+                  @Override
+                  public void onNext(IngestStreamResponse answer) {
+                    answered.complete(answer);
+                  }
+
+                  @Override
+                  public void onError(Throwable t) {
+                    answered.completeExceptionally(t);
+                  }
+
+                  @Override
+                  public void onCompleted() {}
+                });
+    stream.onNext(
+        IngestStreamRequest.newBuilder()
+            .setSequence(7)
+            .addLogs(NativeLog.log("filter", "x"))
+            .build());
+    stream.onCompleted();
+
+    var answer = answered.get(10, TimeUnit.SECONDS);
+    assertThat(answer.getSequence()).isEqualTo(7);
+    assertThat(answer.getAccepted().getFiltered()).isEqualTo(1);
+  }
+
+  @Test
+  void legacyGrpc_notListed_isSuccess() {
+    var input =
+        LogEntryInput.newBuilder()
+            .setAppId("filter")
+            .setLevel("info")
+            .setMessage("x")
+            .setSource("s");
+
+    var answer =
+        dev.sluice.proto.logs.LogServiceGrpc.newBlockingStub(channel)
+            .ingestLogs(IngestLogsRequest.newBuilder().addLogs(input).build());
+
+    assertThat(answer.getSuccess()).isTrue();
+    assertThat(answer.getAccepted()).isZero();
+    assertThat(answer.getMessage()).contains("1 of the logs are not on the allow list");
+  }
+
+  @Test
+  void metrics_filtered_areCountedByProtocol() {
+    var sample = "sluice_ingest_filtered_total{entrance=\"http-json\"}";
+    gateway.postLogs("{\"body\":\"x\"}");
+    double before = gateway.meter(sample);
+
+    gateway.postLogs("[{\"body\":\"x\"},{\"body\":\"y\"},{\"body\":\"order placed\"}]");
+
+    assertThat(gateway.meter(sample) - before).isEqualTo(2);
+    assertThat(gateway.meter("sluice_mirror_dropped_total")).isZero();
+  }
+
+  @Test
+  void file_changed_isReloadedWithoutRestart() throws IOException {
+    var body = "{\"body\":\"Order refunded\"}";
+    assertThat(Gateway.json(gateway.postLogs(body)).get("accepted").asInt()).isZero();
+
+    Files.writeString(list, "order placed\norder refunded\n");
+
+    await()
+        .atMost(Duration.ofSeconds(10))
+        .until(() -> Gateway.json(gateway.postLogs(body)).get("accepted").asInt() == 1);
+  }
+}

@@ -1,0 +1,125 @@
+package dev.sluice.api;
+
+import dev.sluice.api.grpc.GrpcIngestPipeline;
+import dev.sluice.api.http.ApiRoutes.IngestDependencies;
+import dev.sluice.api.http.ApiRoutes.QueryDependencies;
+import dev.sluice.core.domain.Limits;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.ingest.AdmissionController;
+import dev.sluice.core.ingest.IngestService;
+import dev.sluice.core.ingest.MemoryBudget;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IngestMetrics;
+import dev.sluice.core.port.LogReader;
+import dev.sluice.core.port.Spool;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.read.ConcurrencyLimitedReader;
+import dev.sluice.core.read.TemplateLinkCache;
+import dev.sluice.core.read.TemplateReport;
+import dev.sluice.core.read.TemplateSummaries;
+import dev.sluice.core.search.SemanticSearch;
+import dev.sluice.testkit.ConceptEmbedder;
+import dev.sluice.testkit.InMemoryDictionary;
+import dev.sluice.testkit.InMemoryTemplateVectors;
+import dev.sluice.testkit.InMemoryTemplates;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The way in around a spool of the test's own, without Spring. The spool is asked for its condition
+ * at once, again only when the test starts the admission, and keys are never known.
+ *
+ * @param budget what all requests together may hold
+ * @param admission has no bound of its own
+ */
+public record IngestFixture(
+    IngestService ingest, MemoryBudget budget, AdmissionController admission) {
+
+  public static IngestFixture of(
+      Spool spool,
+      Limits limits,
+      MemoryBudget budget,
+      IngestService.BatchLimits batchLimits,
+      IngestMetrics meter) {
+    var clock = InstantSource.system();
+    var admission = new AdmissionController(spool, budget, 0, clock, (_, _) -> {}, () -> 0);
+    var _ = admission.start();
+    var ingest =
+        new IngestService(
+            spool,
+            new UnavailableIdempotencyStore(),
+            admission,
+            limits,
+            IngestService.RecordPolicy.ACCEPT_ALL,
+            batchLimits,
+            Duration.ofSeconds(10),
+            clock,
+            (_, task) -> task.run(),
+            meter);
+    return new IngestFixture(ingest, budget, admission);
+  }
+
+  public IngestDependencies http(Duration requestBodyTimeout, Duration ackTimeout) {
+    return new IngestDependencies(
+        ingest, budget, admission, IngestFixture::deadline, requestBodyTimeout, ackTimeout);
+  }
+
+  /** The way back to these logs, of which nobody has told a template. */
+  public static QueryDependencies queryDependencies(LogReader logs) {
+    var dictionary = new InMemoryDictionary();
+    var templates = new InMemoryTemplates(dictionary);
+    var links = new TemplateLinkCache(templates, Duration.ZERO, () -> 0);
+    var report =
+        new TemplateReport(templates, dictionary, links, new ConcurrencyLimitedReader(logs, 1));
+    var search =
+        new SemanticSearch(
+            new InMemoryTemplateVectors(dictionary, 2),
+            new TemplateSummaries(templates, dictionary, links),
+            new ConcurrencyLimitedReader(logs, Integer.MAX_VALUE),
+            new ConceptEmbedder("concepts", 2, Map.of()),
+            new SemanticSearch.SearchResources(ForkJoinPool.commonPool(), 1 << 20),
+            () -> 0);
+    return new QueryDependencies(logs, report, search, InstantSource.system());
+  }
+
+  public GrpcIngestPipeline grpc(Duration ackTimeout) {
+    return new GrpcIngestPipeline(ingest, budget, admission, IngestFixture::deadline, ackTimeout);
+  }
+
+  private static Runnable deadline(Duration timeout, Runnable onTimeout) {
+    var due = new CompletableFuture<Void>();
+    var _ =
+        due.orTimeout(timeout.toNanos(), TimeUnit.NANOSECONDS)
+            .exceptionally(
+                _ -> {
+                  onTimeout.run();
+                  return null;
+                });
+    return () -> due.complete(null);
+  }
+
+  private static final class UnavailableIdempotencyStore implements IdempotencyStore {
+    @Override
+    public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
+      return CompletableFuture.completedStage(
+          new ClaimResult.Unavailable(Duration.ofSeconds(1), "keyless"));
+    }
+
+    @Override
+    public CompletionStage<AppendResult> append(
+        LogBatch batch, Claim claim, AppendMode appendMode) {
+      return CompletableFuture.completedStage(new AppendResult.ClaimLost());
+    }
+
+    @Override
+    public CompletionStage<Void> release(Claim claim) {
+      return CompletableFuture.completedStage(null);
+    }
+  }
+}

@@ -1,0 +1,194 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.net.httpserver.HttpServer;
+import dev.sluice.proto.v1.Filter;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import dev.sluice.proto.v1.SearchMode;
+import dev.sluice.proto.v1.SearchRequest;
+import dev.sluice.proto.v1.SearchResponse;
+import io.grpc.ManagedChannelBuilder;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.ObjectNode;
+
+/** Where no model can be asked, questions are answered by words, and the answer says why. */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class KeywordFallbackIT {
+  private static final JsonMapper JSON = new JsonMapper();
+  private static final String LEAK = "gasket of the northern pump is leaking";
+
+  /** Ways to have no model. */
+  enum ModelState {
+    OFF,
+    FAILING
+  }
+
+  private final String service = Gateway.service("without-meaning");
+  private HttpServer endpoint;
+  private Gateway off;
+  private Gateway failing;
+
+  @BeforeAll
+  void start() throws IOException {
+    endpoint = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    endpoint.createContext(
+        "/v1/embeddings",
+        exchange -> {
+          exchange.getRequestBody().readAllBytes();
+          exchange.sendResponseHeaders(500, -1);
+          exchange.close();
+        });
+    endpoint.start();
+    off = Gateway.ingestOnly("without-model", "--sluice.embeddings.enabled=false");
+    failing =
+        Gateway.ingestOnly(
+            "without-endpoint",
+            "--sluice.embeddings.url=" + url(),
+            "--sluice.embeddings.model=failing",
+            "--sluice.embeddings.tries=1");
+    var logs = JSON.createArrayNode();
+    for (var body : new String[] {LEAK, "valve was oiled", "shift ends at noon"}) {
+      logs.addObject().put("service", service).put("body", body);
+    }
+    assertThat(off.postLogs(logs.toString()).statusCode()).isEqualTo(202);
+    Gateway.shared().awaitStored(service, 3);
+  }
+
+  @AfterAll
+  void stop() {
+    endpoint.stop(0);
+  }
+
+  private String url() {
+    return "http://127.0.0.1:%d/v1".formatted(endpoint.getAddress().getPort());
+  }
+
+  private Gateway gateway(ModelState modelState) {
+    return modelState == ModelState.OFF ? off : failing;
+  }
+
+  private String expectedReason(ModelState modelState) {
+    return modelState == ModelState.OFF
+        ? "sluice.embeddings.enabled is false"
+        : "failing at " + url(); // and then what became of it this time
+  }
+
+  private static JsonNode post(Gateway gateway, String path, ObjectNode question) {
+    var body = question.put("query", "leaking gasket").toString().getBytes(UTF_8);
+    var response = gateway.post(gateway.http(path), "application/json", body);
+    assertThat(response.statusCode()).as(response.body()).isEqualTo(200);
+    return Gateway.json(response);
+  }
+
+  private JsonNode search(Gateway gateway, String mode) {
+    var question = JSON.createObjectNode().put("service", service).put("mode", mode);
+    return post(gateway, "/api/v1/logs/search", question);
+  }
+
+  /** Links and newest logs are those of a moment ago. */
+  private static void awaitFound(Runnable asked) {
+    await().atMost(Duration.ofMinutes(1)).untilAsserted(asked::run);
+  }
+
+  private static String found(JsonNode answer) {
+    return answer.path("templates").path(0).path("samples").path(0).path("body").asString("");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void search_hybridOrSemantic_fallsBackToKeywordsWithReason(ModelState modelState) {
+    for (var mode : new String[] {"hybrid", "semantic"}) {
+      awaitFound(
+          () -> {
+            var answer = search(gateway(modelState), mode);
+            assertThat(found(answer)).isEqualTo(LEAK);
+            assertThat(answer.path("without_meaning").asString(""))
+                .startsWith(expectedReason(modelState));
+          });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void search_keyword_hasNoFallbackReason(ModelState modelState) {
+    awaitFound(
+        () -> {
+          var answer = search(gateway(modelState), "keyword");
+          assertThat(found(answer)).isEqualTo(LEAK);
+          assertThat(answer.has("without_meaning")).isFalse();
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void legacySearch_query_fallsBackToKeywordsWithReason(ModelState modelState) {
+    awaitFound(
+        () -> {
+          var question = JSON.createObjectNode().put("app_id", service);
+          var data = post(gateway(modelState), "/api/logs/search", question).path("data");
+          assertThat(data.path("logs").path(0).path("message").asString("")).isEqualTo(LEAK);
+          assertThat(data.path("metadata").path("without_meaning").asString(""))
+              .startsWith(expectedReason(modelState));
+        });
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void searchOverGrpc_anyMode_fallsBackToKeywordsWithReasonUnlessKeyword(ModelState modelState) {
+    for (var mode :
+        new SearchMode[] {
+          SearchMode.SEARCH_MODE_HYBRID,
+          SearchMode.SEARCH_MODE_SEMANTIC,
+          SearchMode.SEARCH_MODE_KEYWORD
+        }) {
+      awaitFound(
+          () -> {
+            var answer = searchOverGrpc(gateway(modelState), mode);
+            assertThat(answer.getTemplatesList()).isNotEmpty();
+            assertThat(answer.getTemplates(0).getSamples(0).getBody()).isEqualTo(LEAK);
+            if (mode == SearchMode.SEARCH_MODE_KEYWORD) {
+              assertThat(answer.getWithoutMeaning()).isEmpty();
+            } else {
+              assertThat(answer.getWithoutMeaning()).startsWith(expectedReason(modelState));
+            }
+          });
+    }
+  }
+
+  private SearchResponse searchOverGrpc(Gateway gateway, SearchMode mode) {
+    var channel =
+        ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
+    try {
+      return LogServiceGrpc.newBlockingStub(channel)
+          .search(
+              SearchRequest.newBuilder()
+                  .setQuery("leaking gasket")
+                  .setMode(mode)
+                  .setFilter(Filter.newBuilder().setService(service))
+                  .build());
+    } finally {
+      channel.shutdownNow();
+    }
+  }
+
+  /** Where nothing is delivered there is no hurry for vectors, and a model more in memory. */
+  @Test
+  void start_withoutDeliverRole_embedsNoTemplates() {
+    assertThat(Gateway.shared().hasBean("embeddingsLifecycle")).isTrue();
+    assertThat(failing.hasBean("embeddingsLifecycle")).isFalse();
+  }
+}

@@ -1,0 +1,48 @@
+package dev.sluice.api;
+
+import dev.sluice.core.port.Scheduler;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Time that stands still until the test moves it, and the timer that goes by it. */
+public final class ManualScheduler implements Scheduler {
+  private record ScheduledTask(long due, Runnable run) {}
+
+  private final List<ScheduledTask> tasks = new ArrayList<>();
+  private long now = Long.MAX_VALUE - 1; // a moment before the overflow that there may be
+
+  synchronized long nanoTime() {
+    return now;
+  }
+
+  @Override
+  public synchronized void schedule(Duration delay, Runnable task) {
+    tasks.add(new ScheduledTask(now + delay.toNanos(), task));
+  }
+
+  public void advance(Duration by) {
+    synchronized (this) {
+      now += by.toNanos();
+    }
+    for (var task = due(); task != null; task = due()) {
+      task.run().run();
+    }
+  }
+
+  /** How many tasks wait. */
+  public synchronized int pendingTasks() {
+    return tasks.size();
+  }
+
+  private synchronized @Nullable ScheduledTask due() {
+    var next =
+        tasks.stream()
+            .filter(task -> task.due() - now <= 0)
+            .min(Comparator.comparingLong(task -> task.due() - now));
+    next.ifPresent(tasks::remove);
+    return next.orElse(null);
+  }
+}

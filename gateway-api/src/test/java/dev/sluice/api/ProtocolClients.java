@@ -1,0 +1,87 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.proto.logs.IngestLogsRequest;
+import dev.sluice.proto.logs.LogEntryInput;
+import dev.sluice.proto.v1.LogServiceGrpc;
+import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
+import io.grpc.Metadata;
+import io.grpc.stub.MetadataUtils;
+import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
+import java.net.URI;
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicReference;
+
+/** One log by each of the ways in that take a whole request. */
+final class ProtocolClients {
+  private ProtocolClients() {}
+
+  /** A way in over HTTP. */
+  record HttpIngestRequest(URI uri, String type, byte[] body) {
+    HttpResponse<String> post(Gateway gateway, String... headers) {
+      return gateway.post(uri, type, body, headers);
+    }
+  }
+
+  /** One log of the service by each way in over HTTP, by their names. */
+  static Map<String, HttpIngestRequest> http(Gateway gateway, String service, String body) {
+    var json = "{\"service\":\"%s\",\"body\":\"%s\"}".formatted(service, body).getBytes(UTF_8);
+    var app =
+        "{\"app_id\":\"%s\",\"level\":\"INFO\",\"message\":\"%s\",\"source\":\"s\"}"
+            .formatted(service, body)
+            .getBytes(UTF_8);
+    var otlpJson =
+        ("{\"resourceLogs\":[{\"resource\":{\"attributes\":[{\"key\":\"service.name\",\"value\":"
+                + "{\"stringValue\":\"%s\"}}]},\"scopeLogs\":[{\"logRecords\":[{\"body\":"
+                + "{\"stringValue\":\"%s\"}}]}]}]}")
+            .formatted(service, body)
+            .getBytes(UTF_8);
+    var otlp = Otlp.request(service, body).toByteArray();
+    var flat = NativeLog.request(NativeLog.log(service, body)).toByteArray();
+    var natively = gateway.http("/api/v1/logs");
+    return Map.of(
+        "native json", new HttpIngestRequest(natively, "application/json", json),
+        "native ndjson", new HttpIngestRequest(natively, "application/x-ndjson", json),
+        "native protobuf", new HttpIngestRequest(natively, "application/x-protobuf", flat),
+        "app logs", new HttpIngestRequest(gateway.http("/api/logs"), "application/json", app),
+        "otlp json", new HttpIngestRequest(gateway.http("/v1/logs"), "application/json", otlpJson),
+        "otlp protobuf",
+            new HttpIngestRequest(gateway.otlp("/v1/logs"), "application/x-protobuf", otlp));
+  }
+
+  /** One log of the service by each unary way in over gRPC; throws what the call fails with. */
+  static List<Runnable> grpc(Channel channel, String service, String body) {
+    var natively = LogServiceGrpc.newBlockingStub(channel);
+    var otlp = LogsServiceGrpc.newBlockingStub(channel);
+    var app = dev.sluice.proto.logs.LogServiceGrpc.newBlockingStub(channel);
+    var input =
+        LogEntryInput.newBuilder()
+            .setAppId(service)
+            .setLevel("info")
+            .setMessage(body)
+            .setSource("s");
+    return List.of(
+        () -> natively.ingest(NativeLog.request(NativeLog.log(service, body))),
+        () -> otlp.export(Otlp.request(service, body)),
+        () -> app.ingestLogs(IngestLogsRequest.newBuilder().addLogs(input).build()));
+  }
+
+  /** A channel that sends this metadata and remembers the answer's headers. */
+  static Channel withMetadata(
+      Channel channel, AtomicReference<Metadata> headers, String name, String value) {
+    var metadata = new Metadata();
+    metadata.put(key(name), value);
+    return ClientInterceptors.intercept(
+        channel,
+        MetadataUtils.newAttachHeadersInterceptor(metadata),
+        MetadataUtils.newCaptureMetadataInterceptor(headers, new AtomicReference<>()));
+  }
+
+  static Metadata.Key<String> key(String name) {
+    return Metadata.Key.of(name, Metadata.ASCII_STRING_MARSHALLER);
+  }
+}

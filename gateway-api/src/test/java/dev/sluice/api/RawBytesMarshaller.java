@@ -1,0 +1,24 @@
+package dev.sluice.api;
+
+import io.grpc.MethodDescriptor;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+
+/** A gRPC message of a client that has no classes for it, or means to send something else. */
+final class RawBytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
+  @Override
+  public InputStream stream(byte[] value) {
+    return new ByteArrayInputStream(value);
+  }
+
+  @Override
+  public byte[] parse(InputStream stream) {
+    try {
+      return stream.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

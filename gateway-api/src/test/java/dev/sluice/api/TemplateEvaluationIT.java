@@ -1,0 +1,269 @@
+package dev.sluice.api;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.demo.TemplateEvaluation;
+import dev.sluice.testkit.Engines;
+import java.io.BufferedReader;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+
+/** {@code make eval} against real gateways: one that runs already, and one that it starts. */
+@Timeout(180)
+class TemplateEvaluationIT {
+  private static final Pattern OWN =
+      Pattern.compile("a gateway of its own is at \\S+, with (\\S+)");
+  private static final int ROUNDS = 40;
+
+  @TempDir Path folder;
+
+  private final Gateway gateway = Gateway.shared();
+  private final String service = Gateway.service("eval");
+  private final ByteArrayOutputStream said = new ByteArrayOutputStream();
+  private Path logs;
+  private Path results;
+
+  @BeforeEach
+  void folders() throws IOException {
+    logs = Files.createDirectory(folder.resolve("logs"));
+    results = folder.resolve("results");
+  }
+
+  /** Of long ago, and not in the order of time. */
+  private String line(int i, String truth, String body) {
+    return """
+        {"timestamp":"2005-%02d-%02dT04:47:44.000Z","severity":"WARN","service":"%s","host":"h-1",\
+        "body":"%s","attributes":{"pid":"%d"},"template_id":"%s"}"""
+        .formatted(12 - i % 12, 1 + i % 28, service, body, i, truth);
+  }
+
+  private List<String> lines() {
+    var lines = new ArrayList<String>();
+    for (int i = 0; i < ROUNDS; i++) {
+      lines.add(line(i, "truth-of-disks", "disk sd" + i + " is full, " + i * 7 + " bytes wanted"));
+      lines.add(line(i, "truth-of-mails", "mail for " + i + "@example.org was returned"));
+      lines.add(line(i, "truth-of-boots", "system boots"));
+    }
+    return lines;
+  }
+
+  private int run(Object... gateway) throws InterruptedException {
+    return run(List.of(), gateway);
+  }
+
+  private int run(List<Object> options, Object... gateway) throws InterruptedException {
+    var stream = new PrintStream(said, true, UTF_8);
+    var arguments = new ArrayList<>(options);
+    arguments.addAll(List.of(logs, results));
+    arguments.addAll(List.of(gateway));
+    return TemplateEvaluation.run(
+        arguments.stream().map(Object::toString).toList(), stream, stream);
+  }
+
+  private List<JsonNode> results(String name) throws IOException {
+    return Files.readAllLines(results.resolve(name)).stream().map(Gateway::json).toList();
+  }
+
+  /** Of those lines that have a true template, whether it and the found one go together. */
+  private static void assertSameGroups(List<JsonNode> results) {
+    var found = new HashMap<String, Set<String>>();
+    for (var result : results) {
+      found
+          .computeIfAbsent(result.get("template_id").asString(), _ -> new HashSet<>())
+          .add(result.get("predicted").asString());
+    }
+    assertThat(found.values()).allSatisfy(group -> assertThat(group).hasSize(1));
+    assertThat(new HashSet<>(found.values())).hasSameSizeAs(found.keySet());
+  }
+
+  @Test
+  void run_gatewayThatRuns_findsTheTemplates() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    Files.write(logs.resolve("b.ndjson"), lines().reversed());
+
+    assertThat(run(gateway.http("/"))).as(said.toString(UTF_8)).isZero();
+
+    assertThat(results("a.ndjson"))
+        .extracting(result -> result.get("template_id").asString())
+        .startsWith("truth-of-disks", "truth-of-mails", "truth-of-boots")
+        .hasSize(3 * ROUNDS);
+    assertSameGroups(
+        Stream.of(results("a.ndjson"), results("b.ndjson")).flatMap(List::stream).toList());
+  }
+
+  @Test
+  void run_storedLogs_matchTheFileWithoutGroundTruth() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    double unknown = unknownFields();
+
+    run(gateway.http("/"));
+
+    // the gateway would ignore the truth, but for this
+    assertThat(unknownFields()).isEqualTo(unknown);
+    var rows = gateway.storedRows(service);
+    assertThat(rows).hasSize(3 * ROUNDS);
+    var boot = rows.getLast();
+    assertThat(boot.get("Body").asString()).isEqualTo("system boots");
+    assertThat(boot.get("SeverityText").asString()).isEqualTo("WARN");
+    assertThat(boot.get("ResourceAttributes").get("host.name").asString()).isEqualTo("h-1");
+    assertThat(boot.get("LogAttributes").propertyNames())
+        .containsExactlyInAnyOrder("pid", "eval.run", "eval.file", "eval.line");
+    assertThat(boot.get("Timestamp").asLong())
+        .isBetween(1_104_537_600_000_000_000L, 1_136_073_600_000_000_000L);
+  }
+
+  private double unknownFields() {
+    double count = gateway.meter("sluice_ingest_unknown_fields_total{entrance=\"http-ndjson\"}");
+    return Double.isNaN(count) ? 0 : count; // it exists from the first log on
+  }
+
+  private String question(String id, String query) {
+    return "{\"id\":\"%s\",\"query\":\"%s\",\"service\":\"%s\",\"relevant\":[]}"
+        .formatted(id, query, service);
+  }
+
+  @Test
+  void run_searchQueries_rankTrueTemplatesFirst() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    var questions = folder.resolve("questions");
+    Files.write(
+        questions,
+        List.of(question("one", "storage exhausted"), question("two", "bounced e-mail message")));
+
+    assertThat(run(List.of("--questions", questions), gateway.http("/")))
+        .as(said.toString(UTF_8))
+        .isZero();
+
+    assertThat(said.toString(UTF_8)).contains("2 questions asked");
+    var answers = results("search.ndjson");
+    assertThat(answers)
+        .extracting(answer -> answer.get("id").asString())
+        .containsExactly("one", "two");
+    assertThat(answers)
+        .extracting(answer -> answer.path("templates").path(0).asString(""))
+        .containsExactly("truth-of-disks", "truth-of-mails");
+    assertThat(answers)
+        .allSatisfy(
+            answer ->
+                assertThat(answer.get("templates"))
+                    .map(JsonNode::asString)
+                    .containsExactlyInAnyOrder(
+                        "truth-of-disks", "truth-of-mails", "truth-of-boots"));
+  }
+
+  @Test
+  void run_emptySearchQuery_sendsNothing() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    var questions = folder.resolve("questions");
+    Files.write(questions, List.of(question("one", "storage exhausted"), question("two", "")));
+
+    assertThat(run(List.of("--questions", questions), gateway.http("/"))).isEqualTo(2);
+
+    assertThat(said.toString(UTF_8)).contains("questions:2: has no id or no query");
+    assertThat(gateway.count(service)).isZero();
+  }
+
+  @Test
+  void run_rejectedLine_isReportedAndHasNoTemplate() throws Exception {
+    var lines = new ArrayList<>(lines());
+    lines.add(1, line(1, "truth-of-mails", "x").replace("\"WARN\"", "\"nope\""));
+    Files.write(logs.resolve("a.ndjson"), lines);
+
+    assertThat(run(gateway.http("/"))).isEqualTo(1);
+
+    assertThat(said.toString(UTF_8))
+        .contains("a.ndjson:2: rejected: severity is unknown", "a.ndjson: 1 lines were not taken");
+    var results = results("a.ndjson");
+    assertThat(results).hasSize(3 * ROUNDS + 1);
+    assertThat(results.get(1).get("predicted").isNull()).isTrue();
+    assertThat(results).filteredOn(result -> result.get("predicted").isNull()).hasSize(1);
+  }
+
+  @Test
+  void run_noGateway_startsOneAndCleansUp() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+
+    assertThat(run(startGateway())).as(said.toString(UTF_8)).isZero();
+
+    assertSameGroups(results("a.ndjson"));
+    var own = OWN.matcher(said.toString(UTF_8));
+    assertThat(own.find()).isTrue();
+    assertThat(Path.of(own.group(1))).doesNotExist();
+    assertThat(ProcessHandle.current().descendants().map(process -> process.info().commandLine()))
+        .noneMatch(command -> command.orElse("").contains(own.group(1)));
+  }
+
+  @Test
+  void terminate_whileItsGatewayRuns_cleansUp() throws Exception {
+    Files.write(logs.resolve("a.ndjson"), lines());
+    var command = new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.demo.Eval"));
+    command.addAll(List.of(logs.toString(), results.toString()));
+    Stream.of(startGateway()).map(Object::toString).forEach(command::add);
+    command.add("--sluice.roles=ingest"); // nothing is ever stored, so it waits
+    var builder = new ProcessBuilder(command).redirectErrorStream(true);
+    // with these it would not get ready
+    builder
+        .environment()
+        .putAll(Map.of("SLUICE_SPOOL", "redis", "SLUICE_REDIS_URL", "redis://x:1"));
+    var tool = builder.start();
+    try (BufferedReader out = tool.inputReader(UTF_8)) {
+      var own = OWN.matcher("");
+      for (String line; !own.find() && (line = out.readLine()) != null; ) {
+        own.reset(line);
+      }
+      var processes = tool.descendants().toList();
+      assertThat(processes).isNotEmpty();
+
+      tool.destroy();
+
+      assertThat(tool.waitFor(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(Path.of(own.group(1))).doesNotExist();
+      await()
+          .atMost(Duration.ofSeconds(10))
+          .until(() -> processes.stream().noneMatch(ProcessHandle::isAlive));
+    } finally {
+      tool.destroyForcibly();
+    }
+  }
+
+  private static String java() {
+    return Path.of(System.getProperty("java.home"), "bin", "java").toString();
+  }
+
+  private static String classPath() {
+    return System.getProperty("java.class.path");
+  }
+
+  private static Object[] startGateway() {
+    return new Object[] {
+      java(),
+      "-Xmx512m",
+      "--enable-native-access=ALL-UNNAMED",
+      "--sun-misc-unsafe-memory-access=allow",
+      "-cp",
+      classPath(),
+      "dev.sluice.api.boot.GatewayApplication",
+      "--sluice.embedded.cache=" + Engines.cache()
+    };
+  }
+}

@@ -1,0 +1,41 @@
+package dev.sluice.api.faults;
+
+import dev.sluice.api.boot.GatewayApplication;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import org.springframework.boot.SpringApplication;
+import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Primary;
+
+/** The gateway with a clock that somebody sets: a file says by how many seconds it is off. */
+@Configuration(proxyBeanMethods = false)
+class SkewedClockGateway {
+  static final String FILE = "faults.clock";
+
+  public static void main(String[] arguments) {
+    new SpringApplication(GatewayApplication.class, SkewedClockGateway.class).run(arguments);
+  }
+
+  @Bean
+  @Primary
+  InstantSource shiftedClock() {
+    var file = Path.of(System.getProperty(FILE));
+    return () -> Instant.now().plus(readSkew(file));
+  }
+
+  private static Duration readSkew(Path file) {
+    try {
+      return Files.exists(file)
+          ? Duration.ofSeconds(Long.parseLong(Files.readString(file).strip()))
+          : Duration.ZERO;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

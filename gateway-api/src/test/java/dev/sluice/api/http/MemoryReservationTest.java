@@ -1,0 +1,57 @@
+package dev.sluice.api.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.ingest.MemoryBudget;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+
+class MemoryReservationTest {
+  private final MemoryBudget budget = new MemoryBudget(100);
+  private final MemoryReservation reservation =
+      new MemoryReservation(budget, () -> Duration.ofSeconds(3));
+
+  @Test
+  void add_withinTheBudget_isHeldUntilClosed() {
+    reservation.add(60);
+    reservation.add(40);
+    reservation.remove(10);
+
+    assertThat(budget.used()).isEqualTo(90);
+    reservation.close();
+    assertThat(budget.used()).isZero();
+  }
+
+  @Test
+  void add_overTheBudget_isRefusedAndHoldsNoMore() {
+    reservation.add(60);
+
+    assertThatThrownBy(() -> reservation.add(41)).isInstanceOf(HttpProblemException.class);
+    assertThat(budget.used()).isEqualTo(60);
+  }
+
+  @Test
+  void close_retained_releasesWithItsLastOwner() {
+    reservation.add(60);
+    var other = reservation.retain();
+
+    reservation.close();
+    assertThat(budget.used()).isEqualTo(60);
+    other.close();
+
+    assertThat(budget.used()).isZero();
+  }
+
+  @Test
+  void add_afterClose_isRefusedAndLeaksNothing() {
+    reservation.add(60);
+    reservation.close();
+
+    assertThatThrownBy(() -> reservation.add(1)).isInstanceOf(HttpProblemException.class);
+    assertThatThrownBy(reservation::retain).isInstanceOf(HttpProblemException.class);
+    reservation.remove(10);
+
+    assertThat(budget.used()).isZero();
+  }
+}
