@@ -3,7 +3,7 @@ package dev.sluice.api;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import java.io.IOException;
 import java.net.ServerSocket;
 import java.net.URI;
@@ -168,7 +168,7 @@ class CrashRecoveryIT {
                 "--sluice.instance=kill-test",
                 "--sluice.wal.dir=" + folder.resolve("data"),
                 "--sluice.embedded.directory=" + folder.resolve("data"),
-                "--sluice.embedded.cache=" + Engines.cache(),
+                "--sluice.embedded.cache=" + SharedEngines.cacheDirectory(),
                 "--sluice.embedded.redis.port=0",
                 "--sluice.embedded.clickhouse.http-port=" + clickHouse,
                 "--sluice.embedded.clickhouse.tcp-port=0"));

@@ -8,7 +8,7 @@ import dev.sluice.api.boot.OtlpPort;
 import dev.sluice.core.ingest.MemoryBudget;
 import dev.sluice.embedded.EmbeddedClickHouse;
 import dev.sluice.embedded.EmbeddedRedis;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -83,8 +83,8 @@ public final class Gateway {
     var own = Stream.of("--sluice.roles=ingest", "--sluice.instance=" + instance);
     return new Gateway(
         "redis",
-        Engines.redis(),
-        Engines.clickHouse(),
+        SharedEngines.redis(),
+        SharedEngines.clickHouse(),
         Stream.concat(own, Stream.of(settings)).toArray(String[]::new));
   }
 
@@ -292,7 +292,7 @@ public final class Gateway {
 
   private static final class SharedHolder {
     static final Gateway GATEWAY =
-        new Gateway("redis-then-wal", Engines.redis(), Engines.clickHouse());
+        new Gateway("redis-then-wal", SharedEngines.redis(), SharedEngines.clickHouse());
   }
 
   private static final class IsolatedHolder {
@@ -311,7 +311,7 @@ public final class Gateway {
     static final Gateway GATEWAY =
         new Gateway(
             "wal",
-            Engines.redis(),
+            SharedEngines.redis(),
             startClickHouse("wal-clickhouse"),
             "--sluice.templates.masks=" + noMasks());
 
@@ -328,7 +328,7 @@ public final class Gateway {
     var clickHouse =
         EmbeddedClickHouse.start(
             new EmbeddedClickHouse.Settings(
-                folder(name), Engines.cache(), 0, -1, "sluice", "sluice"));
+                folder(name), SharedEngines.cacheDirectory(), 0, -1, "sluice", "sluice"));
     Runtime.getRuntime().addShutdownHook(new Thread(clickHouse::close));
     return clickHouse;
   }

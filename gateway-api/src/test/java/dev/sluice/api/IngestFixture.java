@@ -19,10 +19,10 @@ import dev.sluice.core.read.TemplateLinkCache;
 import dev.sluice.core.read.TemplateReport;
 import dev.sluice.core.read.TemplateSummaries;
 import dev.sluice.core.search.SemanticSearch;
-import dev.sluice.testkit.ConceptEmbedder;
+import dev.sluice.testkit.FakeEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
-import dev.sluice.testkit.InMemoryTemplateVectors;
-import dev.sluice.testkit.InMemoryTemplates;
+import dev.sluice.testkit.InMemoryTemplateStats;
+import dev.sluice.testkit.InMemoryTemplateVectorStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Map;
@@ -73,16 +73,16 @@ public record IngestFixture(
   /** The way back to these logs, of which nobody has told a template. */
   public static QueryDependencies queryDependencies(LogReader logs) {
     var dictionary = new InMemoryDictionary();
-    var templates = new InMemoryTemplates(dictionary);
+    var templates = new InMemoryTemplateStats(dictionary);
     var links = new TemplateLinkCache(templates, Duration.ZERO, () -> 0);
     var report =
         new TemplateReport(templates, dictionary, links, new ConcurrencyLimitedReader(logs, 1));
     var search =
         new SemanticSearch(
-            new InMemoryTemplateVectors(dictionary, 2),
+            new InMemoryTemplateVectorStore(dictionary, 2),
             new TemplateSummaries(templates, dictionary, links),
             new ConcurrencyLimitedReader(logs, Integer.MAX_VALUE),
-            new ConceptEmbedder("concepts", 2, Map.of()),
+            new FakeEmbedder("concepts", 2, Map.of()),
             new SemanticSearch.SearchResources(ForkJoinPool.commonPool(), 1 << 20),
             () -> 0);
     return new QueryDependencies(logs, report, search, InstantSource.system());

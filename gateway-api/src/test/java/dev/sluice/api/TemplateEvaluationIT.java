@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.demo.TemplateEvaluation;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -263,7 +263,7 @@ class TemplateEvaluationIT {
       "-cp",
       classPath(),
       "dev.sluice.api.boot.GatewayApplication",
-      "--sluice.embedded.cache=" + Engines.cache()
+      "--sluice.embedded.cache=" + SharedEngines.cacheDirectory()
     };
   }
 }

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.api.boot.GatewayApplication;
 import dev.sluice.api.boot.OtlpPort;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import io.grpc.Grpc;
 import io.grpc.TlsChannelCredentials;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceGrpc;
@@ -72,8 +72,8 @@ class TlsIT {
             "--sluice.instance=tls",
             "--sluice.ingest.otlp-http-port=0",
             "--sluice.wal.dir=" + store.resolveSibling("wal"),
-            "--sluice.redis.url=" + Engines.redis().url(),
-            "--sluice.clickhouse.url=" + Engines.clickHouse().url());
+            "--sluice.redis.url=" + SharedEngines.redis().url(),
+            "--sluice.clickhouse.url=" + SharedEngines.clickHouse().url());
   }
 
   /** The JDK makes one only by its tool. */

@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.bench.Traffic.Shape;
+import dev.sluice.bench.SyntheticLogs.LogShape;
 import java.util.Arrays;
 import java.util.List;
 
@@ -22,61 +22,62 @@ enum Axis {
   final long flatFrom;
 
   /** By what the cost is told where it cannot stay the same, else empty. */
-  final String each;
+  final String unit;
 
-  private final List<Long> usual;
+  private final List<Long> defaultPoints;
 
-  Axis(String title, long flatFrom, long... usual) {
-    this(title, flatFrom, "", usual);
+  Axis(String title, long flatFrom, long... defaultPoints) {
+    this(title, flatFrom, "", defaultPoints);
   }
 
-  Axis(String title, String each, long... usual) {
-    this(title, 0, each, usual);
+  Axis(String title, String unit, long... defaultPoints) {
+    this(title, 0, unit, defaultPoints);
   }
 
-  Axis(String title, long flatFrom, String each, long... usual) {
+  Axis(String title, long flatFrom, String unit, long... defaultPoints) {
     this.title = title;
     this.flatFrom = flatFrom;
-    this.each = each;
-    this.usual = Arrays.stream(usual).boxed().toList();
+    this.unit = unit;
+    this.defaultPoints = Arrays.stream(defaultPoints).boxed().toList();
   }
 
-  List<Long> usual() {
-    return usual;
+  List<Long> defaultPoints() {
+    return defaultPoints;
   }
 
   /**
    * A place on an axis; but for the axis all are alike.
    *
-   * @param oldRows in the table before the gateway starts
+   * @param preloadedRows in the table before the gateway starts
    */
-  record Point(int connections, int logs, Shape shape, int shards, long oldRows) {
-    static final Point USUAL = new Point(8, 500, Shape.USUAL, 1, 0);
+  record Point(int connections, int logs, LogShape shape, int shards, long preloadedRows) {
+    static final Point DEFAULT = new Point(8, 500, LogShape.DEFAULT, 1, 0);
   }
 
-  Point at(long value) {
-    var usual = Point.USUAL;
+  Point pointAt(long value) {
+    var defaults = Point.DEFAULT;
     return switch (this) {
-      case CONNECTIONS -> new Point(few(value), usual.logs, usual.shape, 1, 0);
-      case REQUEST -> new Point(usual.connections, few(value), usual.shape, 1, 0);
-      case BYTES -> shaped(new Shape(usual.shape.attributes(), few(value), 0));
-      case ATTRIBUTES -> shaped(new Shape(few(value), 0, 0));
-      case TEMPLATES -> shaped(new Shape(usual.shape.attributes(), 0, few(value)));
-      case SHARDS -> new Point(usual.connections, usual.logs, usual.shape, few(value), 0);
-      case TABLE -> new Point(usual.connections, usual.logs, usual.shape, 1, value);
+      case CONNECTIONS -> new Point(toInt(value), defaults.logs, defaults.shape, 1, 0);
+      case REQUEST -> new Point(defaults.connections, toInt(value), defaults.shape, 1, 0);
+      case BYTES -> pointWithShape(new LogShape(defaults.shape.attributes(), toInt(value), 0));
+      case ATTRIBUTES -> pointWithShape(new LogShape(toInt(value), 0, 0));
+      case TEMPLATES -> pointWithShape(new LogShape(defaults.shape.attributes(), 0, toInt(value)));
+      case SHARDS ->
+          new Point(defaults.connections, defaults.logs, defaults.shape, toInt(value), 0);
+      case TABLE -> new Point(defaults.connections, defaults.logs, defaults.shape, 1, value);
     };
   }
 
-  private static Point shaped(Shape shape) {
-    return new Point(Point.USUAL.connections, Point.USUAL.logs, shape, 1, 0);
+  private static Point pointWithShape(LogShape shape) {
+    return new Point(Point.DEFAULT.connections, Point.DEFAULT.logs, shape, 1, 0);
   }
 
-  private static int few(long value) {
+  private static int toInt(long value) {
     return Math.toIntExact(value);
   }
 
   /** Whether a gateway and its engines can have but one value. */
-  boolean fresh() {
+  boolean needsFreshGateway() {
     return this == SHARDS || this == TABLE;
   }
 }

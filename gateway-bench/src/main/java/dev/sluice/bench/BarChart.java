@@ -6,15 +6,16 @@ import java.util.List;
  * Lying bars, as SVG on a ground of its own, so that it is read in the light and in the dark.
  *
  * @param format of a value
- * @param parts what the bars of each name stand for, in their order
+ * @param series what the bars of each name stand for, in their order
  * @param stacked whether they stand one behind the other, else one below the other
  */
-record BarChart(String title, String format, List<String> parts, boolean stacked, List<Bars> rows) {
+record BarChart(
+    String title, String format, List<String> series, boolean stacked, List<Bars> rows) {
   private static final List<String> COLOURS = List.of("#2563eb", "#d97706", "#6b7280");
-  private static final int NAMES = 210;
-  private static final int LENGTH = 460;
+  private static final int NAME_WIDTH = 210;
+  private static final int MAX_BAR_LENGTH = 460;
   private static final int WIDTH = 780;
-  private static final int BAR = 14;
+  private static final int BAR_HEIGHT = 14;
   private static final int TOP = 56;
 
   /** Of one name. */
@@ -28,7 +29,7 @@ record BarChart(String title, String format, List<String> parts, boolean stacked
   }
 
   String svg() {
-    int row = (stacked ? BAR : BAR * parts.size()) + 12;
+    int row = (stacked ? BAR_HEIGHT : BAR_HEIGHT * series.size()) + 12;
     int height = TOP + rows.size() * row;
     var svg = new StringBuilder();
     svg.append(
@@ -38,28 +39,28 @@ record BarChart(String title, String format, List<String> parts, boolean stacked
         """
             .formatted(WIDTH, height, WIDTH, height));
     text(svg, 8, 18, "start", title);
-    for (int i = 0; i < parts.size(); i++) {
-      bar(svg, NAMES + i * 120, 28, 12, COLOURS.get(i));
-      text(svg, NAMES + i * 120 + 18, 39, "start", parts.get(i));
+    for (int i = 0; i < series.size(); i++) {
+      bar(svg, NAME_WIDTH + i * 120, 28, 12, COLOURS.get(i));
+      text(svg, NAME_WIDTH + i * 120 + 18, 39, "start", series.get(i));
     }
     double longest = rows.stream().mapToDouble(each -> each.length(stacked)).max().orElse(0);
     for (int i = 0; i < rows.size(); i++) {
-      draw(svg, rows.get(i), TOP + i * row, LENGTH / Math.max(longest, 1e-9));
+      draw(svg, rows.get(i), TOP + i * row, MAX_BAR_LENGTH / Math.max(longest, 1e-9));
     }
     return svg.append("</svg>\n").toString();
   }
 
   private void draw(StringBuilder svg, Bars bars, int top, double scale) {
-    text(svg, NAMES - 8, top + 11, "end", bars.name);
-    double left = NAMES;
+    text(svg, NAME_WIDTH - 8, top + 11, "end", bars.name);
+    double left = NAME_WIDTH;
     for (int i = 0; i < bars.values.size(); i++) {
       double value = bars.values.get(i);
-      int y = stacked ? top : top + i * BAR;
+      int y = stacked ? top : top + i * BAR_HEIGHT;
       bar(svg, left, y, value * scale, COLOURS.get(i));
       if (stacked) {
         left += value * scale;
       } else {
-        text(svg, NAMES + value * scale + 6, y + 11, "start", format.formatted(value));
+        text(svg, NAME_WIDTH + value * scale + 6, y + 11, "start", format.formatted(value));
       }
     }
     if (stacked) {
@@ -70,7 +71,7 @@ record BarChart(String title, String format, List<String> parts, boolean stacked
   private static void bar(StringBuilder svg, double x, double y, double width, String colour) {
     svg.append(
         "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>%n"
-            .formatted(x, y, width, BAR - 2, colour));
+            .formatted(x, y, width, BAR_HEIGHT - 2, colour));
   }
 
   private static void text(StringBuilder svg, double x, double y, String anchor, String text) {

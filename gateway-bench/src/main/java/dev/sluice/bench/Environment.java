@@ -4,13 +4,13 @@ package dev.sluice.bench;
 final class Environment {
   private Environment() {}
 
-  static int number(String name, int byDefault) {
+  static int number(String name, int defaultValue) {
     var text = text(name, "");
-    return text.isEmpty() ? byDefault : Integer.parseInt(text);
+    return text.isEmpty() ? defaultValue : Integer.parseInt(text);
   }
 
-  static String text(String name, String byDefault) {
+  static String text(String name, String defaultValue) {
     var text = System.getenv().getOrDefault(name, "");
-    return text.isBlank() ? byDefault : text.strip();
+    return text.isBlank() ? defaultValue : text.strip();
   }
 }

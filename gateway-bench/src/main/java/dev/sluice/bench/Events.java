@@ -7,13 +7,13 @@ import dev.sluice.core.otlp.OtlpWriter;
  * The events of the table: eight fields and some 240 bytes as a line, nine of ten at level debug.
  */
 final class Events {
-  static final String FORM =
+  static final String FORMAT =
       "{} height={} round={} step={} peer={} block_hash={} voting_power={} latency_us={} module={}";
 
   /** Of messages at level info; the others are what nobody wants but when it is too late. */
-  static final String WANTED = "finalizing commit of block";
+  static final String INFO_MESSAGE = "finalizing commit of block";
 
-  private static final String UNWANTED = "received vote from a peer and added it to the set";
+  private static final String DEBUG_MESSAGE = "received vote from a peer and added it to the set";
   private static final String[] NAMES = {
     "height", "round", "step", "peer", "block_hash", "voting_power", "latency_us", "module"
   };
@@ -27,7 +27,7 @@ final class Events {
   /** The message and the values of its eight fields. */
   static Object[] fields(long n) {
     return new Object[] {
-      isDebug(n) ? UNWANTED : WANTED,
+      isDebug(n) ? DEBUG_MESSAGE : INFO_MESSAGE,
       1_000_000 + n / 1000,
       n % 3,
       n % 2 == 0 ? "RoundStepPrevote" : "RoundStepPrecommit",

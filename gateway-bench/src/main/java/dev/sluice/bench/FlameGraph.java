@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.bench.Profile.Box;
+import dev.sluice.bench.Profile.FlameNode;
 
 /**
  * Where the CPU of a profile went, as SVG on a ground of its own: each box as wide as its share,
@@ -8,21 +8,21 @@ import dev.sluice.bench.Profile.Box;
  * be lines.
  */
 record FlameGraph(String title, Profile profile) {
-  private static final String OURS = "#bfdbfe";
-  private static final String LIBRARIES = "#fde68a";
-  private static final String REST = "#e5e7eb";
+  private static final String APPLICATION_COLOR = "#bfdbfe";
+  private static final String LIBRARY_COLOR = "#fde68a";
+  private static final String JDK_COLOR = "#e5e7eb";
   private static final int WIDTH = 1200;
   private static final int ROW = 18;
   private static final int TOP = 30;
   private static final int MARGIN = 8;
-  private static final double LEAST = 1.0 / 300;
+  private static final double MIN_SHARE = 1.0 / 300;
 
   /** Of the font, about. */
-  private static final double LETTER = 6.4;
+  private static final double LETTER_WIDTH = 6.4;
 
   String svg() {
     var root = profile.root();
-    int height = TOP + depth(root, root.nanos() * LEAST) * ROW + MARGIN;
+    int height = TOP + depth(root, root.nanos() * MIN_SHARE) * ROW + MARGIN;
     var svg = new StringBuilder();
     svg.append(
         """
@@ -30,57 +30,57 @@ record FlameGraph(String title, Profile profile) {
         <rect width="%d" height="%d" fill="#ffffff"/>
         <text x="%d" y="18" font-size="13">%s</text>
         """
-            .formatted(WIDTH, height, WIDTH, height, MARGIN, escaped(title)));
+            .formatted(WIDTH, height, WIDTH, height, MARGIN, escape(title)));
     double scale = (WIDTH - 2.0 * MARGIN) / root.nanos();
     draw(svg, root, MARGIN, height - MARGIN - ROW, scale);
     return svg.append("</svg>\n").toString();
   }
 
-  private static int depth(Box box, double least) {
+  private static int depth(FlameNode node, double minNanos) {
     return 1
-        + box.above().stream()
-            .filter(above -> above.nanos() >= least)
-            .mapToInt(above -> depth(above, least))
+        + node.children().stream()
+            .filter(child -> child.nanos() >= minNanos)
+            .mapToInt(child -> depth(child, minNanos))
             .max()
             .orElse(0);
   }
 
-  private void draw(StringBuilder svg, Box box, double left, int y, double scale) {
-    double width = box.nanos() * scale;
-    double part = (double) box.nanos() / profile.root().nanos();
+  private void draw(StringBuilder svg, FlameNode node, double left, int y, double scale) {
+    double width = node.nanos() * scale;
+    double share = (double) node.nanos() / profile.root().nanos();
     svg.append(
         "<g><title>%s, %.1f %%</title><rect x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>"
             .formatted(
-                escaped(box.name()), part * 100, left, y, width - 0.5, ROW - 1, colour(box)));
-    int letters = (int) ((width - 6) / LETTER);
+                escape(node.name()), share * 100, left, y, width - 0.5, ROW - 1, colour(node)));
+    int letters = (int) ((width - 6) / LETTER_WIDTH);
     if (letters > 2) {
-      var name = box.name();
+      var name = node.name();
       svg.append(
           "<text x=\"%.1f\" y=\"%d\">%s</text>"
               .formatted(
                   left + 3,
                   y + 13,
-                  escaped(name.length() <= letters ? name : name.substring(0, letters - 1) + "…")));
+                  escape(name.length() <= letters ? name : name.substring(0, letters - 1) + "…")));
     }
     svg.append("</g>\n");
     double from = left;
-    for (var above : box.above()) {
-      if (above.nanos() >= profile.root().nanos() * LEAST) {
-        draw(svg, above, from, y - ROW, scale);
+    for (var child : node.children()) {
+      if (child.nanos() >= profile.root().nanos() * MIN_SHARE) {
+        draw(svg, child, from, y - ROW, scale);
       }
-      from += above.nanos() * scale;
+      from += child.nanos() * scale;
     }
   }
 
-  private static String colour(Box box) {
-    return switch (box.kind()) {
-      case OURS -> OURS;
-      case LIBRARY -> LIBRARIES;
-      case THREADS, JDK -> REST;
+  private static String colour(FlameNode node) {
+    return switch (node.kind()) {
+      case APPLICATION -> APPLICATION_COLOR;
+      case LIBRARY -> LIBRARY_COLOR;
+      case THREADS, JDK -> JDK_COLOR;
     };
   }
 
-  private static String escaped(String text) {
+  private static String escape(String text) {
     return text.replace("&", "&amp;").replace("<", "&lt;").replace("\"", "&quot;");
   }
 }

@@ -23,16 +23,16 @@ import tools.jackson.databind.json.JsonMapper;
 final class Gateway implements LogServer {
   static final Path JAR = Path.of("gateway-api/target/sluice-app.jar");
 
-  private static final Duration START = Duration.ofMinutes(2);
-  private static final Duration DRAIN = Duration.ofMinutes(10);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
+  private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(10);
 
   /** So long nothing is delivered only when nothing can be. */
-  private static final Duration STILL = Duration.ofSeconds(10);
+  private static final Duration STALL_TIMEOUT = Duration.ofSeconds(10);
 
   private final HttpClient http = HttpClient.newHttpClient();
   private final int port = JavaProcess.freePort();
-  private final int management = JavaProcess.freePort();
-  private final int grpc = JavaProcess.freePort();
+  private final int managementPort = JavaProcess.freePort();
+  private final int grpcPort = JavaProcess.freePort();
   private final JavaProcess process;
 
   /**
@@ -61,8 +61,8 @@ final class Gateway implements LogServer {
                 "-jar",
                 jar.toString(),
                 "--server.port=" + port,
-                "--management.server.port=" + management,
-                "--spring.grpc.server.port=" + grpc,
+                "--management.server.port=" + managementPort,
+                "--spring.grpc.server.port=" + grpcPort,
                 "--sluice.ingest.otlp-http-port=-1",
                 "--sluice.embedded.directory=" + folder.resolve("engines"),
                 "--sluice.wal.dir=" + folder.resolve("wal")));
@@ -70,7 +70,7 @@ final class Gateway implements LogServer {
     process =
         new JavaProcess(
             folder.resolve("gateway.log"),
-            () -> answer("/actuator/health/readiness").statusCode() == 200,
+            () -> get("/actuator/health/readiness").statusCode() == 200,
             arguments);
   }
 
@@ -80,7 +80,7 @@ final class Gateway implements LogServer {
   }
 
   int grpcPort() {
-    return grpc;
+    return grpcPort;
   }
 
   @Override
@@ -89,18 +89,18 @@ final class Gateway implements LogServer {
   }
 
   /** Without Redis and ClickHouse, which it may have started. */
-  Watched watched() {
+  ProcessStats processStats() {
     var engines = process.handle().children().map(ProcessHandle::pid).collect(Collectors.toSet());
-    return new Watched(pid(), engines);
+    return new ProcessStats(pid(), engines);
   }
 
   /** With Redis and ClickHouse, when it has started them. */
-  Watched watchedWithEngines() {
-    return new Watched(pid(), Set.of());
+  ProcessStats processStatsWithEngines() {
+    return new ProcessStats(pid(), Set.of());
   }
 
   /** Lets it do nothing until {@link #resume}. */
-  void halt() throws IOException, InterruptedException {
+  void suspend() throws IOException, InterruptedException {
     process.signal("STOP");
   }
 
@@ -122,7 +122,7 @@ final class Gateway implements LogServer {
   double gauge(String name) throws IOException, InterruptedException {
     var found =
         Pattern.compile("(?m)^" + name + "(?:\\{[^}]*})? (\\S+)$")
-            .matcher(answer("/actuator/prometheus").body());
+            .matcher(get("/actuator/prometheus").body());
     return found.find() ? Double.parseDouble(found.group(1)) : Double.NaN;
   }
 
@@ -130,48 +130,48 @@ final class Gateway implements LogServer {
    * The end of a drain.
    *
    * @param nanos {@link System#nanoTime} when it came
-   * @param left log records that wait all the same
+   * @param remaining log records that wait all the same
    */
-  record Drained(long nanos, long left) {}
+  record DrainResult(long nanos, long remaining) {}
 
   /**
    * Returns when no log waits in its write-ahead log, or their number falls no more: what Redis may
    * have too waits for Redis.
    */
-  Drained awaitLogDrained() throws IOException, InterruptedException {
-    double least = Double.POSITIVE_INFINITY;
-    long fell = System.nanoTime();
-    while (least > 0 && System.nanoTime() - fell < STILL.toNanos()) {
+  DrainResult awaitWalDrained() throws IOException, InterruptedException {
+    double lowest = Double.POSITIVE_INFINITY;
+    long lastDropNanos = System.nanoTime();
+    while (lowest > 0 && System.nanoTime() - lastDropNanos < STALL_TIMEOUT.toNanos()) {
       double waiting = gauge("sluice_wal_waiting");
-      if (waiting < least) {
-        least = waiting;
-        fell = System.nanoTime();
+      if (waiting < lowest) {
+        lowest = waiting;
+        lastDropNanos = System.nanoTime();
       }
       Thread.sleep(100);
     }
-    if (Double.isInfinite(least)) {
+    if (Double.isInfinite(lowest)) {
       throw new IOException("it does not say what waits in its write-ahead log");
     }
-    return new Drained(fell, (long) least);
+    return new DrainResult(lastDropNanos, (long) lowest);
   }
 
   /** Returns when nothing waits to be delivered, neither in Redis nor in the write-ahead log. */
-  Drained awaitDrained() throws IOException, InterruptedException {
-    long end = System.nanoTime() + DRAIN.toNanos();
+  DrainResult awaitDrained() throws IOException, InterruptedException {
+    long end = System.nanoTime() + DRAIN_TIMEOUT.toNanos();
     while (gauge("sluice_spool_entries") != 0 || gauge("sluice_wal_waiting") != 0) {
       if (System.nanoTime() > end) {
         throw new IOException("it does not drain");
       }
       Thread.sleep(100);
     }
-    return new Drained(System.nanoTime(), 0);
+    return new DrainResult(System.nanoTime(), 0);
   }
 
   /** Where all logs are that were accepted, once everybody can be asked. */
   JsonNode ledger() throws IOException, InterruptedException {
-    long end = System.nanoTime() + START.toNanos();
+    long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (true) {
-      var answer = answer("/actuator/ledger");
+      var answer = get("/actuator/ledger");
       if (answer.statusCode() == 200) {
         return JsonMapper.shared().readTree(answer.body());
       }
@@ -193,10 +193,10 @@ final class Gateway implements LogServer {
     return gauge("jvm_gc_memory_allocated_bytes_total");
   }
 
-  private java.net.http.HttpResponse<String> answer(String path)
+  private java.net.http.HttpResponse<String> get(String path)
       throws IOException, InterruptedException {
     return http.send(
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + management + path))
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + managementPort + path))
             .timeout(Duration.ofSeconds(20))
             .build(),
         BodyHandlers.ofString());

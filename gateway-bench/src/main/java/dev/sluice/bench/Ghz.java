@@ -10,18 +10,18 @@ import tools.jackson.databind.json.JsonMapper;
  * Calls OTLP's service over gRPC as fast as it is answered, each connection one call after the
  * other.
  *
- * @param bodies a file of {@link Bodies}
+ * @param bodies a file of {@link RequestBodies}
  */
-record Ghz(int port, Path bodies, int connections) implements Generator {
+record Ghz(int port, Path bodies, int connections) implements LoadGenerator {
   private static final Path PROTO = Path.of("gateway-bench/src/main/ghz/logs.proto");
 
   @Override
-  public Load send(int seconds) throws IOException, InterruptedException {
+  public LoadResult send(int seconds) throws IOException, InterruptedException {
     var ghz =
-        Generator.run(
+        LoadGenerator.run(
             Map.of(),
             List.of(
-                BUILT.resolve("ghz").toString(),
+                BUILD_DIRECTORY.resolve("ghz").toString(),
                 "--insecure",
                 "--proto=" + PROTO,
                 "--call=opentelemetry.proto.collector.logs.v1.LogsService/Export",
@@ -33,23 +33,23 @@ record Ghz(int port, Path bodies, int connections) implements Generator {
                 "--timeout=30s",
                 "--format=json",
                 "127.0.0.1:" + port));
-    return parse(ghz.said()).by(ghz);
+    return parse(ghz.output()).withProcess(ghz);
   }
 
-  static Load parse(String said) throws IOException {
-    var result = JsonMapper.shared().readTree(said);
+  static LoadResult parse(String output) throws IOException {
+    var result = JsonMapper.shared().readTree(output);
     var details = result.path("details");
     if (details.isEmpty()) {
-      throw new IOException("ghz has made no call: " + said);
+      throw new IOException("ghz has made no call: " + output);
     }
     var nanos = new long[details.size()];
-    long taken = 0;
+    long succeeded = 0;
     for (int i = 0; i < nanos.length; i++) {
       nanos[i] = details.get(i).path("latency").asLong();
-      taken += details.get(i).path("status").asString().equals("OK") ? 1 : 0;
+      succeeded += details.get(i).path("status").asString().equals("OK") ? 1 : 0;
     }
-    long others = nanos.length - taken;
-    return new Load(
-        taken, others, others, result.path("total").asLong() / 1e9, Latency.of(nanos), 0, 0);
+    long failed = nanos.length - succeeded;
+    return new LoadResult(
+        succeeded, failed, failed, result.path("total").asLong() / 1e9, Latency.of(nanos), 0, 0);
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.bench;
 
 import dev.sluice.bench.Axis.Point;
-import dev.sluice.bench.Bodies.Form;
+import dev.sluice.bench.RequestBodies.BodyFormat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -38,15 +38,15 @@ public final class GrowthReport {
    * much as its insert, and the generator that sends at a rate costs more than the one that waits.
    * At 0.8 merges did not keep up, and there were 27 parts more each minute.
    */
-  private static final double SHARE = 0.6;
+  private static final double SOAK_LOAD_SHARE = 0.6;
 
   private static final int LEAD_IN_SECONDS = 2;
 
   /** Of all that is sent in turns; the generators have it in memory. */
-  private static final long BODIES_BYTES = 192L << 20;
+  private static final long MAX_BODIES_BYTES = 192L << 20;
 
   /** As many strings more would be a load on the generator, and on the machine. */
-  private static final long MOST_BODIES = 250_000;
+  private static final long MAX_BODIES = 250_000;
 
   /** Of the spool: a long body fills the usual one in seconds, and what is refused costs too. */
   private static final String REDIS_MEMORY = "4096mb";
@@ -56,13 +56,13 @@ public final class GrowthReport {
   private final int rounds = Environment.number("ROUNDS", 3);
   private final int minutes = Environment.number("MINUTES", 10);
   private final int rate = Environment.number("RATE", 0);
-  private final Asked asked;
+  private final RunOptions options;
   private final Path folder;
   private boolean complete = true;
   private String versions = "";
 
-  private GrowthReport(Asked asked, Path folder) {
-    this.asked = asked;
+  private GrowthReport(RunOptions options, Path folder) {
+    this.options = options;
     this.folder = folder;
   }
 
@@ -72,33 +72,33 @@ public final class GrowthReport {
    * @param points of each axis, in their order
    * @param endurance at the end
    */
-  record Asked(Map<Axis, List<Long>> points, boolean endurance) {
+  record RunOptions(Map<Axis, List<Long>> points, boolean endurance) {
 
     /**
      * @param points empty for the usual ones
      */
-    static Asked of(String names, String points) {
-      var asked = new LinkedHashMap<Axis, List<Long>>();
+    static RunOptions parse(String names, String points) {
+      var axes = new LinkedHashMap<Axis, List<Long>>();
       boolean endurance = false;
-      for (var name : words(names)) {
+      for (var name : tokens(names)) {
         if (name.equals(ENDURANCE)) {
           endurance = true;
         } else {
           var axis = Axis.valueOf(name.toUpperCase(Locale.ROOT));
-          asked.put(axis, axis.usual());
+          axes.put(axis, axis.defaultPoints());
         }
       }
       if (!points.isBlank()) {
-        if (asked.size() != 1) {
+        if (axes.size() != 1) {
           throw new IllegalArgumentException("POINTS are of one axis, not of: " + names);
         }
-        var own = words(points).stream().map(Long::valueOf).sorted().toList();
-        asked.replaceAll((_, _) -> own);
+        var values = tokens(points).stream().map(Long::valueOf).sorted().toList();
+        axes.replaceAll((_, _) -> values);
       }
-      return new Asked(asked, endurance);
+      return new RunOptions(axes, endurance);
     }
 
-    private static List<String> words(String text) {
+    private static List<String> tokens(String text) {
       return List.of(text.strip().split("[\\s,]+"));
     }
   }
@@ -106,164 +106,184 @@ public final class GrowthReport {
   public static void main(String[] arguments) throws Exception {
     Locale.setDefault(Locale.ROOT); // what is written is read by programs too
     var axes = "connections request bytes attributes templates shards table";
-    var asked = Asked.of(Environment.text("AXES", axes), Environment.text("POINTS", ""));
-    System.exit(new GrowthReport(asked, Workplace.make()).run() ? 0 : 1);
+    var options = RunOptions.parse(Environment.text("AXES", axes), Environment.text("POINTS", ""));
+    System.exit(new GrowthReport(options, WorkDir.create()).run() ? 0 : 1);
   }
 
   private boolean run() throws IOException, InterruptedException {
-    System.out.println(Workplace.machine(folder));
+    System.out.println(WorkDir.describeMachine(folder));
     var out = Environment.text("OUT", "");
-    for (var each : asked.points.entrySet()) {
-      var growth = along(each.getKey(), each.getValue());
-      System.out.println("\n" + GrowthFindings.text(growth) + "\n");
+    for (var each : options.points.entrySet()) {
+      var growth = measureAxis(each.getKey(), each.getValue());
+      System.out.println("\n" + GrowthReportWriter.markdown(growth) + "\n");
       if (!out.isEmpty()) { // after each, since all of them take two hours
-        new GrowthFindings(setup(perPoint(each.getKey()))).write(Path.of(out), growth);
+        new GrowthReportWriter(setup(describeDuration(each.getKey()))).write(Path.of(out), growth);
       }
     }
-    if (asked.endurance) {
-      var endurance = endure(Files.createDirectories(folder.resolve(ENDURANCE)));
-      System.out.println("\n" + GrowthFindings.text(endurance));
+    if (options.endurance) {
+      var soakTest = soak(Files.createDirectories(folder.resolve(ENDURANCE)));
+      System.out.println("\n" + GrowthReportWriter.markdown(soakTest));
       if (!out.isEmpty()) {
         var lasting = "%d minutes, after %d seconds of warming up".formatted(minutes, warmUp);
-        new GrowthFindings(setup(lasting)).write(Path.of(out), endurance);
+        new GrowthReportWriter(setup(lasting)).write(Path.of(out), soakTest);
       }
     }
     if (complete) { // else what is there says why
-      Workplace.delete(folder);
+      WorkDir.delete(folder);
     }
     return complete;
   }
 
-  private Growth along(Axis axis, List<Long> values) throws IOException, InterruptedException {
+  private Growth measureAxis(Axis axis, List<Long> values)
+      throws IOException, InterruptedException {
     var growth = new Growth(axis, new ArrayList<>(), new ArrayList<>());
     var together =
-        axis.fresh() ? values.stream().map(List::of).toList() : List.of(List.copyOf(values));
+        axis.needsFreshGateway()
+            ? values.stream().map(List::of).toList()
+            : List.of(List.copyOf(values));
     for (var each : together) {
-      var place = Files.createDirectories(folder.resolve(axis.name() + each.getFirst()));
-      measure(growth, each, place);
+      var directory = Files.createDirectories(folder.resolve(axis.name() + each.getFirst()));
+      measure(growth, each, directory);
       if (complete) {
-        Workplace.delete(place);
+        WorkDir.delete(directory);
       }
     }
     return growth;
   }
 
   /** On one gateway. */
-  private void measure(Growth growth, List<Long> values, Path place)
+  private void measure(Growth growth, List<Long> values, Path directory)
       throws IOException, InterruptedException {
     var axis = growth.axis();
-    var first = axis.at(values.getFirst());
-    try (var engines = new Engines(place, REDIS_MEMORY)) {
+    var first = axis.pointAt(values.getFirst());
+    try (var engines = new BenchEngines(directory, REDIS_MEMORY)) {
       versions = engines.versions();
-      if (first.oldRows() > 0) {
-        try (var _ = gateway(engines, first, place)) {
+      if (first.preloadedRows() > 0) {
+        try (var _ = gateway(engines, first, directory)) {
           // makes the table
         }
-        growth.notes().add(OldRows.make(engines.database(), first.oldRows()).toString());
+        growth
+            .notes()
+            .add(PreloadedRows.load(engines.database(), first.preloadedRows()).toString());
       }
-      try (var gateway = gateway(engines, first, place)) {
-        warm(axis.fresh() ? first : Point.USUAL, warmUp, engines, gateway, place);
-        var turns = new TreeMap<Long, List<Growth.Measured>>();
-        for (int round = 0; round < turns(axis); round++) {
+      try (var gateway = gateway(engines, first, directory)) {
+        warmUp(
+            axis.needsFreshGateway() ? first : Point.DEFAULT, warmUp, engines, gateway, directory);
+        var measured = new TreeMap<Long, List<Growth.MeasuredPoint>>();
+        for (int round = 0; round < roundsOf(axis); round++) {
           for (long value : values) {
-            warm(axis.at(value), LEAD_IN_SECONDS, engines, gateway, place);
-            turns
+            warmUp(axis.pointAt(value), LEAD_IN_SECONDS, engines, gateway, directory);
+            measured
                 .computeIfAbsent(value, _ -> new ArrayList<>())
-                .add(measure(axis, value, engines, gateway, place));
+                .add(measure(axis, value, engines, gateway, directory));
           }
         }
-        turns.values().forEach(each -> growth.points().add(Growth.middle(each)));
+        measured.values().forEach(each -> growth.points().add(Growth.median(each)));
       }
     }
   }
 
-  private static Gateway gateway(Engines engines, Point point, Path place)
+  private static Gateway gateway(BenchEngines engines, Point point, Path directory)
       throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
     settings.add("--sluice.redis.shards=" + point.shards());
-    return new Gateway(place.resolve("gateway"), settings.toArray(String[]::new));
+    return new Gateway(directory.resolve("gateway"), settings.toArray(String[]::new));
   }
 
-  private static void warm(Point point, int seconds, Engines engines, Gateway gateway, Path place)
+  private static void warmUp(
+      Point point, int seconds, BenchEngines engines, Gateway gateway, Path directory)
       throws IOException, InterruptedException {
-    var bodies = bodies(point, place);
+    var bodies = bodies(point, directory);
     var measurement = new Measurement(engines, gateway);
     var load = wrk(point, bodies, gateway).send(seconds);
-    var outcome = measurement.of(load, "warming up", point.logs());
-    if (!outcome.complete()) {
-      throw new IOException("a log is lost or extra already: " + outcome);
+    var caseResult = measurement.await(load, "warming up", point.logs());
+    if (!caseResult.complete()) {
+      throw new IOException("a log is lost or extra already: " + caseResult);
     }
   }
 
-  private Growth.Measured measure(
-      Axis axis, long value, Engines engines, Gateway gateway, Path place)
+  private Growth.MeasuredPoint measure(
+      Axis axis, long value, BenchEngines engines, Gateway gateway, Path directory)
       throws IOException, InterruptedException {
-    var point = axis.at(value);
-    var bodies = bodies(point, place);
-    var begun = Writing.now(engines.database());
+    var point = axis.pointAt(value);
+    var bodies = bodies(point, directory);
+    var startMicros = InsertCpu.currentMicros(engines.database());
     var measurement = new Measurement(engines, gateway);
     var wrk = wrk(point, bodies, gateway);
-    var standIn = new AtomicInteger();
+    var fallbackSeconds = new AtomicInteger();
     var load =
-        Meanwhile.sending(
+        Sampler.sendSampled(
             () -> wrk.send(seconds),
             1,
-            () -> standIn.addAndGet((int) gateway.gauge("sluice_failover_active")));
-    var outcome = measurement.of(load, "%,d %s".formatted(value, axis.title), point.logs());
-    System.out.println(Findings.line(outcome, null));
-    complete &= outcome.complete();
+            () -> fallbackSeconds.addAndGet((int) gateway.gauge("sluice_failover_active")));
+    var caseResult = measurement.await(load, "%,d %s".formatted(value, axis.title), point.logs());
+    System.out.println(ReportWriter.summaryLine(caseResult, null));
+    complete &= caseResult.complete();
     double bytes = Files.size(bodies) / ((double) count(point) * point.logs());
-    return new Growth.Measured(
-        value, bytes, outcome, Writing.since(begun, engines.database()), standIn.get());
+    return new Growth.MeasuredPoint(
+        value,
+        bytes,
+        caseResult,
+        InsertCpu.measureSince(startMicros, engines.database()),
+        fallbackSeconds.get());
   }
 
-  private static Generator wrk(Point point, Path bodies, Gateway gateway) {
+  private static LoadGenerator wrk(Point point, Path bodies, Gateway gateway) {
     var url = "http://127.0.0.1:" + gateway.port() + "/v1/logs";
-    return new Wrk(url, bodies, Form.OTLP.type, Form.OTLP.encoding, point.connections());
+    return new Wrk(
+        url,
+        bodies,
+        BodyFormat.OTLP.contentType,
+        BodyFormat.OTLP.contentEncoding,
+        point.connections());
   }
 
-  private static Path bodies(Point point, Path place) throws IOException {
-    return Bodies.file(place, Form.OTLP, count(point), point.logs(), point.shape());
+  private static Path bodies(Point point, Path directory) throws IOException {
+    return RequestBodies.writeBodies(
+        directory, BodyFormat.OTLP, count(point), point.logs(), point.shape());
   }
 
   /** As many as there is room for, by the size of one. */
   private static int count(Point point) {
-    long size = new Traffic(0, point.logs(), 0, point.shape()).otlp(point.logs()).length;
-    return (int) Math.clamp(BODIES_BYTES / size, 1, MOST_BODIES);
+    long size = new SyntheticLogs(0, point.logs(), 0, point.shape()).otlp(point.logs()).length;
+    return (int) Math.clamp(MAX_BODIES_BYTES / size, 1, MAX_BODIES);
   }
 
-  private Endurance endure(Path place) throws IOException, InterruptedException {
-    var point = Point.USUAL;
-    try (var engines = new Engines(place, REDIS_MEMORY);
-        var gateway = gateway(engines, point, place)) {
+  private SoakTest soak(Path directory) throws IOException, InterruptedException {
+    var point = Point.DEFAULT;
+    try (var engines = new BenchEngines(directory, REDIS_MEMORY);
+        var gateway = gateway(engines, point, directory)) {
       versions = engines.versions();
-      warm(point, warmUp, engines, gateway, place);
-      double logsPerSecond = rate > 0 ? rate : SHARE * storable(engines, gateway, place);
+      warmUp(point, warmUp, engines, gateway, directory);
+      double logsPerSecond =
+          rate > 0 ? rate : SOAK_LOAD_SHARE * maxStorableRate(engines, gateway, directory);
       var url = "http://127.0.0.1:" + gateway.port() + "/v1/logs";
-      var targets = Bodies.targets(place, url, Form.OTLP, count(point), point.logs());
+      var targets =
+          RequestBodies.writeVegetaTargets(
+              directory, url, BodyFormat.OTLP, count(point), point.logs());
       var vegeta = new Vegeta(targets, logsPerSecond / point.logs(), point.connections());
-      var endurance = new EnduranceRun(engines, gateway).of(vegeta, minutes, point.logs());
-      complete &= endurance.outcome().complete();
-      return endurance;
+      var soakTest = new SoakRun(engines, gateway).run(vegeta, minutes, point.logs());
+      complete &= soakTest.caseResult().complete();
+      return soakTest;
     }
   }
 
   /** Logs a second, as many as can be. */
-  private double storable(Engines engines, Gateway gateway, Path place)
+  private double maxStorableRate(BenchEngines engines, Gateway gateway, Path directory)
       throws IOException, InterruptedException {
-    var point = Point.USUAL;
-    var bodies = bodies(point, place);
+    var point = Point.DEFAULT;
+    var bodies = bodies(point, directory);
     var measurement = new Measurement(engines, gateway);
     var load = wrk(point, bodies, gateway).send(seconds);
-    var outcome = measurement.of(load, "as much as can be stored", point.logs());
-    System.out.println(Findings.line(outcome, null));
-    complete &= outcome.complete();
-    return Math.min(outcome.acceptedPerSecond(), outcome.storedPerSecond());
+    var caseResult = measurement.await(load, "as much as can be stored", point.logs());
+    System.out.println(ReportWriter.summaryLine(caseResult, null));
+    complete &= caseResult.complete();
+    return Math.min(caseResult.acceptedPerSecond(), caseResult.storedPerSecond());
   }
 
   private Map<String, String> setup(String lasting) throws IOException {
     var setup = new LinkedHashMap<String, String>();
-    setup.put("machine", Workplace.machine(folder));
+    setup.put("machine", WorkDir.describeMachine(folder));
     setup.put(
         "gateway",
         Environment.text("COMMIT", "not known") + ", " + String.join(" ", JavaProcess.options()));
@@ -277,19 +297,19 @@ public final class GrowthReport {
   }
 
   /** A second time the table has grown. */
-  private int turns(Axis axis) {
+  private int roundsOf(Axis axis) {
     return axis == Axis.TABLE ? 1 : rounds;
   }
 
-  private String perPoint(Axis axis) {
+  private String describeDuration(Axis axis) {
     return "%d seconds of each point, after %d of warming up and %d of what the point sends%s"
         .formatted(
             seconds,
             warmUp,
             LEAD_IN_SECONDS,
-            turns(axis) == 1
+            roundsOf(axis) == 1
                 ? ""
                 : "; in %d turns, of which the middle one by the cost of gateway and Redis is told"
-                    .formatted(turns(axis)));
+                    .formatted(roundsOf(axis)));
   }
 }

@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
  * environment). Ends with this process.
  */
 final class JavaProcess implements AutoCloseable {
-  private static final Duration START = Duration.ofMinutes(2);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
   private final List<String> command = new ArrayList<>();
   private final Path log;
@@ -26,7 +26,7 @@ final class JavaProcess implements AutoCloseable {
   /** Whether a server is ready; an {@link IOException} says not yet. */
   @FunctionalInterface
   interface Probe {
-    boolean ready() throws IOException, InterruptedException;
+    boolean isReady() throws IOException, InterruptedException;
   }
 
   /**
@@ -44,7 +44,7 @@ final class JavaProcess implements AutoCloseable {
     command.add("--enable-native-access=ALL-UNNAMED");
     command.add("--sun-misc-unsafe-memory-access=allow");
     command.addAll(arguments);
-    process = begun();
+    process = launch();
     awaitReady();
   }
 
@@ -65,7 +65,7 @@ final class JavaProcess implements AutoCloseable {
     }
   }
 
-  private Process begun() throws IOException {
+  private Process launch() throws IOException {
     var begun =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
@@ -76,10 +76,10 @@ final class JavaProcess implements AutoCloseable {
   }
 
   private void awaitReady() throws IOException, InterruptedException {
-    long end = System.nanoTime() + START.toNanos();
+    long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (process.isAlive() && System.nanoTime() < end) {
       try {
-        if (probe.ready()) {
+        if (probe.isReady()) {
           return;
         }
       } catch (IOException _) {
@@ -108,7 +108,7 @@ final class JavaProcess implements AutoCloseable {
 
   /** The same again; returns when it is ready. */
   void restart() throws IOException, InterruptedException {
-    process = begun();
+    process = launch();
     awaitReady();
   }
 

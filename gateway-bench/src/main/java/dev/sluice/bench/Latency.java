@@ -9,10 +9,14 @@ record Latency(double p50, double p95, double p99, double p999) {
   static Latency of(long[] nanos) {
     var sorted = nanos.clone();
     Arrays.sort(sorted);
-    return new Latency(at(sorted, 0.5), at(sorted, 0.95), at(sorted, 0.99), at(sorted, 0.999));
+    return new Latency(
+        percentile(sorted, 0.5),
+        percentile(sorted, 0.95),
+        percentile(sorted, 0.99),
+        percentile(sorted, 0.999));
   }
 
-  private static double at(long[] sorted, double share) {
+  private static double percentile(long[] sorted, double share) {
     return sorted[(int) Math.ceil(share * sorted.length) - 1] / 1e6;
   }
 }

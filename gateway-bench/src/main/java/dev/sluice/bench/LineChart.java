@@ -9,14 +9,19 @@ import java.util.stream.DoubleStream;
  * Lines over an axis, as SVG on a ground of its own, so that it is read in the light and in the
  * dark. The vertical axis begins at zero, or all growth would look alike.
  *
- * @param across what the horizontal axis is, with its unit
- * @param up what the vertical axis is, with its unit
+ * @param xLabel what the horizontal axis is, with its unit
+ * @param yLabel what the vertical axis is, with its unit
  * @param logarithmic whether each step to the right is a factor; a zero is then one step before the
  *     least, since it has no place of its own
  * @param x where the values are, rising
  */
 record LineChart(
-    String title, String across, String up, boolean logarithmic, List<Double> x, List<Line> lines) {
+    String title,
+    String xLabel,
+    String yLabel,
+    boolean logarithmic,
+    List<Double> x,
+    List<Line> lines) {
   private static final List<String> COLOURS = List.of("#2563eb", "#d97706", "#6b7280", "#059669");
   private static final String DARK = "#111827";
   private static final String PALE = "#d1d5db";
@@ -41,19 +46,19 @@ record LineChart(
         """
             .formatted(WIDTH, HEIGHT, WIDTH, HEIGHT));
     text(svg, 8, 18, "start", title);
-    text(svg, LEFT, TOP - 10, "start", up);
-    text(svg, RIGHT, BOTTOM + 44, "end", across);
+    text(svg, LEFT, TOP - 10, "start", yLabel);
+    text(svg, RIGHT, BOTTOM + 44, "end", xLabel);
     legend(svg);
-    double step = step(highest());
-    int steps = (int) Math.max(1, Math.ceil(highest() / step - 1e-9));
+    double step = gridStep(maxValue());
+    int steps = (int) Math.max(1, Math.ceil(maxValue() / step - 1e-9));
     for (int i = 0; i <= steps; i++) {
       double y = BOTTOM - (double) (BOTTOM - TOP) * i / steps;
       line(svg, LEFT, y, RIGHT, y, PALE);
-      text(svg, LEFT - 8, y + 4, "end", number(i * step));
+      text(svg, LEFT - 8, y + 4, "end", format(i * step));
     }
     for (double each : ticks()) {
-      line(svg, place(each), BOTTOM, place(each), BOTTOM + 5, DARK);
-      text(svg, place(each), BOTTOM + 20, "middle", number(each));
+      line(svg, xCoordinate(each), BOTTOM, xCoordinate(each), BOTTOM + 5, DARK);
+      text(svg, xCoordinate(each), BOTTOM + 20, "middle", format(each));
     }
     line(svg, LEFT, BOTTOM, RIGHT, BOTTOM, DARK);
     for (int i = 0; i < lines.size(); i++) {
@@ -78,10 +83,10 @@ record LineChart(
     for (int i = 0; i < values.size(); i++) {
       if (!values.get(i).isNaN()) {
         double y = BOTTOM - (BOTTOM - TOP) * values.get(i) / top;
-        corners.add("%.1f,%.1f".formatted(place(x.get(i)), y));
+        corners.add("%.1f,%.1f".formatted(xCoordinate(x.get(i)), y));
         dots.append(
             "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" fill=\"%s\"/>%n"
-                .formatted(place(x.get(i)), y, colour));
+                .formatted(xCoordinate(x.get(i)), y, colour));
       }
     }
     svg.append(
@@ -95,18 +100,20 @@ record LineChart(
     if (logarithmic) {
       return x;
     }
-    double step = step(x.getLast());
+    double step = gridStep(x.getLast());
     return DoubleStream.iterate(0, each -> each <= x.getLast(), each -> each + step)
         .boxed()
         .toList();
   }
 
   /** From left to right. */
-  private double place(double value) {
+  private double xCoordinate(double value) {
     double from = logarithmic ? logarithm(x.getFirst()) : 0;
     double to = logarithmic ? logarithm(x.getLast()) : x.getLast();
-    double at = logarithmic ? logarithm(value) : value;
-    return LEFT + MARGIN + (RIGHT - LEFT - 2 * MARGIN) * (at - from) / Math.max(to - from, 1e-9);
+    double position = logarithmic ? logarithm(value) : value;
+    return LEFT
+        + MARGIN
+        + (RIGHT - LEFT - 2 * MARGIN) * (position - from) / Math.max(to - from, 1e-9);
   }
 
   private double logarithm(double value) {
@@ -120,7 +127,7 @@ record LineChart(
     return above.getFirst() - (above.getLast() - above.getFirst()) / (above.size() - 1);
   }
 
-  private double highest() {
+  private double maxValue() {
     return lines.stream()
         .flatMapToDouble(line -> line.values.stream().mapToDouble(value -> value))
         .filter(value -> !Double.isNaN(value))
@@ -129,7 +136,7 @@ record LineChart(
   }
 
   /** Between two lines of the ground: one, two or five of some power of ten. */
-  private static double step(double highest) {
+  private static double gridStep(double highest) {
     double rough = Math.max(highest, 1e-6) / STEPS;
     double power = Math.pow(10, Math.floor(Math.log10(rough)));
     return DoubleStream.of(1, 2, 5, 10)
@@ -139,15 +146,15 @@ record LineChart(
         .orElseThrow();
   }
 
-  private static String number(double value) {
+  private static String format(double value) {
     if (value >= 1e6) {
-      return plain(value / 1e6) + "M";
+      return trimZeros(value / 1e6) + "M";
     }
-    return value >= 1000 ? "%,.0f".formatted(value) : plain(value);
+    return value >= 1000 ? "%,.0f".formatted(value) : trimZeros(value);
   }
 
   /** Without zeros that say nothing. */
-  private static String plain(double value) {
+  private static String trimZeros(double value) {
     var text = String.format(Locale.ROOT, "%.3f", value);
     return text.replaceFirst("\\.?0+$", "");
   }

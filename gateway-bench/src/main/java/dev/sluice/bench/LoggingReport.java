@@ -28,8 +28,8 @@ public final class LoggingReport {
   public static void main(String[] arguments) throws Exception {
     int events = Integer.parseInt(System.getenv().getOrDefault("EVENTS", "20000"));
     int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "30"));
-    var folder = Workplace.make();
-    System.out.println(Workplace.machine(folder));
+    var folder = WorkDir.create();
+    System.out.println(WorkDir.describeMachine(folder));
     System.out.printf("%d events a second for %d s, one in ten at level info%n", events, seconds);
     System.out.printf(
         LINE,
@@ -43,22 +43,23 @@ public final class LoggingReport {
         "disk MB",
         "writes/s",
         "busy %");
-    plain("Logback, info", folder.resolve("info"), "INFO", events, seconds);
-    plain("Logback, debug", folder.resolve("debug"), "DEBUG", events, seconds);
-    gateway("Sluice, accepted", folder.resolve("accepted"), "accepted", events, seconds);
-    gateway("Sluice, durable", folder.resolve("durable"), "durable", events, seconds);
-    var list = Files.writeString(folder.resolve("list"), Events.WANTED + "\n");
-    gateway(
+    runPlainLogging("Logback, info", folder.resolve("info"), "INFO", events, seconds);
+    runPlainLogging("Logback, debug", folder.resolve("debug"), "DEBUG", events, seconds);
+    runGateway("Sluice, accepted", folder.resolve("accepted"), "accepted", events, seconds);
+    runGateway("Sluice, durable", folder.resolve("durable"), "durable", events, seconds);
+    var list = Files.writeString(folder.resolve("list"), Events.INFO_MESSAGE + "\n");
+    runGateway(
         "Sluice, filtered",
         folder.resolve("filtered"),
         "durable",
         events,
         seconds,
         "--sluice.filter.file=" + list);
-    Workplace.delete(folder);
+    WorkDir.delete(folder);
   }
 
-  private static void plain(String name, Path folder, String level, int events, int seconds)
+  private static void runPlainLogging(
+      String name, Path folder, String level, int events, int seconds)
       throws IOException, InterruptedException {
     Files.createDirectories(folder);
     var process =
@@ -77,17 +78,17 @@ public final class LoggingReport {
             .start();
     try {
       Thread.sleep(3_000); // its start
-      var watched = new Watched(process.pid(), Set.of());
-      var before = watched.counters();
+      var processStats = new ProcessStats(process.pid(), Set.of());
+      var before = processStats.counters();
       Thread.sleep(seconds * 1_000L);
-      print(name, events, watched, before, folder);
+      print(name, events, processStats, before, folder);
     } finally {
       process.destroy();
       process.waitFor();
     }
   }
 
-  private static void gateway(
+  private static void runGateway(
       String name, Path folder, String level, int events, int seconds, String... settings)
       throws IOException, InterruptedException {
     var all = new ArrayList<>(List.of(settings));
@@ -98,10 +99,11 @@ public final class LoggingReport {
       var sender = new Sender(gateway.port(), bodies(), "sluice-ack: " + level + "\r\n");
       double requests = (double) events / LOGS;
       var _ = sender.send(CONNECTIONS, 10, requests); // the JIT's part
-      var watched = gateway.watched();
-      var before = watched.counters();
-      var sent = sender.send(CONNECTIONS, seconds, requests);
-      print(name, sent.taken() * LOGS / sent.seconds(), watched, before, folder);
+      var processStats = gateway.processStats();
+      var before = processStats.counters();
+      var sendResult = sender.send(CONNECTIONS, seconds, requests);
+      print(
+          name, sendResult.succeeded() * LOGS / sendResult.seconds(), processStats, before, folder);
     }
   }
 
@@ -114,10 +116,14 @@ public final class LoggingReport {
   }
 
   private static void print(
-      String name, double rate, Watched watched, Watched.Counters before, Path folder)
+      String name,
+      double rate,
+      ProcessStats processStats,
+      ProcessStats.Counters before,
+      Path folder)
       throws IOException, InterruptedException {
-    var after = watched.counters();
-    if (Watched.bytes(folder) == 0) {
+    var after = processStats.counters();
+    if (ProcessStats.totalBytes(folder) == 0) {
       throw new IOException(name + " has written nothing");
     }
     double seconds = (after.nanos() - before.nanos()) / 1e9;
@@ -126,9 +132,9 @@ public final class LoggingReport {
         name,
         "%.0f".formatted(rate),
         "%.1f".formatted(100 * (after.cpuSeconds() - before.cpuSeconds()) / seconds),
-        watched.peakMebibytes(),
-        Watched.bytes(folder) >> 20,
-        Watched.cachedBytes(folder) >> 20,
+        processStats.peakMebibytes(),
+        ProcessStats.totalBytes(folder) >> 20,
+        ProcessStats.cachedBytes(folder) >> 20,
         after.writtenBytes() - before.writtenBytes() >> 20,
         after.diskBytes() - before.diskBytes() >> 20,
         "%.0f".formatted((after.diskOperations() - before.diskOperations()) / seconds),

@@ -9,18 +9,18 @@ import java.util.Map;
 final class Measurement {
   static final String TABLE = "otel_logs";
 
-  private final Engines engines;
+  private final BenchEngines engines;
   private final LogServer server;
-  private final Duration patience;
-  private final Map<String, Watched> watched;
+  private final Duration stallTimeout;
+  private final Map<String, ProcessStats> processes;
   private final Map<String, Double> cpu;
   private final double allocated;
-  private final Arrivals arrivals;
-  private final long begun;
+  private final RowCounter rowCounter;
+  private final long startNanos;
 
   /** Begins here. */
-  Measurement(Engines engines, LogServer server) throws IOException, InterruptedException {
-    this(engines, server, Arrivals.PATIENCE, server.allocatedBytes());
+  Measurement(BenchEngines engines, LogServer server) throws IOException, InterruptedException {
+    this(engines, server, RowCounter.STALL_TIMEOUT, server.allocatedBytes());
   }
 
   /**
@@ -28,76 +28,79 @@ final class Measurement {
    *
    * @param allocated by a server that is halted, and cannot be asked
    */
-  Measurement(Engines engines, LogServer server, double allocated)
+  Measurement(BenchEngines engines, LogServer server, double allocated)
       throws IOException, InterruptedException {
-    this(engines, server, Arrivals.PATIENCE, allocated);
+    this(engines, server, RowCounter.STALL_TIMEOUT, allocated);
   }
 
   /**
    * Begins here.
    *
-   * @param patience without a new row for so long, what is missing is lost
+   * @param stallTimeout without a new row for so long, what is missing is lost
    */
-  Measurement(Engines engines, LogServer server, Duration patience)
+  Measurement(BenchEngines engines, LogServer server, Duration stallTimeout)
       throws IOException, InterruptedException {
-    this(engines, server, patience, server.allocatedBytes());
+    this(engines, server, stallTimeout, server.allocatedBytes());
   }
 
-  private Measurement(Engines engines, LogServer server, Duration patience, double allocated)
+  private Measurement(
+      BenchEngines engines, LogServer server, Duration stallTimeout, double allocated)
       throws IOException, InterruptedException {
     this.engines = engines;
     this.server = server;
-    this.patience = patience;
-    watched = engines.watched(server);
-    arrivals = new Arrivals(engines.database());
+    this.stallTimeout = stallTimeout;
+    processes = engines.processStats(server);
+    rowCounter = new RowCounter(engines.database());
     this.allocated = allocated;
     cpu = cpuSeconds();
-    begun = System.nanoTime();
+    startNanos = System.nanoTime();
   }
 
   /** Waits for what the load comes to. */
-  Outcome of(Load load, String name, int logsPerRequest) throws IOException, InterruptedException {
-    if (load.taken() == 0) {
+  CaseResult await(LoadResult load, String name, int logsPerRequest)
+      throws IOException, InterruptedException {
+    if (load.succeeded() == 0) {
       throw new IOException("no request was answered with success: " + name);
     }
-    long accepted = load.taken() * logsPerRequest;
-    var last = arrivals.await(accepted, patience);
+    long accepted = load.succeeded() * logsPerRequest;
+    var finalCount = rowCounter.await(accepted, stallTimeout);
     var whenStored = cpuSeconds();
     double allocatedBytes = server.allocatedBytes() - allocated;
-    engines.database().awaitMerged();
-    double mergedAfter = (System.nanoTime() - last.nanos()) / 1e9;
+    engines.database().awaitMerges();
+    double mergedAfter = (System.nanoTime() - finalCount.lastRowNanos()) / 1e9;
     var whenMerged = cpuSeconds();
-    var costs = new LinkedHashMap<String, Outcome.Cost>();
-    for (var each : watched.entrySet()) {
+    var costs = new LinkedHashMap<String, CaseResult.Cost>();
+    for (var each : processes.entrySet()) {
       double before = cpu.getOrDefault(each.getKey(), 0.0);
       costs.put(
           each.getKey(),
-          new Outcome.Cost(
-              (whenStored.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows(),
-              (whenMerged.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / last.rows(),
+          new CaseResult.Cost(
+              (whenStored.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / finalCount.rows(),
+              (whenMerged.getOrDefault(each.getKey(), 0.0) - before) * 1e6 / finalCount.rows(),
               each.getValue().peakMebibytes()));
     }
-    return new Outcome(
+    return new CaseResult(
         name,
         logsPerRequest,
-        load.others(),
+        load.failed(),
         accepted,
-        last.rows(),
-        Math.max(0, accepted - last.rows()),
-        Math.max(0, last.rows() - accepted - load.open() * logsPerRequest),
+        finalCount.rows(),
+        Math.max(0, accepted - finalCount.rows()),
+        Math.max(0, finalCount.rows() - accepted - load.unresolved() * logsPerRequest),
         server.imbalance(),
         accepted / load.seconds(),
-        last.rows() / ((last.nanos() - Math.max(begun, load.begun())) / 1e9),
+        finalCount.rows()
+            / ((finalCount.lastRowNanos() - Math.max(startNanos, load.startNanos())) / 1e9),
         mergedAfter,
         costs,
-        allocatedBytes / last.rows(),
+        allocatedBytes / finalCount.rows(),
         load.cpuSeconds() * 1e6 / accepted,
         load.latency());
   }
 
   private Map<String, Double> cpuSeconds() throws IOException {
     var seconds = new LinkedHashMap<String, Double>();
-    for (var each : watched.entrySet()) {
+    for (var each : processes.entrySet()) {
       seconds.put(each.getKey(), each.getValue().cpuSeconds());
     }
     return seconds;

@@ -27,7 +27,7 @@ public final class MiningReport {
   private static final int BODIES = 512;
   private static final int SENDERS = 8;
   private static final int WARM_UP_SECONDS = 20;
-  private static final double WANTED = 0.9;
+  private static final double MIN_RATIO = 0.9;
   private static final String LINE = "%-12s %12s %14s %14s %14s%n";
 
   private final List<byte[]> bodies = bodies();
@@ -42,41 +42,46 @@ public final class MiningReport {
    *
    * @param logs acknowledged, and stored
    * @param seconds until the last of them was
-   * @param gateway seconds of CPU
-   * @param all seconds of CPU, with Redis and ClickHouse
+   * @param gatewayCpuSeconds seconds of CPU
+   * @param totalCpuSeconds seconds of CPU, with Redis and ClickHouse
    */
-  private record Turn(long logs, double seconds, double gateway, double all) {
-    static final Turn NONE = new Turn(0, 0, 0, 0);
+  private record RoundResult(
+      long logs, double seconds, double gatewayCpuSeconds, double totalCpuSeconds) {
+    static final RoundResult NONE = new RoundResult(0, 0, 0, 0);
 
-    Turn and(Turn other) {
-      return new Turn(
-          logs + other.logs, seconds + other.seconds, gateway + other.gateway, all + other.all);
+    RoundResult plus(RoundResult other) {
+      return new RoundResult(
+          logs + other.logs,
+          seconds + other.seconds,
+          gatewayCpuSeconds + other.gatewayCpuSeconds,
+          totalCpuSeconds + other.totalCpuSeconds);
     }
 
     double micros() {
-      return all * 1e6 / logs;
+      return totalCpuSeconds * 1e6 / logs;
     }
 
-    void show(String name) {
+    void print(String name) {
       System.out.printf(
           LINE,
           name,
           "%,d".formatted(logs),
           "%,.0f".formatted(logs / seconds),
-          "%.2f".formatted(gateway * 1e6 / logs),
+          "%.2f".formatted(gatewayCpuSeconds * 1e6 / logs),
           "%.2f".formatted(micros()));
     }
   }
 
   /** One of the two, and what was sent to it. */
-  private static final class Side implements AutoCloseable {
+  private static final class MeasuredGateway implements AutoCloseable {
     private final String name;
-    private final Path folder = Workplace.make();
+    private final Path folder = WorkDir.create();
     private final Gateway gateway;
     private final Sender sender;
     private long acknowledged;
 
-    Side(boolean templates, List<byte[]> bodies) throws IOException, InterruptedException {
+    MeasuredGateway(boolean templates, List<byte[]> bodies)
+        throws IOException, InterruptedException {
       name = templates ? "on" : "off";
       gateway =
           new Gateway(
@@ -90,19 +95,19 @@ public final class MiningReport {
     }
 
     /** Sends for so long, and waits until all is stored, merged, and quiet. */
-    Turn turn(int seconds) throws IOException, InterruptedException {
-      double own = gateway.watched().cpuSeconds();
-      double all = gateway.watchedWithEngines().cpuSeconds();
+    RoundResult runRound(int seconds) throws IOException, InterruptedException {
+      double gatewayBefore = gateway.processStats().cpuSeconds();
+      double totalBefore = gateway.processStatsWithEngines().cpuSeconds();
       long begun = System.nanoTime();
-      long logs = sender.send(SENDERS, seconds, 0).taken() * LOGS;
+      long logs = sender.send(SENDERS, seconds, 0).succeeded() * LOGS;
       acknowledged += logs;
       double took = (gateway.awaitDrained().nanos() - begun) / 1e9;
-      Workplace.awaitQuiet();
-      return new Turn(
+      WorkDir.awaitIdle();
+      return new RoundResult(
           logs,
           took,
-          gateway.watched().cpuSeconds() - own,
-          gateway.watchedWithEngines().cpuSeconds() - all);
+          gateway.processStats().cpuSeconds() - gatewayBefore,
+          gateway.processStatsWithEngines().cpuSeconds() - totalBefore);
     }
 
     /** What was stored without an answer is more than was acknowledged. */
@@ -132,25 +137,25 @@ public final class MiningReport {
   }
 
   private boolean run(int rounds) throws Exception {
-    var with = Turn.NONE;
-    var without = Turn.NONE;
+    var with = RoundResult.NONE;
+    var without = RoundResult.NONE;
     var folders = new ArrayList<Path>();
     boolean complete;
-    try (var off = new Side(false, bodies);
-        var on = new Side(true, bodies);
+    try (var off = new MeasuredGateway(false, bodies);
+        var on = new MeasuredGateway(true, bodies);
         var other = Executors.newSingleThreadExecutor()) {
       folders.addAll(List.of(off.folder, on.folder));
-      System.out.println(Workplace.machine(off.folder));
+      System.out.println(WorkDir.describeMachine(off.folder));
       System.out.printf(LINE, "templates", "logs", "stored/s", "gateway us/log", "in all us/log");
       for (int round = -1; round < rounds; round++) {
         int each = round < 0 ? WARM_UP_SECONDS : seconds;
-        var offTurn = other.submit(() -> off.turn(each));
-        var onTurn = on.turn(each);
+        var offTurn = other.submit(() -> off.runRound(each));
+        var onTurn = on.runRound(each);
         if (round >= 0) {
-          offTurn.get().show("off");
-          onTurn.show("on");
-          without = without.and(offTurn.get());
-          with = with.and(onTurn);
+          offTurn.get().print("off");
+          onTurn.print("on");
+          without = without.plus(offTurn.get());
+          with = with.plus(onTurn);
         } else {
           offTurn.get();
         }
@@ -160,14 +165,14 @@ public final class MiningReport {
     }
     if (complete) { // else they say why
       for (var folder : folders) {
-        Workplace.delete(folder);
+        WorkDir.delete(folder);
       }
     }
-    without.show("all, off");
-    with.show("all, on");
+    without.print("all, off");
+    with.print("all, on");
     double ratio = without.micros() / with.micros();
-    System.out.printf("with / without: %.3f (at least %.2f is wanted)%n", ratio, WANTED);
-    return complete && ratio >= WANTED;
+    System.out.printf("with / without: %.3f (at least %.2f is wanted)%n", ratio, MIN_RATIO);
+    return complete && ratio >= MIN_RATIO;
   }
 
   private static List<byte[]> bodies() {

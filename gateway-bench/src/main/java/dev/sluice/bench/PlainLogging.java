@@ -44,9 +44,9 @@ public final class PlainLogging {
         }
       }
       if (Events.isDebug(n)) {
-        logger.debug(Events.FORM, Events.fields(n));
+        logger.debug(Events.FORMAT, Events.fields(n));
       } else {
-        logger.info(Events.FORM, Events.fields(n));
+        logger.info(Events.FORMAT, Events.fields(n));
       }
     }
     appender.stop();

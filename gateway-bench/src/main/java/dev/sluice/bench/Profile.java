@@ -19,26 +19,26 @@ import jdk.jfr.consumer.RecordingFile;
  */
 final class Profile {
   static final String SAMPLE = "jdk.CPUTimeSample";
-  static final String LOST = "jdk.CPUTimeSamplesLost";
-  private static final String OURS = "dev.sluice.";
-  private static final Set<String> OF_THE_JDK = Set.of("java", "javax", "jdk", "sun");
+  static final String LOST_SAMPLES = "jdk.CPUTimeSamplesLost";
+  private static final String APPLICATION_PACKAGE = "dev.sluice.";
+  private static final Set<String> JDK_PACKAGES = Set.of("java", "javax", "jdk", "sun");
   private static final String JDK = "jdk";
 
   /** Of classes that the JVM makes for lambdas: what they call tells more. */
   private static final String LAMBDA = "$$Lambda";
 
-  private static final String NOT_KNOWN = "not known";
+  private static final String UNKNOWN = "not known";
 
-  private long taken;
-  private long lost;
-  private final Box root = new Box("all", Kind.THREADS);
+  private long sampleCount;
+  private long lostCount;
+  private final FlameNode root = new FlameNode("all", Kind.THREADS);
   private final Map<String, Long> frames = new HashMap<>();
   private final Map<String, Long> libraries = new HashMap<>();
 
   /** Of what a box stands for. */
   enum Kind {
     THREADS,
-    OURS,
+    APPLICATION,
     LIBRARY,
     JDK
   }
@@ -47,13 +47,13 @@ final class Profile {
    * A part of the stacks, and what they have in common up to it. A method of ours is one, and so is
    * a run of methods of one library: nobody here can change what is between them.
    */
-  static final class Box {
+  static final class FlameNode {
     private final String name;
     private final Kind kind;
-    private final Map<String, Box> above = new TreeMap<>();
+    private final Map<String, FlameNode> children = new TreeMap<>();
     private long nanos;
 
-    private Box(String name, Kind kind) {
+    private FlameNode(String name, Kind kind) {
       this.name = name;
       this.kind = kind;
     }
@@ -72,15 +72,15 @@ final class Profile {
     }
 
     /** By their names. */
-    List<Box> above() {
-      return List.copyOf(above.values());
+    List<FlameNode> children() {
+      return List.copyOf(children.values());
     }
   }
 
   /**
-   * @param part of all, from 0 to 1
+   * @param fraction of all, from 0 to 1
    */
-  record Share(String name, double part) {}
+  record Share(String name, double fraction) {}
 
   static Profile read(Path recording) throws IOException {
     var profile = new Profile();
@@ -89,7 +89,7 @@ final class Profile {
         var event = file.readEvent();
         switch (event.getEventType().getName()) {
           case SAMPLE -> profile.add(event);
-          case LOST -> profile.lost += event.getInt("lostSamples");
+          case LOST_SAMPLES -> profile.lostCount += event.getInt("lostSamples");
           default -> {}
         }
       }
@@ -105,27 +105,27 @@ final class Profile {
     var stack =
         trace == null
             ? List.<RecordedFrame>of()
-            : trace.getFrames().stream().filter(Profile::isTelling).toList();
+            : trace.getFrames().stream().filter(Profile::isRelevant).toList();
     long nanos = event.getDuration("samplingPeriod").toNanos(); // longer where one was missed
     root.nanos += nanos;
-    taken++;
-    var box = enter(root, thread(event), Kind.THREADS, nanos);
+    sampleCount++;
+    var node = addNanos(root, thread(event), Kind.THREADS, nanos);
     for (var frame : stack.reversed()) {
-      var name = box(frame);
-      if (!box.name.equals(name)) {
-        box = enter(box, name, kind(type(frame)), nanos);
+      var name = nodeName(frame);
+      if (!node.name.equals(name)) {
+        node = addNanos(node, name, kind(type(frame)), nanos);
       }
     }
-    frames.merge(stack.isEmpty() ? NOT_KNOWN : method(stack.getFirst()), nanos, Long::sum);
-    var whose =
+    frames.merge(stack.isEmpty() ? UNKNOWN : method(stack.getFirst()), nanos, Long::sum);
+    var firstLibrary =
         stack.stream()
             .map(frame -> library(type(frame)))
             .filter(library -> !library.equals(JDK))
             .findFirst();
-    libraries.merge(whose.orElse(NOT_KNOWN), nanos, Long::sum);
+    libraries.merge(firstLibrary.orElse(UNKNOWN), nanos, Long::sum);
   }
 
-  private static boolean isTelling(RecordedFrame frame) {
+  private static boolean isRelevant(RecordedFrame frame) {
     return frame.isJavaFrame() && !type(frame).contains(LAMBDA);
   }
 
@@ -134,16 +134,16 @@ final class Profile {
   }
 
   private static Kind kind(String type) {
-    if (type.startsWith(OURS)) {
-      return Kind.OURS;
+    if (type.startsWith(APPLICATION_PACKAGE)) {
+      return Kind.APPLICATION;
     }
     return library(type).equals(JDK) ? Kind.JDK : Kind.LIBRARY;
   }
 
-  private static Box enter(Box below, String name, Kind kind, long nanos) {
-    var box = below.above.computeIfAbsent(name, unknown -> new Box(unknown, kind));
-    box.nanos += nanos;
-    return box;
+  private static FlameNode addNanos(FlameNode parent, String name, Kind kind, long nanos) {
+    var node = parent.children.computeIfAbsent(name, unknown -> new FlameNode(unknown, kind));
+    node.nanos += nanos;
+    return node;
   }
 
   /** Threads of one kind are one. */
@@ -151,14 +151,14 @@ final class Profile {
     var thread = event.getThread("eventThread");
     var name = thread == null ? null : thread.getJavaName();
     if (name == null || name.isEmpty()) {
-      return thread != null && thread.isVirtual() ? "virtual threads" : NOT_KNOWN;
+      return thread != null && thread.isVirtual() ? "virtual threads" : UNKNOWN;
     }
     return name.replaceFirst("[-\\d]+$", "");
   }
 
-  private static String box(RecordedFrame frame) {
+  private static String nodeName(RecordedFrame frame) {
     var type = type(frame);
-    return type.startsWith(OURS) ? method(frame) : library(type);
+    return type.startsWith(APPLICATION_PACKAGE) ? method(frame) : library(type);
   }
 
   private static String method(RecordedFrame frame) {
@@ -169,19 +169,20 @@ final class Profile {
   /** The room, of ours; else as much of the package's name as tells the library. */
   private static String library(String type) {
     var parts = type.split("\\.", -1);
-    if (OF_THE_JDK.contains(parts[0])) {
+    if (JDK_PACKAGES.contains(parts[0])) {
       return JDK;
     }
-    int kept = type.startsWith(OURS) ? 3 : 2;
-    return String.join(".", List.of(parts).subList(0, Math.clamp(parts.length - 1, 1, kept)));
+    int prefixLength = type.startsWith(APPLICATION_PACKAGE) ? 3 : 2;
+    return String.join(
+        ".", List.of(parts).subList(0, Math.clamp(parts.length - 1, 1, prefixLength)));
   }
 
   /** Of the samples, those that could not be taken: the thread was busy inside the JVM. */
-  double lost() {
-    return (double) lost / (taken + lost);
+  double lostShare() {
+    return (double) lostCount / (sampleCount + lostCount);
   }
 
-  Box root() {
+  FlameNode root() {
     return root;
   }
 
@@ -199,7 +200,7 @@ final class Profile {
   private List<Share> shares(Map<String, Long> nanos) {
     return nanos.entrySet().stream()
         .map(each -> new Share(each.getKey(), (double) each.getValue() / root.nanos))
-        .sorted(Comparator.comparingDouble(Share::part).reversed().thenComparing(Share::name))
+        .sorted(Comparator.comparingDouble(Share::fraction).reversed().thenComparing(Share::name))
         .toList();
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.bench.ManyTemplates.Asking;
+import dev.sluice.bench.TemplateDataset.QueryKind;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,17 +28,17 @@ public final class SearchReport {
   private static final int WARM_UP_CLIENTS = 16;
   private static final String JSON = "application/json";
   private static final Pattern CLIENTS = Pattern.compile("\\s+");
-  private static final Duration PATIENCE = Duration.ofMinutes(10);
-  private static final String VECTORS = "log_template_vectors_384";
+  private static final Duration EMBEDDING_TIMEOUT = Duration.ofMinutes(10);
+  private static final String VECTOR_TABLE = "log_template_vectors_384";
 
   private final int seconds = Environment.number("SECONDS_EACH", 15);
   private final int warmUp = Environment.number("WARM_UP", 60);
-  private final String share = Environment.text("SHARE", "1");
-  private final ManyTemplates many =
-      new ManyTemplates(
+  private final String cpuShare = Environment.text("SHARE", "1");
+  private final TemplateDataset dataset =
+      new TemplateDataset(
           Environment.number("TEMPLATES", 5_000), Environment.number("LOGS", 10_000_000));
   private final List<Row> rows = new ArrayList<>();
-  private int turn;
+  private int round;
 
   private SearchReport() {}
 
@@ -48,14 +48,18 @@ public final class SearchReport {
    * @param clickHouseMillis the same of ClickHouse
    */
   private record Row(
-      String title, String clients, Load load, double gatewayMillis, double clickHouseMillis) {}
+      String title,
+      String clients,
+      LoadResult load,
+      double gatewayMillis,
+      double clickHouseMillis) {}
 
   /**
    * Of all templates.
    *
    * @param millis of the gateway's and ClickHouse's CPU for each
    */
-  private record Embedded(double seconds, double millis, long bytes) {}
+  private record EmbeddingCost(double seconds, double millis, long bytes) {}
 
   public static void main(String[] arguments) throws Exception {
     Locale.setDefault(Locale.ROOT); // what is written is read by programs too
@@ -63,28 +67,29 @@ public final class SearchReport {
   }
 
   /** Where it all runs, and what it runs on. */
-  private record Place(
-      Engines engines, Gateway gateway, Path folder, List<String> values, Instant end) {}
+  private record TestBed(
+      BenchEngines engines, Gateway gateway, Path folder, List<String> values, Instant end) {}
 
   private boolean run() throws IOException, InterruptedException {
-    var folder = Workplace.make();
-    System.out.println(Workplace.machine(folder));
-    try (var engines = new Engines(folder, "256mb")) {
+    var folder = WorkDir.create();
+    System.out.println(WorkDir.describeMachine(folder));
+    try (var engines = new BenchEngines(folder, "256mb")) {
       try (var _ = gateway(engines, folder)) {
         // makes the tables
       }
-      var end = many.make(engines.database(), folder);
-      System.out.printf("%,d logs are there%n", many.logs());
+      var end = dataset.load(engines.database(), folder);
+      System.out.printf("%,d logs are there%n", dataset.logs());
       try (var gateway = gateway(engines, folder)) {
-        var embedded = embedded(engines, gateway);
-        System.out.println(embedded);
-        var place = new Place(engines, gateway, folder, many.values(engines.database()), end);
-        var all = List.of(Asking.values());
-        measure("warming up", all, WARM_UP_CLIENTS, false, warmUp, place);
+        var embedding = measureEmbedding(engines, gateway);
+        System.out.println(embedding);
+        var testBed =
+            new TestBed(engines, gateway, folder, dataset.values(engines.database()), end);
+        var all = List.of(QueryKind.values());
+        measure("warming up", all, WARM_UP_CLIENTS, false, warmUp, testBed);
         for (var clients : CLIENTS.split(Environment.text("CLIENTS", "1 16"))) {
-          measure(Integer.parseInt(clients), place);
+          measure(Integer.parseInt(clients), testBed);
         }
-        var text = text(place, embedded);
+        var text = text(testBed, embedding);
         System.out.println(text);
         var out = Environment.text("OUT", "");
         if (!out.isEmpty()) {
@@ -92,56 +97,59 @@ public final class SearchReport {
         }
       }
     }
-    boolean complete = rows.stream().allMatch(row -> row.load.others() == 0);
+    boolean complete = rows.stream().allMatch(row -> row.load.failed() == 0);
     if (complete) { // else what is there says why
-      Workplace.delete(folder);
+      WorkDir.delete(folder);
     }
     return complete;
   }
 
-  private void measure(int clients, Place place) throws IOException, InterruptedException {
-    var all = List.of(Asking.values());
+  private void measure(int clients, TestBed testBed) throws IOException, InterruptedException {
+    var all = List.of(QueryKind.values());
     for (boolean paced : clients == 1 ? List.of(false) : List.of(true, false)) {
-      rows.add(measure("of all kinds", all, clients, paced, seconds, place));
-      for (var asking : Asking.values()) {
-        rows.add(measure(asking.title, List.of(asking), clients, paced, seconds, place));
+      rows.add(measure("of all kinds", all, clients, paced, seconds, testBed));
+      for (var kind : QueryKind.values()) {
+        rows.add(measure(kind.title, List.of(kind), clients, paced, seconds, testBed));
       }
     }
   }
 
-  private Gateway gateway(Engines engines, Path folder) throws IOException, InterruptedException {
+  private Gateway gateway(BenchEngines engines, Path folder)
+      throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
-    settings.add("--sluice.embeddings.share=" + share);
+    settings.add("--sluice.embeddings.share=" + cpuShare);
     return new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
   }
 
-  private static Embedded embedded(Engines engines, Gateway gateway)
+  private static EmbeddingCost measureEmbedding(BenchEngines engines, Gateway gateway)
       throws IOException, InterruptedException {
-    var watched = List.of(gateway.watched(), engines.clickHouse());
+    var watched = List.of(gateway.processStats(), engines.clickHouseStats());
     long begun = System.nanoTime();
     double before = cpuSeconds(watched);
     var sql =
         """
         SELECT count() FROM log_templates WHERE TemplateId NOT IN (
           SELECT TemplateId FROM %s)"""
-            .formatted(VECTORS);
-    while (engines.database().number("EXISTS TABLE " + VECTORS) == 0
-        || engines.database().number(sql) > 0) {
-      if (System.nanoTime() - begun > PATIENCE.toNanos()) {
+            .formatted(VECTOR_TABLE);
+    while (engines.database().queryLong("EXISTS TABLE " + VECTOR_TABLE) == 0
+        || engines.database().queryLong(sql) > 0) {
+      if (System.nanoTime() - begun > EMBEDDING_TIMEOUT.toNanos()) {
         throw new IOException("there are templates without vectors");
       }
       Thread.sleep(500);
     }
-    long templates = engines.database().number("SELECT uniqExact(TemplateId) FROM " + VECTORS);
-    return new Embedded(
+    long templates =
+        engines.database().queryLong("SELECT uniqExact(TemplateId) FROM " + VECTOR_TABLE);
+    return new EmbeddingCost(
         (System.nanoTime() - begun) / 1e9,
         (cpuSeconds(watched) - before) * 1e3 / templates,
         engines
             .database()
-            .number("SELECT toUInt64(avg(length(Tokens) + 4 * length(Vector))) FROM " + VECTORS));
+            .queryLong(
+                "SELECT toUInt64(avg(length(Tokens) + 4 * length(Vector))) FROM " + VECTOR_TABLE));
   }
 
-  private static double cpuSeconds(List<Watched> processes) throws IOException {
+  private static double cpuSeconds(List<ProcessStats> processes) throws IOException {
     double sum = 0;
     for (var each : processes) {
       sum += each.cpuSeconds();
@@ -153,20 +161,26 @@ public final class SearchReport {
    * @param paced each client asks once a second, and not as soon as it has an answer
    */
   private Row measure(
-      String title, List<Asking> askings, int clients, boolean paced, int seconds, Place place)
+      String title, List<QueryKind> kinds, int clients, boolean paced, int seconds, TestBed testBed)
       throws IOException, InterruptedException {
-    turn++;
-    var questions = ManyTemplates.questions(askings, turn, place.values, place.end);
+    round++;
+    var questions = TemplateDataset.queryBodies(kinds, round, testBed.values, testBed.end);
     var source = questions.iterator();
-    var url = "http://127.0.0.1:" + place.gateway.port() + "/api/v1/logs/search";
+    var url = "http://127.0.0.1:" + testBed.gateway.port() + "/api/v1/logs/search";
     var generator =
         paced
             ? new Vegeta(
-                Bodies.targets(place.folder, url, JSON, source::next, questions.size()), clients)
+                RequestBodies.writeVegetaTargets(
+                    testBed.folder, url, JSON, source::next, questions.size()),
+                clients)
             : new Wrk(
-                url, Bodies.file(place.folder, source::next, questions.size()), JSON, "", clients);
-    var gateway = place.gateway.watched();
-    var clickHouse = place.engines.clickHouse();
+                url,
+                RequestBodies.writeBodies(testBed.folder, source::next, questions.size()),
+                JSON,
+                "",
+                clients);
+    var gateway = testBed.gateway.processStats();
+    var clickHouse = testBed.engines.clickHouseStats();
     double gatewayBefore = gateway.cpuSeconds();
     double clickHouseBefore = clickHouse.cpuSeconds();
     var load = generator.send(seconds);
@@ -175,27 +189,28 @@ public final class SearchReport {
             title,
             paced ? clients + ", once a second" : String.valueOf(clients),
             load,
-            (gateway.cpuSeconds() - gatewayBefore) * 1e3 / load.taken(),
-            (clickHouse.cpuSeconds() - clickHouseBefore) * 1e3 / load.taken());
-    System.out.println(line(row));
+            (gateway.cpuSeconds() - gatewayBefore) * 1e3 / load.succeeded(),
+            (clickHouse.cpuSeconds() - clickHouseBefore) * 1e3 / load.succeeded());
+    System.out.println(cells(row));
     return row;
   }
 
-  private static List<String> line(Row row) {
+  private static List<String> cells(Row row) {
     return List.of(
         row.title,
         row.clients,
-        "%.0f".formatted(row.load.taken() / row.load.seconds()),
+        "%.0f".formatted(row.load.succeeded() / row.load.seconds()),
         "%.1f".formatted(row.load.latency().p50()),
         "%.1f".formatted(row.load.latency().p95()),
         "%.1f".formatted(row.load.latency().p99()),
         "%.1f".formatted(row.gatewayMillis),
         "%.1f".formatted(row.clickHouseMillis),
-        String.valueOf(row.load.others()));
+        String.valueOf(row.load.failed()));
   }
 
-  private String text(Place place, Embedded embedded) throws IOException, InterruptedException {
-    var watched = place.gateway.watched();
+  private String text(TestBed testBed, EmbeddingCost embedding)
+      throws IOException, InterruptedException {
+    var processStats = testBed.gateway.processStats();
     var head =
         List.of(
             "questions",
@@ -210,7 +225,7 @@ public final class SearchReport {
     var lines = new ArrayList<List<String>>();
     lines.add(head);
     lines.add(head.stream().map(_ -> "---").toList());
-    rows.forEach(row -> lines.add(line(row)));
+    rows.forEach(row -> lines.add(cells(row)));
     var table = new StringBuilder();
     lines.forEach(line -> table.append("| ").append(String.join(" | ", line)).append(" |\n"));
     return """
@@ -228,20 +243,20 @@ public final class SearchReport {
         ClickHouse's part among it; their vectors are %,d bytes each. The gateway's resident memory is %d MiB, %d MiB at most.
         """
         .formatted(
-            many.logs(),
-            many.templates(),
+            dataset.logs(),
+            dataset.templates(),
             Environment.text("GENERATORS", "wrk"),
             warmUp,
-            Workplace.machine(place.folder),
+            WorkDir.describeMachine(testBed.folder),
             Environment.text("COMMIT", "not known"),
             String.join(" ", JavaProcess.options()),
-            place.engines.versions(),
+            testBed.engines.versions(),
             table,
-            embedded.seconds,
-            share,
-            embedded.millis,
-            embedded.bytes,
-            watched.residentMebibytes(),
-            watched.peakMebibytes());
+            embedding.seconds,
+            cpuShare,
+            embedding.millis,
+            embedding.bytes,
+            processStats.residentMebibytes(),
+            processStats.peakMebibytes());
   }
 }

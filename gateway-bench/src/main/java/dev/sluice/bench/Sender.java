@@ -18,23 +18,23 @@ import java.util.concurrent.locks.LockSupport;
  * they share the machine with what is measured.
  */
 final class Sender {
-  private static final int HEADER = 4096;
+  private static final int MAX_HEADER_BYTES = 4096;
 
   private final int port;
   private final List<byte[]> bodies;
   private final String headers;
   private final AtomicInteger next = new AtomicInteger();
-  private final LongAdder taken = new LongAdder();
-  private final LongAdder others = new LongAdder();
+  private final LongAdder succeeded = new LongAdder();
+  private final LongAdder failed = new LongAdder();
 
   /**
    * What came of a run.
    *
-   * @param taken requests answered with success
-   * @param others requests answered otherwise, or not at all
+   * @param succeeded requests answered with success
+   * @param failed requests answered otherwise, or not at all
    * @param seconds it took
    */
-  record Sent(long taken, long others, double seconds) {}
+  record SendResult(long succeeded, long failed, double seconds) {}
 
   /**
    * @param bodies sent in turns
@@ -51,24 +51,24 @@ final class Sender {
    *
    * @param perSecond requests, over all connections; 0 for as many as are answered
    */
-  Sent send(int connections, int seconds, double perSecond) throws InterruptedException {
-    taken.reset();
-    others.reset();
-    long begun = System.nanoTime();
-    long end = begun + seconds * 1_000_000_000L;
+  SendResult send(int connections, int seconds, double perSecond) throws InterruptedException {
+    succeeded.reset();
+    failed.reset();
+    long startNanos = System.nanoTime();
+    long end = startNanos + seconds * 1_000_000_000L;
     var clients = new ArrayList<Thread>();
     for (int i = 0; i < connections; i++) {
       long first = perSecond == 0 ? 0 : (long) (1e9 * i / perSecond);
-      long beat = perSecond == 0 ? 0 : (long) (1e9 * connections / perSecond);
-      clients.add(Thread.ofPlatform().start(() -> client(begun + first, beat, end)));
+      long interval = perSecond == 0 ? 0 : (long) (1e9 * connections / perSecond);
+      clients.add(Thread.ofPlatform().start(() -> runClient(startNanos + first, interval, end)));
     }
     for (var client : clients) {
       client.join();
     }
-    return new Sent(taken.sum(), others.sum(), (System.nanoTime() - begun) / 1e9);
+    return new SendResult(succeeded.sum(), failed.sum(), (System.nanoTime() - startNanos) / 1e9);
   }
 
-  private void client(long first, long beat, long end) {
+  private void runClient(long first, long interval, long end) {
     long due = first;
     while (System.nanoTime() < end) {
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
@@ -78,12 +78,12 @@ final class Sender {
           for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
             LockSupport.parkNanos(left);
           }
-          due += beat;
+          due += interval;
           socket.getOutputStream().write(request());
-          (answer(in) ? taken : others).increment();
+          (readResponse(in) ? succeeded : failed).increment();
         }
       } catch (IOException _) {
-        others.increment();
+        failed.increment();
       }
     }
   }
@@ -104,9 +104,9 @@ final class Sender {
   }
 
   /** Whether it is 200. */
-  private static boolean answer(InputStream in) throws IOException {
+  private static boolean readResponse(InputStream in) throws IOException {
     var head = new StringBuilder(256);
-    while (head.length() < HEADER && head.indexOf("\r\n\r\n") < 0) {
+    while (head.length() < MAX_HEADER_BYTES && head.indexOf("\r\n\r\n") < 0) {
       int next = in.read();
       if (next < 0) {
         throw new IOException("the connection ended");

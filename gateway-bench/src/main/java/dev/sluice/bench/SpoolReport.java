@@ -24,9 +24,9 @@ import java.util.Random;
 public final class SpoolReport {
   private static final int LOGS = 500;
   private static final int BODIES = 512;
-  private static final int FEW = 8;
-  private static final int MANY = 32;
-  private static final double WANTED = 0.5;
+  private static final int FEW_SENDERS = 8;
+  private static final int MANY_SENDERS = 32;
+  private static final double MIN_RATIO = 0.5;
   private static final String LINE = "%-28s %8s %12s %12s %12s %10s %12s%n";
 
   private final Gateway gateway;
@@ -42,8 +42,8 @@ public final class SpoolReport {
 
   public static void main(String[] arguments) throws Exception {
     int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "20"));
-    var folder = Workplace.make();
-    System.out.println(Workplace.machine(folder));
+    var folder = WorkDir.create();
+    System.out.println(WorkDir.describeMachine(folder));
     boolean good;
     try (var redis =
             EmbeddedRedis.start(new EmbeddedRedis.Settings(folder.resolve("redis"), 0, "2gb"));
@@ -57,7 +57,7 @@ public final class SpoolReport {
                 "--sluice.embedded.cache=" + Path.of(".cache/sluice").toAbsolutePath())) {
       good = new SpoolReport(gateway, seconds).run(redis);
     }
-    Workplace.delete(folder);
+    WorkDir.delete(folder);
     System.exit(good ? 0 : 1);
   }
 
@@ -72,18 +72,18 @@ public final class SpoolReport {
         "drain s",
         "logs left");
     warmUp(gateway::awaitDrained);
-    double fewWith = measured("with Redis", FEW, gateway::awaitDrained);
-    double manyWith = measured("with Redis", MANY, gateway::awaitDrained);
+    double fewWith = measure("with Redis", FEW_SENDERS, gateway::awaitDrained);
+    double manyWith = measure("with Redis", MANY_SENDERS, gateway::awaitDrained);
     redis.stop();
-    warmUp(gateway::awaitLogDrained);
-    double few = measured("Redis gone for good", FEW, gateway::awaitLogDrained);
-    double many = measured("Redis gone for good", MANY, gateway::awaitLogDrained);
+    warmUp(gateway::awaitWalDrained);
+    double few = measure("Redis gone for good", FEW_SENDERS, gateway::awaitWalDrained);
+    double many = measure("Redis gone for good", MANY_SENDERS, gateway::awaitWalDrained);
     System.out.printf(
         "without / with: %.2f from few, %.2f from many (at least %.2f is wanted)%n",
-        few / fewWith, many / manyWith, WANTED);
+        few / fewWith, many / manyWith, MIN_RATIO);
     redis.restart();
     var _ = gateway.awaitDrained();
-    return allStored() && many >= WANTED * manyWith;
+    return allStored() && many >= MIN_RATIO * manyWith;
   }
 
   /** What was sent, and stored, without an answer is more than was acknowledged. */
@@ -107,36 +107,36 @@ public final class SpoolReport {
   }
 
   private interface Drain {
-    Gateway.Drained await() throws IOException, InterruptedException;
+    Gateway.DrainResult await() throws IOException, InterruptedException;
   }
 
   /** The JIT's part; what it has not seen yet would be slow for the first seconds. */
   private void warmUp(Drain drain) throws IOException, InterruptedException {
-    acknowledged += sender.send(MANY, seconds, 0).taken() * LOGS;
+    acknowledged += sender.send(MANY_SENDERS, seconds, 0).succeeded() * LOGS;
     var _ = drain.await();
   }
 
-  private double measured(String name, int senders, Drain drain)
+  private double measure(String name, int senders, Drain drain)
       throws IOException, InterruptedException {
-    Workplace.awaitQuiet();
-    var watched = gateway.watched();
-    var before = watched.counters();
-    var sent = sender.send(senders, seconds, 0);
-    long done = System.nanoTime();
-    long logs = sent.taken() * LOGS;
+    WorkDir.awaitIdle();
+    var processStats = gateway.processStats();
+    var before = processStats.counters();
+    var sendResult = sender.send(senders, seconds, 0);
+    long endNanos = System.nanoTime();
+    long logs = sendResult.succeeded() * LOGS;
     acknowledged += logs;
-    var drained = drain.await();
-    double cpu = watched.counters().cpuSeconds() - before.cpuSeconds();
-    double rate = logs / sent.seconds();
+    var drainResult = drain.await();
+    double cpu = processStats.counters().cpuSeconds() - before.cpuSeconds();
+    double rate = logs / sendResult.seconds();
     System.out.printf(
         LINE,
         name,
         senders,
         "%,.0f".formatted(rate),
-        sent.others(),
+        sendResult.failed(),
         "%.2f".formatted(cpu * 1e6 / logs),
-        "%.1f".formatted((drained.nanos() - done) / 1e9),
-        "%,d".formatted(drained.left()));
+        "%.1f".formatted((drainResult.nanos() - endNanos) / 1e9),
+        "%,d".formatted(drainResult.remaining()));
     return rate;
   }
 }

@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-import dev.sluice.bench.Bodies.Form;
+import dev.sluice.bench.RequestBodies.BodyFormat;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,7 +18,7 @@ enum Stage {
       "synchronous insert",
       "Each request is an insert of its own, row by row in JSON, and waits for its end.",
       "the logs are in the table",
-      Promise.AT_LEAST_ONCE),
+      DeliveryGuarantee.AT_LEAST_ONCE),
   FIRE_AND_FORGET(
       2,
       "fire-and-forget, async_insert",
@@ -26,13 +26,13 @@ enum Stage {
           + " (`async_insert=1, wait_for_async_insert=0`).",
       "nothing: the logs are in the memory of the server, then in ClickHouse's; each loses them"
           + " when it ends, and nobody hears of an insert that fails",
-      Promise.NOTHING),
+      DeliveryGuarantee.NONE),
   COALESCING(
       3,
       "request coalescing",
       "Requests that come while an insert is under way share the next one, and wait for it again.",
       "the logs are in the table",
-      Promise.AT_LEAST_ONCE),
+      DeliveryGuarantee.AT_LEAST_ONCE),
   REDIS_STREAMS(
       4,
       "Redis Streams",
@@ -40,59 +40,64 @@ enum Stage {
           + " insert of what has come within a second.",
       "the logs are in Redis; they will be stored, twice when an insert had been made and not"
           + " been settled",
-      Promise.AT_LEAST_ONCE),
+      DeliveryGuarantee.AT_LEAST_ONCE),
   PARALLEL_DELIVERY(
       5,
       "parallel delivery",
       "Consumers on virtual threads share the stream, each with an insert of its own under way.",
       "the same",
-      Promise.AT_LEAST_ONCE),
+      DeliveryGuarantee.AT_LEAST_ONCE),
   COLUMNAR(
       6,
       "columnar Native path",
       "The gateway itself: requests share packed entries of the stream, and ClickHouse is sent"
           + " columns (`Native`) instead of rows to parse, under a token.",
       "the logs are in Redis; they will be stored once",
-      Promise.ONCE),
+      DeliveryGuarantee.EXACTLY_ONCE),
   PROTOBUF(
       7,
       "protobuf in place of JSON",
       "The same gateway is sent OTLP, which it only has to judge, not to translate.",
       "the same",
-      Promise.ONCE);
+      DeliveryGuarantee.EXACTLY_ONCE);
 
   /**
    * What is compared is how a log gets into the table, not what else the gateway can tell of it:
    * the stages before know no templates and no identities of resources.
    */
-  private static final List<String> ALIKE =
+  private static final List<String> COMMON_SETTINGS =
       List.of("--sluice.templates.enabled=false", "--sluice.dictionary.resources=false");
 
   /** ClickHouse writes what it has gathered within a second; what has not come by now is lost. */
-  private static final Duration SOON = Duration.ofSeconds(15);
+  private static final Duration BEST_EFFORT_TIMEOUT = Duration.ofSeconds(15);
 
-  final String adds;
-  final String success;
+  final String description;
+  final String successMeaning;
   private final int number;
   private final String title;
-  private final Promise promise;
+  private final DeliveryGuarantee guarantee;
 
-  Stage(int number, String title, String adds, String success, Promise promise) {
+  Stage(
+      int number,
+      String title,
+      String description,
+      String successMeaning,
+      DeliveryGuarantee guarantee) {
     this.number = number;
     this.title = title;
-    this.adds = adds;
-    this.success = success;
-    this.promise = promise;
+    this.description = description;
+    this.successMeaning = successMeaning;
+    this.guarantee = guarantee;
   }
 
   /** What has become of a log that was answered with success, whatever is killed. */
-  private enum Promise {
-    NOTHING,
+  private enum DeliveryGuarantee {
+    NONE,
     AT_LEAST_ONCE,
-    ONCE
+    EXACTLY_ONCE
   }
 
-  static List<Stage> numbered(String numbers) {
+  static List<Stage> parse(String numbers) {
     return Arrays.stream(numbers.strip().split("[\\s,]+"))
         .map(Integer::valueOf)
         .map(
@@ -109,8 +114,8 @@ enum Stage {
   }
 
   /** In what form it is sent logs, and where. */
-  Form form() {
-    return this == PROTOBUF ? Form.OTLP : Form.JSON;
+  BodyFormat bodyFormat() {
+    return this == PROTOBUF ? BodyFormat.OTLP : BodyFormat.JSON;
   }
 
   String path() {
@@ -118,28 +123,28 @@ enum Stage {
   }
 
   /** How long to wait for what does not come. */
-  Duration patience() {
-    return promise == Promise.NOTHING ? SOON : Arrivals.PATIENCE;
+  Duration stallTimeout() {
+    return guarantee == DeliveryGuarantee.NONE ? BEST_EFFORT_TIMEOUT : RowCounter.STALL_TIMEOUT;
   }
 
   /** On engines that are empty yet. */
-  LogServer start(Engines engines, Path folder) throws IOException, InterruptedException {
+  LogServer start(BenchEngines engines, Path folder) throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
-    settings.addAll(ALIKE);
+    settings.addAll(COMMON_SETTINGS);
     var gateway = new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
-    if (promise == Promise.ONCE) {
+    if (guarantee == DeliveryGuarantee.EXACTLY_ONCE) {
       return gateway;
     }
     gateway.close(); // it has made the table, which is the same for all
-    return new Variant(number, folder, engines.settings());
+    return new BaselineServer(number, folder, engines.settings());
   }
 
   /** Whether success meant what it is said to. */
-  boolean kept(Outcome outcome, Killed killed) {
-    return switch (promise) {
-      case NOTHING -> true;
-      case AT_LEAST_ONCE -> outcome.lost() == 0 && killed.lost() == 0;
-      case ONCE -> outcome.complete() && killed.complete();
+  boolean keepsGuarantee(CaseResult caseResult, CrashResult crash) {
+    return switch (guarantee) {
+      case NONE -> true;
+      case AT_LEAST_ONCE -> caseResult.lost() == 0 && crash.lost() == 0;
+      case EXACTLY_ONCE -> caseResult.complete() && crash.complete();
     };
   }
 }

@@ -25,7 +25,7 @@ public final class StagesReport {
   private static final int CONNECTIONS = 64;
 
   /** Logs that differ; as many strings more would be a load on wrk, and on the machine. */
-  private static final int DIFFERENT = 250_000;
+  private static final int DISTINCT_LOGS = 250_000;
 
   /** What a stage takes in faster than it stores waits there. */
   private static final String REDIS_MEMORY = "4gb";
@@ -38,7 +38,7 @@ public final class StagesReport {
 
   public static void main(String[] arguments) throws Exception {
     Locale.setDefault(Locale.ROOT); // what is written is read by programs too
-    var stages = Stage.numbered(Environment.text("STAGES", "1 2 3 4 5 6 7"));
+    var stages = Stage.parse(Environment.text("STAGES", "1 2 3 4 5 6 7"));
     var perRequest =
         Arrays.stream(Environment.text("PER_REQUEST", "1 100").split("[\\s,]+"))
             .map(Integer::valueOf)
@@ -48,54 +48,55 @@ public final class StagesReport {
 
   private boolean run(List<Stage> stages, List<Integer> perRequest)
       throws IOException, InterruptedException {
-    var folder = Workplace.make();
-    System.out.println(Workplace.machine(folder));
-    var groups = new ArrayList<StagesFindings.Group>();
-    boolean kept = true;
+    var folder = WorkDir.create();
+    System.out.println(WorkDir.describeMachine(folder));
+    var groups = new ArrayList<StagesReportWriter.Group>();
+    boolean guaranteesKept = true;
     for (int logs : perRequest) {
-      var results = new ArrayList<StagesFindings.Result>();
+      var results = new ArrayList<StagesReportWriter.Result>();
       for (var stage : stages) {
-        var workplace = Files.createDirectories(folder.resolve(stage + "-" + logs));
-        var result = run(stage, logs, workplace);
-        System.out.println(result.line());
+        var directory = Files.createDirectories(folder.resolve(stage + "-" + logs));
+        var result = run(stage, logs, directory);
+        System.out.println(result.summaryLine());
         results.add(result);
-        if (result.kept()) { // else what is there says why
-          Workplace.delete(workplace);
+        if (result.keepsGuarantee()) { // else what is there says why
+          WorkDir.delete(directory);
         }
-        kept &= result.kept();
+        guaranteesKept &= result.keepsGuarantee();
       }
-      groups.add(new StagesFindings.Group(logs, results));
-      var findings = new StagesFindings(setup(folder), groups);
-      findings.write(Path.of(Environment.text("OUT", "docs/benchmarks")));
-      System.out.println("\n" + findings.tables() + "\n");
+      groups.add(new StagesReportWriter.Group(logs, results));
+      var report = new StagesReportWriter(setup(folder), groups);
+      report.write(Path.of(Environment.text("OUT", "docs/benchmarks")));
+      System.out.println("\n" + report.tables() + "\n");
     }
-    if (kept) {
-      Workplace.delete(folder);
+    if (guaranteesKept) {
+      WorkDir.delete(folder);
     }
-    return kept;
+    return guaranteesKept;
   }
 
-  private StagesFindings.Result run(Stage stage, int logs, Path folder)
+  private StagesReportWriter.Result run(Stage stage, int logs, Path folder)
       throws IOException, InterruptedException {
-    try (var engines = new Engines(folder, REDIS_MEMORY);
+    try (var engines = new BenchEngines(folder, REDIS_MEMORY);
         var server = stage.start(engines, folder)) {
       versions = engines.versions();
       var generator =
           new Wrk(
               "http://127.0.0.1:" + server.port() + stage.path(),
-              Bodies.file(folder, stage.form(), DIFFERENT / logs, logs),
-              stage.form().type,
-              stage.form().encoding,
+              RequestBodies.writeBodies(folder, stage.bodyFormat(), DISTINCT_LOGS / logs, logs),
+              stage.bodyFormat().contentType,
+              stage.bodyFormat().contentEncoding,
               CONNECTIONS);
-      var patience = stage.patience();
-      var warming = new Measurement(engines, server, patience);
-      var _ = warming.of(generator.send(warmUp), "warming up", logs);
+      var stallTimeout = stage.stallTimeout();
+      var warming = new Measurement(engines, server, stallTimeout);
+      var _ = warming.await(generator.send(warmUp), "warming up", logs);
       long inserts = inserts(engines.database());
-      var measurement = new Measurement(engines, server, patience);
-      var outcome = measurement.of(generator.send(seconds), stage.title(), logs);
+      var measurement = new Measurement(engines, server, stallTimeout);
+      var caseResult = measurement.await(generator.send(seconds), stage.title(), logs);
       inserts = inserts(engines.database()) - inserts;
-      var killed = Killed.underLoad(engines, server, generator, stage.title(), logs, patience);
-      return new StagesFindings.Result(stage, outcome, inserts, killed);
+      var crash =
+          CrashResult.killUnderLoad(engines, server, generator, stage.title(), logs, stallTimeout);
+      return new StagesReportWriter.Result(stage, caseResult, inserts, crash);
     }
   }
 
@@ -103,8 +104,9 @@ public final class StagesReport {
    * As ClickHouse counts them: each makes a part, of one day here, and parts are numbered. What it
    * was asked for says less, since it may gather inserts, or not be able to.
    */
-  private static long inserts(Database database) throws IOException, InterruptedException {
-    return database.number(
+  private static long inserts(ClickHouseAdmin clickHouseAdmin)
+      throws IOException, InterruptedException {
+    return clickHouseAdmin.queryLong(
         """
         SELECT max(max_block_number) FROM system.parts
         WHERE database = currentDatabase() AND table = '%s'"""
@@ -113,7 +115,7 @@ public final class StagesReport {
 
   private Map<String, String> setup(Path folder) throws IOException {
     var setup = new LinkedHashMap<String, String>();
-    setup.put("machine", Workplace.machine(folder));
+    setup.put("machine", WorkDir.describeMachine(folder));
     setup.put(
         "gateway",
         "%s, %s"
@@ -124,7 +126,7 @@ public final class StagesReport {
         "load generator",
         "%s, %d connections".formatted(Environment.text("GENERATORS", "not known"), CONNECTIONS));
     setup.put("seconds", "%d after %d of warming up".formatted(seconds, warmUp));
-    setup.put("distinct logs", "%,d".formatted(DIFFERENT));
+    setup.put("distinct logs", "%,d".formatted(DISTINCT_LOGS));
     return setup;
   }
 }

@@ -11,7 +11,7 @@ import java.util.List;
  */
 record Trend(double slope, double growth, double error) {
   /** What is more is named. */
-  private static final double TOLERATED = 0.1;
+  private static final double MAX_GROWTH = 0.1;
 
   /**
    * @param x at least two different ones
@@ -26,19 +26,19 @@ record Trend(double slope, double growth, double error) {
       products += (x.get(i) - meanX) * (y.get(i) - meanY);
     }
     double slope = products / squares;
-    double rest = 0;
+    double residualSquares = 0;
     for (int i = 0; i < x.size(); i++) {
-      double off = y.get(i) - meanY - slope * (x.get(i) - meanX);
-      rest += off * off;
+      double residual = y.get(i) - meanY - slope * (x.get(i) - meanX);
+      residualSquares += residual * residual;
     }
-    double error = Math.sqrt(rest / (x.size() - 2) / squares);
+    double error = Math.sqrt(residualSquares / (x.size() - 2) / squares);
     double scale = meanY == 0 ? 0 : (x.getLast() - x.getFirst()) / meanY; // all zero: no growth
     return new Trend(slope, slope * scale, 2 * error * scale);
   }
 
   /** In words. */
   String verdict() {
-    if (growth <= TOLERATED) {
+    if (growth <= MAX_GROWTH) {
       return "does not grow";
     }
     return growth > error ? "**grows**" : "too uneven to tell";

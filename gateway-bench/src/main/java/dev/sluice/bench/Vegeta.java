@@ -16,21 +16,21 @@ import tools.jackson.databind.json.JsonMapper;
  * its request was due, not from when the generator came to send it: both share the machine's cores,
  * and who keeps the generator waiting keeps a client waiting.
  *
- * @param targets a file of vegeta's, of {@link Bodies}
+ * @param targets a file of vegeta's, of {@link RequestBodies}
  * @param perSecond requests
  * @param connections at most; 0 for as many as it takes
  */
-record Vegeta(Path targets, double perSecond, int connections) implements Generator {
-  private static final String PROGRAM = BUILT.resolve("vegeta").toString();
+record Vegeta(Path targets, double perSecond, int connections) implements LoadGenerator {
+  private static final String PROGRAM = BUILD_DIRECTORY.resolve("vegeta").toString();
 
   Vegeta(Path targets, double perSecond) {
     this(targets, perSecond, 0);
   }
 
   @Override
-  public Load send(int seconds) throws IOException, InterruptedException {
+  public LoadResult send(int seconds) throws IOException, InterruptedException {
     var attack =
-        Generator.run(
+        LoadGenerator.run(
             Map.of(),
             List.of(
                 PROGRAM,
@@ -41,7 +41,7 @@ record Vegeta(Path targets, double perSecond, int connections) implements Genera
                 "-max-connections=" + connections,
                 "-max-body=0",
                 "-output=" + results()));
-    return parse(said(), perMinute() / 60.0).by(attack);
+    return parse(encodedResults(), perMinute() / 60.0).withProcess(attack);
   }
 
   /**
@@ -50,21 +50,21 @@ record Vegeta(Path targets, double perSecond, int connections) implements Genera
    * @param seconds of a window, each under its number
    */
   Map<Long, Latency> latencies(int seconds) throws IOException, InterruptedException {
-    return latencies(said(), perMinute() / 60.0, seconds);
+    return latencies(encodedResults(), perMinute() / 60.0, seconds);
   }
 
-  static Map<Long, Latency> latencies(String said, double perSecond, int seconds)
+  static Map<Long, Latency> latencies(String results, double perSecond, int seconds)
       throws IOException {
     var windows =
-        answers(said, perSecond).stream()
-            .collect(Collectors.groupingBy(answer -> answer.due / (seconds * 1_000_000_000L)));
+        responses(results, perSecond).stream()
+            .collect(Collectors.groupingBy(response -> response.due / (seconds * 1_000_000_000L)));
     var latencies = new HashMap<Long, Latency>();
     windows.forEach((number, answers) -> latencies.put(number, latency(answers)));
     return latencies;
   }
 
-  private static Latency latency(List<Answer> answers) {
-    return Latency.of(answers.stream().mapToLong(Answer::nanos).toArray());
+  private static Latency latency(List<Response> answers) {
+    return Latency.of(answers.stream().mapToLong(Response::nanos).toArray());
   }
 
   private long perMinute() {
@@ -75,21 +75,21 @@ record Vegeta(Path targets, double perSecond, int connections) implements Genera
     return targets.resolveSibling("vegeta.results");
   }
 
-  private String said() throws IOException, InterruptedException {
+  private String encodedResults() throws IOException, InterruptedException {
     var encode = List.of(PROGRAM, "encode", "-to=json", results().toString());
-    return Generator.run(Map.of(), encode).said();
+    return LoadGenerator.run(Map.of(), encode).output();
   }
 
-  static Load parse(String said, double perSecond) throws IOException {
-    var answers = answers(said, perSecond);
-    long taken = answers.stream().filter(Answer::taken).count();
-    long others = answers.size() - taken;
-    return new Load(
-        taken,
-        others,
-        others,
-        answers.stream().mapToLong(Answer::sent).max().orElse(0) / 1e9,
-        latency(answers),
+  static LoadResult parse(String results, double perSecond) throws IOException {
+    var responses = responses(results, perSecond);
+    long succeeded = responses.stream().filter(Response::succeeded).count();
+    long failed = responses.size() - succeeded;
+    return new LoadResult(
+        succeeded,
+        failed,
+        failed,
+        responses.stream().mapToLong(Response::sent).max().orElse(0) / 1e9,
+        latency(responses),
         0,
         0);
   }
@@ -101,15 +101,15 @@ record Vegeta(Path targets, double perSecond, int connections) implements Genera
    * @param sent when its request was, likewise
    * @param nanos it took, from when it was due
    */
-  private record Answer(long due, long sent, long nanos, boolean taken) {}
+  private record Response(long due, long sent, long nanos, boolean succeeded) {}
 
   /**
    * The requests were due at even intervals, of which the first that was sent in time tells when.
    */
-  private static List<Answer> answers(String said, double perSecond) throws IOException {
-    var late = new ArrayList<Answer>(); // behind the beat that begins with the epoch
+  private static List<Response> responses(String results, double perSecond) throws IOException {
+    var late = new ArrayList<Response>(); // behind the beat that begins with the epoch
     long first = Long.MAX_VALUE;
-    for (var line : (Iterable<String>) said.lines()::iterator) {
+    for (var line : (Iterable<String>) results.lines()::iterator) {
       var result = JsonMapper.shared().readTree(line);
       long sent =
           ChronoUnit.NANOS.between(
@@ -117,21 +117,21 @@ record Vegeta(Path targets, double perSecond, int connections) implements Genera
       long due = Math.round(result.path("seq").asLong() * 1e9 / perSecond);
       first = Math.min(first, sent - due);
       late.add(
-          new Answer(
+          new Response(
               due, sent, result.path("latency").asLong(), result.path("code").asInt() == 200));
     }
     if (late.isEmpty()) {
       throw new IOException("vegeta has sent nothing");
     }
-    long began = first;
+    long firstSentNanos = first;
     return late.stream()
         .map(
             each ->
-                new Answer(
+                new Response(
                     each.due,
-                    each.sent - began,
-                    each.nanos + each.sent - began - each.due,
-                    each.taken))
+                    each.sent - firstSentNanos,
+                    each.nanos + each.sent - firstSentNanos - each.due,
+                    each.succeeded))
         .toList();
   }
 }

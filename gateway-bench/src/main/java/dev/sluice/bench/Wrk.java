@@ -12,19 +12,19 @@ import tools.jackson.databind.json.JsonMapper;
  * answers took is told of a load that waits for them: of the load that is given, {@link Vegeta}
  * tells it.
  *
- * @param bodies a file of {@link Bodies}
+ * @param bodies a file of {@link RequestBodies}
  * @param encoding of the bodies, empty for none
  */
 record Wrk(String url, Path bodies, String type, String encoding, int connections)
-    implements Generator {
+    implements LoadGenerator {
   private static final Path SCRIPT = Path.of("gateway-bench/src/main/wrk/post.lua");
   private static final Pattern RESULT = Pattern.compile("(?m)^RESULT (.*)$");
 
   @Override
-  public Load send(int seconds) throws IOException, InterruptedException {
+  public LoadResult send(int seconds) throws IOException, InterruptedException {
     // one thread has the connections of a machine this small, and the bodies but once in memory
     var wrk =
-        Generator.run(
+        LoadGenerator.run(
             Map.of("BODIES", bodies.toString(), "CONTENT_TYPE", type, "CONTENT_ENCODING", encoding),
             List.of(
                 "wrk",
@@ -36,19 +36,19 @@ record Wrk(String url, Path bodies, String type, String encoding, int connection
                 "-s",
                 SCRIPT.toString(),
                 url));
-    return parse(wrk.said(), connections).by(wrk);
+    return parse(wrk.output(), connections).withProcess(wrk);
   }
 
   /** wrk does not wait for the last answers: a request of each connection may be under way. */
-  static Load parse(String said, int connections) throws IOException {
-    var found = RESULT.matcher(said);
+  static LoadResult parse(String output, int connections) throws IOException {
+    var found = RESULT.matcher(output);
     if (!found.find()) {
-      throw new IOException("wrk has no result: " + said);
+      throw new IOException("wrk has no result: " + output);
     }
     var result = JsonMapper.shared().readTree(found.group(1));
     long refused = result.path("refused").asLong();
     long broken = result.path("broken").asLong();
-    return new Load(
+    return new LoadResult(
         result.path("answers").asLong() - refused,
         refused + broken,
         connections + refused + broken,

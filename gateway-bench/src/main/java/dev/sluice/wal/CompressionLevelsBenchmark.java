@@ -1,7 +1,7 @@
 package dev.sluice.wal;
 
 import dev.sluice.bench.Allocates;
-import dev.sluice.bench.Packer;
+import dev.sluice.bench.CompressorUnderTest;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.SampleLogs;
 import java.util.Arrays;
@@ -51,35 +51,36 @@ public class CompressionLevelsBenchmark {
 
   @Param public Content content;
 
-  @Param public Packer.Level level;
+  @Param public CompressorUnderTest.Level level;
 
   private final byte[][] contents = new byte[BATCHES][];
-  private final byte[][] packed = new byte[BATCHES][];
-  private Packer packer;
-  private byte[] packing = {};
-  private byte[] unpacking = {};
+  private final byte[][] compressed = new byte[BATCHES][];
+  private CompressorUnderTest compressor;
+  private byte[] compressBuffer = {};
+  private byte[] decompressBuffer = {};
   private int next;
 
   @Setup
   public void generate() {
     var random = new SplittableRandom(42);
-    packer = level.open();
+    compressor = level.create();
     long plain = 0;
     long small = 0;
     for (int i = 0; i < BATCHES; i++) {
       var bytes = content(random);
       contents[i] = bytes;
-      if (unpacking.length < bytes.length) {
-        packing = Packer.room(bytes.length);
-        unpacking = new byte[bytes.length];
+      if (decompressBuffer.length < bytes.length) {
+        compressBuffer = CompressorUnderTest.outputBuffer(bytes.length);
+        decompressBuffer = new byte[bytes.length];
       }
-      packed[i] = Arrays.copyOf(packing, packer.pack(bytes, bytes.length, packing));
-      int length = packer.unpack(packed[i], unpacking, bytes.length);
-      if (!Arrays.equals(unpacking, 0, length, bytes, 0, bytes.length)) {
+      compressed[i] =
+          Arrays.copyOf(compressBuffer, compressor.compress(bytes, bytes.length, compressBuffer));
+      int length = compressor.decompress(compressed[i], decompressBuffer, bytes.length);
+      if (!Arrays.equals(decompressBuffer, 0, length, bytes, 0, bytes.length)) {
         throw new IllegalStateException(level + " does not give back what it was given");
       }
       plain += bytes.length;
-      small += packed[i].length;
+      small += compressed[i].length;
     }
     System.out.printf(
         "%n# %.1f bytes per log, %.1f by %s%n",
@@ -99,15 +100,15 @@ public class CompressionLevelsBenchmark {
 
   @Benchmark
   @Allocates(0)
-  public int pack() {
+  public int compress() {
     var bytes = contents[next++ & BATCHES - 1];
-    return packer.pack(bytes, bytes.length, packing);
+    return compressor.compress(bytes, bytes.length, compressBuffer);
   }
 
   @Benchmark
   @Allocates(0)
-  public int unpack() {
+  public int decompress() {
     int i = next++ & BATCHES - 1;
-    return packer.unpack(packed[i], unpacking, contents[i].length);
+    return compressor.decompress(compressed[i], decompressBuffer, contents[i].length);
   }
 }

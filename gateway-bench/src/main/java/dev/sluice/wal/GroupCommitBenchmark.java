@@ -46,7 +46,7 @@ public class GroupCommitBenchmark {
   @Param({"1", "4", "16", "64", "256"})
   int writers;
 
-  private BenchedSegments segments;
+  private CountingSegmentLog log;
   private PlainFile plain;
   private Frame frame;
 
@@ -60,27 +60,27 @@ public class GroupCommitBenchmark {
 
   @Setup
   public void open() throws IOException {
-    segments = new BenchedSegments(Fsync.FLUSH);
+    log = new CountingSegmentLog(Fsync.FLUSH);
     plain = new PlainFile();
-    frame = BenchedSegments.frame(10_000);
+    frame = CountingSegmentLog.frame(10_000);
   }
 
   @TearDown(Level.Iteration)
-  public void settle() {
-    segments.settle();
+  public void markAllDelivered() {
+    log.markAllDelivered();
   }
 
   @TearDown
   public void close() throws IOException {
-    segments.close();
+    log.close();
     plain.close();
   }
 
   @Benchmark
   public void append(Counters counters) {
-    long before = segments.forces();
-    all(() -> segments.append(frame), counters);
-    counters.forces += segments.forces() - before;
+    long before = log.forces();
+    all(() -> log.append(frame), counters);
+    counters.forces += log.forces() - before;
   }
 
   @Benchmark

@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import static java.nio.file.StandardOpenOption.CREATE_NEW;
 import static java.nio.file.StandardOpenOption.WRITE;
 
-import dev.sluice.bench.Workplace;
+import dev.sluice.bench.WorkDir;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,23 +15,23 @@ import java.util.concurrent.atomic.LongAdder;
  */
 final class PlainFile implements AutoCloseable {
   /** Begun again from here on, so that it does not fill the disk. */
-  private static final long MOST_BYTES = 256 << 20;
+  private static final long MAX_BYTES = 256 << 20;
 
   private final LongAdder forces = new LongAdder();
   private final Path folder;
   private final FileChannel file;
 
   PlainFile() throws IOException {
-    folder = Workplace.make();
+    folder = WorkDir.create();
     file = FileChannel.open(folder.resolve("plain"), CREATE_NEW, WRITE);
   }
 
   /** Returns where it is; safe when this returns, if {@code force}. */
   synchronized long append(byte[] bytes, boolean force) throws IOException {
-    if (file.position() > MOST_BYTES) {
+    if (file.position() > MAX_BYTES) {
       file.truncate(0);
     }
-    long at = file.position();
+    long offset = file.position();
     var rest = ByteBuffer.wrap(bytes);
     while (rest.hasRemaining()) {
       file.write(rest);
@@ -40,7 +40,7 @@ final class PlainFile implements AutoCloseable {
       file.force(false);
       forces.increment();
     }
-    return at;
+    return offset;
   }
 
   long forces() {
@@ -50,6 +50,6 @@ final class PlainFile implements AutoCloseable {
   @Override
   public void close() throws IOException {
     file.close();
-    Workplace.delete(folder);
+    WorkDir.delete(folder);
   }
 }

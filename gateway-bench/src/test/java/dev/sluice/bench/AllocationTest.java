@@ -42,19 +42,19 @@ final class AllocationTest {
   /** Bytes of an operation that are no object: what grows now and then, told over many of them. */
   private static final double ROUNDING = 0.05;
 
-  private static final Duration ROUND = Duration.ofMillis(100);
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
-  private static final int LEAST_CALLS = 4;
+  private static final Duration ROUND_DURATION = Duration.ofMillis(100);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
+  private static final int MIN_CALLS = 4;
 
   /**
    * Their work is done by several threads or by the disk, whose allocation follows their timing.
    */
-  private static final Set<String> NOT_HELD =
+  private static final Set<String> EXCLUDED =
       Set.of(
-          "dev.sluice.core.ingest.CoalescerBenchmark",
-          "dev.sluice.core.search.RecipeBenchmark",
+          "dev.sluice.core.ingest.RequestBatcherBenchmark",
+          "dev.sluice.core.search.EmbeddingStrategyBenchmark",
           "dev.sluice.wal.GroupCommitBenchmark",
-          "dev.sluice.wal.SegmentsBenchmark");
+          "dev.sluice.wal.SegmentLogBenchmark");
 
   /** One for all methods of a class: some take longer to make than to measure. */
   private static final Map<Class<?>, Object> STATES = new HashMap<>();
@@ -62,11 +62,11 @@ final class AllocationTest {
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   @ParameterizedTest
-  @MethodSource("held")
+  @MethodSource("measuredBenchmarks")
   void benchmark_warm_allocatesNoMoreThanBefore(Method benchmark) throws Throwable {
     double limit = benchmark.getAnnotation(Allocates.class).value() * MARGIN + ROUNDING;
 
-    double allocated = steady(benchmark, state(benchmark.getDeclaringClass()), limit);
+    double allocated = lowestAllocation(benchmark, state(benchmark.getDeclaringClass()), limit);
 
     var name = benchmark.getDeclaringClass().getSimpleName() + "." + benchmark.getName();
     System.out.printf("%s: %.2f bytes%n", name, allocated);
@@ -74,14 +74,14 @@ final class AllocationTest {
   }
 
   @Test
-  void everyClass_butThoseOfThreadsAndDisks_isHeld() {
-    var held = held().map(method -> method.getDeclaringClass().getName()).distinct();
+  void everyClass_exceptThreadAndDiskBound_isMeasured() {
+    var held = measuredBenchmarks().map(method -> method.getDeclaringClass().getName()).distinct();
 
-    assertThat(Stream.concat(held, NOT_HELD.stream()))
+    assertThat(Stream.concat(held, EXCLUDED.stream()))
         .containsExactlyInAnyOrderElementsOf(classes());
   }
 
-  static Stream<Method> held() {
+  static Stream<Method> measuredBenchmarks() {
     return classes().stream()
         .flatMap(name -> Arrays.stream(type(name).getMethods()))
         .filter(method -> method.isAnnotationPresent(Allocates.class))
@@ -108,19 +108,19 @@ final class AllocationTest {
   private static Object state(Class<?> type) throws ReflectiveOperationException {
     var made = STATES.get(type);
     if (made == null) {
-      made = made(type);
+      made = createState(type);
       STATES.put(type, made);
     }
     return made;
   }
 
   /** As JMH would make it. */
-  private static Object made(Class<?> type) throws ReflectiveOperationException {
+  private static Object createState(Class<?> type) throws ReflectiveOperationException {
     var state = type.getDeclaredConstructor().newInstance();
     for (var field : type.getDeclaredFields()) {
       if (field.isAnnotationPresent(Param.class)) {
         field.setAccessible(true);
-        field.set(state, first(field));
+        field.set(state, firstParam(field));
       }
     }
     for (var method : type.getMethods()) {
@@ -131,7 +131,7 @@ final class AllocationTest {
     return state;
   }
 
-  private static Object first(Field field) {
+  private static Object firstParam(Field field) {
     var type = field.getType();
     var value = field.getAnnotation(Param.class).value()[0];
     if (type.isEnum()) {
@@ -144,7 +144,8 @@ final class AllocationTest {
   }
 
   /** Of the best round, for an operation. */
-  private static double steady(Method benchmark, Object state, double limit) throws Throwable {
+  private static double lowestAllocation(Method benchmark, Object state, double limit)
+      throws Throwable {
     // by a handle without a result: an invocation by reflection boxes it, which would be counted
     var call =
         MethodHandles.lookup()
@@ -155,21 +156,21 @@ final class AllocationTest {
     double each = operations == null ? 1 : operations.value();
     double best = Double.MAX_VALUE;
     long begun = System.nanoTime();
-    while (best > limit && System.nanoTime() - begun < PATIENCE.toNanos()) {
-      best = Math.min(best, round(call) / each);
+    while (best > limit && System.nanoTime() - begun < TIMEOUT.toNanos()) {
+      best = Math.min(best, measureRound(call) / each);
     }
     return best;
   }
 
   /** Bytes of a call. */
-  private static double round(MethodHandle call) throws Throwable {
+  private static double measureRound(MethodHandle call) throws Throwable {
     long calls = 0;
     long begun = System.nanoTime();
     long before = THREADS.getCurrentThreadAllocatedBytes();
     do {
       call.invokeExact();
       calls++;
-    } while (calls < LEAST_CALLS || System.nanoTime() - begun < ROUND.toNanos());
+    } while (calls < MIN_CALLS || System.nanoTime() - begun < ROUND_DURATION.toNanos());
     return (double) (THREADS.getCurrentThreadAllocatedBytes() - before) / calls;
   }
 }

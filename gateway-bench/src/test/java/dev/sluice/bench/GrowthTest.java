@@ -11,18 +11,18 @@ import org.junit.jupiter.api.Test;
 class GrowthTest {
 
   /** A point at which a log costs so many microseconds in the gateway, and nothing in Redis. */
-  private static Growth.Measured point(long at, double gateway, double insert) {
+  private static Growth.MeasuredPoint point(long at, double gateway, double insert) {
     var costs =
         Map.of(
-            "gateway", new Outcome.Cost(gateway, gateway, 1),
-            "Redis", new Outcome.Cost(0, 0, 1),
-            "ClickHouse", new Outcome.Cost(9, 9, 1));
-    var outcome =
-        new Outcome("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, 0, new Latency(1, 2, 2, 3));
-    return new Growth.Measured(at, 185, outcome, new Writing(insert, 1, 1), 4);
+            "gateway", new CaseResult.Cost(gateway, gateway, 1),
+            "Redis", new CaseResult.Cost(0, 0, 1),
+            "ClickHouse", new CaseResult.Cost(9, 9, 1));
+    var caseResult =
+        new CaseResult("", 500, 0, 1, 1, 0, 0, 0L, 1, 1, 1, costs, 0, 0, new Latency(1, 2, 2, 3));
+    return new Growth.MeasuredPoint(at, 185, caseResult, new InsertCpu(insert, 1, 1), 4);
   }
 
-  private static List<String> verdicts(Axis axis, Growth.Measured... points) {
+  private static List<String> verdicts(Axis axis, Growth.MeasuredPoint... points) {
     return new Growth(axis, List.of(points), List.of()).verdicts();
   }
 
@@ -39,7 +39,7 @@ class GrowthTest {
   }
 
   @Test
-  void verdicts_beforeItShouldBeFlat_notLookedAt() {
+  void verdicts_belowFlatFrom_areIgnored() {
     assertThat(verdicts(Axis.CONNECTIONS, point(1, 9, 1), point(2, 1, 1), point(8, 1, 1)))
         .containsExactly("gateway and Redis, from 2 connections on: flat within 1.2x: yes (1.00)");
   }
@@ -70,16 +70,16 @@ class GrowthTest {
   }
 
   @Test
-  void endurance_pendingEntriesGrow_isNamed() {
-    var samples = new ArrayList<Endurance.Sample>();
+  void soakTest_pendingEntriesGrow_isReported() {
+    var samples = new ArrayList<SoakTest.Sample>();
     for (int i = 1; i <= 60; i++) {
-      var values = new EnumMap<Endurance.Measure, Double>(Endurance.Measure.class);
-      values.put(Endurance.Measure.PENDING, 50.0 + i);
-      values.put(Endurance.Measure.PARTS, 20.0 + i % 3);
-      values.put(Endurance.Measure.STORED, 1_000.0 * i);
-      samples.add(new Endurance.Sample(10.0 * i, values));
+      var values = new EnumMap<SoakTest.Measure, Double>(SoakTest.Measure.class);
+      values.put(SoakTest.Measure.PENDING, 50.0 + i);
+      values.put(SoakTest.Measure.PARTS, 20.0 + i % 3);
+      values.put(SoakTest.Measure.STORED, 1_000.0 * i);
+      samples.add(new SoakTest.Sample(10.0 * i, values));
     }
-    var run = new Endurance(1_000, point(1, 1, 1).outcome(), samples);
+    var run = new SoakTest(1_000, point(1, 1, 1).caseResult(), samples);
 
     assertThat(run.verdicts())
         .anySatisfy(each -> assertThat(each).startsWith("pending").contains("**grows**"))

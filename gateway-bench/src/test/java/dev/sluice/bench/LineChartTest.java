@@ -77,7 +77,7 @@ class LineChartTest {
   }
 
   @Test
-  void svg_nothingButZero_isDrawnAllTheSame() {
+  void svg_onlyZeros_isDrawn() {
     var svg = svg(true, List.of(0.0), new Line("", List.of(0.0)));
 
     assertThat(svg).doesNotContain("NaN", "Infinity");

@@ -25,20 +25,20 @@ class ProfileTest {
 
   @Test
   void read_oneMethodThatSpins_isNearlyAllOfIt() throws Exception {
-    var profile = Profile.read(recorded(true));
+    var profile = Profile.read(record(true));
 
     assertThat(profile.frames().getFirst().name()).startsWith("ProfileTest.");
     assertThat(profile.libraries().getFirst().name()).isEqualTo("dev.sluice.bench");
-    assertThat(profile.libraries().stream().mapToDouble(Profile.Share::part).sum())
+    assertThat(profile.libraries().stream().mapToDouble(Profile.Share::fraction).sum())
         .isCloseTo(1, offset(1e-9));
-    assertThat(profile.root().above().stream().mapToLong(Profile.Box::nanos).sum())
+    assertThat(profile.root().children().stream().mapToLong(Profile.FlameNode::nanos).sum())
         .isEqualTo(profile.root().nanos());
     assertThat(profile.root().nanos()).isGreaterThan(CPU.toNanos() / 2);
   }
 
   @Test
   void svg_ofARecording_isXmlThatNamesTheMethod() throws Exception {
-    var svg = new FlameGraph("a < b & c", Profile.read(recorded(true))).svg();
+    var svg = new FlameGraph("a < b & c", Profile.read(record(true))).svg();
 
     var parsed =
         DocumentBuilderFactory.newInstance()
@@ -49,15 +49,15 @@ class ProfileTest {
   }
 
   @Test
-  void read_nothingSampled_saysSo() throws Exception {
-    var empty = recorded(false);
+  void read_noSamples_throws() throws Exception {
+    var empty = record(false);
 
     assertThatIOException()
         .isThrownBy(() -> Profile.read(empty))
         .withMessageContaining("no jdk.CPUTimeSample");
   }
 
-  private Path recorded(boolean sampled) throws Exception {
+  private Path record(boolean sampled) throws Exception {
     var file = folder.resolve("recording.jfr");
     try (var recording = new Recording(Map.of())) {
       if (sampled) {

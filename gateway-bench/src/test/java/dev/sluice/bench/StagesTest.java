@@ -13,10 +13,10 @@ import org.junit.jupiter.api.io.TempDir;
 
 class StagesTest {
 
-  private static Outcome outcome(Stage stage, double rate, long lost, long extra) {
-    var cost = new Outcome.Cost(1, 2, 100);
+  private static CaseResult outcome(Stage stage, double rate, long lost, long extra) {
+    var cost = new CaseResult.Cost(1, 2, 100);
     Long imbalance = stage == Stage.PROTOBUF ? 0L : null;
-    return new Outcome(
+    return new CaseResult(
         stage.title(),
         1,
         0,
@@ -34,75 +34,76 @@ class StagesTest {
         new Latency(1, 2, 2, 3));
   }
 
-  private static Killed killed(Stage stage, long lost, long doubled, @Nullable Long imbalance) {
-    return new Killed(stage.title(), 1_000, 1_000 - lost, lost, doubled, imbalance);
+  private static CrashResult crash(Stage stage, long lost, long doubled, @Nullable Long imbalance) {
+    return new CrashResult(stage.title(), 1_000, 1_000 - lost, lost, doubled, imbalance);
   }
 
-  private static boolean kept(Stage stage, long lost, long doubled, @Nullable Long imbalance) {
-    return stage.kept(outcome(stage, 1, 0, 0), killed(stage, lost, doubled, imbalance));
+  private static boolean keepsGuarantee(
+      Stage stage, long lost, long doubled, @Nullable Long imbalance) {
+    return stage.keepsGuarantee(outcome(stage, 1, 0, 0), crash(stage, lost, doubled, imbalance));
   }
 
   @Test
-  void numbered_severalSigns_inTheirOrder() {
-    assertThat(Stage.numbered(" 7,1  3 "))
+  void parse_severalSeparators_keepsTheOrder() {
+    assertThat(Stage.parse(" 7,1  3 "))
         .containsExactly(Stage.PROTOBUF, Stage.SYNCHRONOUS_INSERT, Stage.COALESCING);
   }
 
   @Test
-  void numbered_noStage_saysWhich() {
-    assertThatThrownBy(() -> Stage.numbered("1 8")).hasMessageContaining("8");
+  void parse_unknownStage_throwsWithItsNumber() {
+    assertThatThrownBy(() -> Stage.parse("1 8")).hasMessageContaining("8");
   }
 
   @Test
-  void kept_lost_onlyWhereSuccessMeansNothing() {
+  void keepsGuarantee_lost_onlyWithoutGuarantee() {
     for (var stage : Stage.values()) {
-      assertThat(kept(stage, 1, 0, null))
+      assertThat(keepsGuarantee(stage, 1, 0, null))
           .as(stage.name())
           .isEqualTo(stage == Stage.FIRE_AND_FORGET);
-      assertThat(stage.kept(outcome(stage, 1, 1, 0), killed(stage, 0, 0, null)))
+      assertThat(stage.keepsGuarantee(outcome(stage, 1, 1, 0), crash(stage, 0, 0, null)))
           .as(stage.name())
           .isEqualTo(stage == Stage.FIRE_AND_FORGET);
     }
   }
 
   @Test
-  void kept_doubled_notByTheGateway() {
+  void keepsGuarantee_duplicates_exceptExactlyOnce() {
     for (var stage : Stage.values()) {
       boolean gateway = stage == Stage.COLUMNAR || stage == Stage.PROTOBUF;
-      assertThat(kept(stage, 0, 1, null)).as(stage.name()).isEqualTo(!gateway);
-      assertThat(stage.kept(outcome(stage, 1, 0, 1), killed(stage, 0, 0, null)))
+      assertThat(keepsGuarantee(stage, 0, 1, null)).as(stage.name()).isEqualTo(!gateway);
+      assertThat(stage.keepsGuarantee(outcome(stage, 1, 0, 1), crash(stage, 0, 0, null)))
           .as(stage.name())
           .isEqualTo(!gateway);
     }
   }
 
   @Test
-  void kept_imbalanceOfTheGateway_not() {
-    assertThat(kept(Stage.PROTOBUF, 0, 0, 0L)).isTrue();
-    assertThat(kept(Stage.PROTOBUF, 0, 0, -1L)).isFalse();
+  void keepsGuarantee_gatewayImbalance_isFalse() {
+    assertThat(keepsGuarantee(Stage.PROTOBUF, 0, 0, 0L)).isTrue();
+    assertThat(keepsGuarantee(Stage.PROTOBUF, 0, 0, -1L)).isFalse();
   }
 
-  private static StagesFindings findings() {
+  private static StagesReportWriter report() {
     var first = Stage.SYNCHRONOUS_INSERT;
     var last = Stage.PROTOBUF;
-    return new StagesFindings(
+    return new StagesReportWriter(
         Map.of("machine", "a machine"),
         List.of(
-            new StagesFindings.Group(
+            new StagesReportWriter.Group(
                 100,
                 List.of(
-                    new StagesFindings.Result(
-                        first, outcome(first, 250, 0, 0), 1_000, killed(first, 0, 3, null)),
-                    new StagesFindings.Result(
-                        last, outcome(last, 1_000, 7, 0), 3, killed(last, 5, 0, 4L))))));
+                    new StagesReportWriter.Result(
+                        first, outcome(first, 250, 0, 0), 1_000, crash(first, 0, 3, null)),
+                    new StagesReportWriter.Result(
+                        last, outcome(last, 1_000, 7, 0), 3, crash(last, 5, 0, 4L))))));
   }
 
   @Test
-  void page_outcomes_saysWhatTheyAre() {
-    assertThat(findings().page())
+  void page_outcomes_hasTheirFigures() {
+    assertThat(report().page())
         .contains("- machine: a machine")
-        .contains("| 1 synchronous insert | " + Stage.SYNCHRONOUS_INSERT.adds)
-        .doesNotContain(Stage.COALESCING.adds)
+        .contains("| 1 synchronous insert | " + Stage.SYNCHRONOUS_INSERT.description)
+        .doesNotContain(Stage.COALESCING.description)
         .contains("## 100 logs a request")
         .contains(
             "| 1 synchronous insert | 250 | 1.0 | 1 | 1.0 | 2.0 | 3.0 | 6.0 | 300 | 0 | 0 | 3 |")
@@ -113,8 +114,8 @@ class StagesTest {
   }
 
   @Test
-  void write_everyFileThatThePageShows_isThere(@TempDir Path folder) throws Exception {
-    findings().write(folder);
+  void write_pageWithCharts_writesEveryFile(@TempDir Path folder) throws Exception {
+    report().write(folder);
 
     var page = Files.readString(folder.resolve("stages.md"));
     for (var name : List.of("rates", "latencies", "cpu")) {

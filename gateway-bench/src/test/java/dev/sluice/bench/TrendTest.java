@@ -29,7 +29,7 @@ class TrendTest {
   }
 
   @Test
-  void verdict_moreThanATenthAmongNoise_isNamed() {
+  void verdict_moreThanATenthAmongNoise_isReported() {
     assertThat(trend(100, 103, 101, 108, 109, 112, 111, 117, 118, 120).verdict())
         .isEqualTo("**grows**");
   }
@@ -41,13 +41,13 @@ class TrendTest {
   }
 
   @Test
-  void verdict_lessInTheEnd_doesNotGrow() {
+  void verdict_decreasing_doesNotGrow() {
     assertThat(trend(200, 190, 180, 170, 160, 150, 140, 130, 120, 110).verdict())
         .isEqualTo("does not grow");
   }
 
   @Test
-  void verdict_moreThanATenthThatChanceExplains_isNotTold() {
+  void verdict_moreThanATenthWithinError_isNotReported() {
     var trend = trend(10, 90, 20, 80, 10, 95, 30, 70, 20, 100);
 
     assertThat(trend.growth()).isGreaterThan(0.1);

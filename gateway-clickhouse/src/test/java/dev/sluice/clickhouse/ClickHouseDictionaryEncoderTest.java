@@ -9,8 +9,8 @@ import dev.sluice.core.port.Dictionary;
 import dev.sluice.core.port.LogEnricher;
 import dev.sluice.core.port.LogReader;
 import dev.sluice.core.port.LogStore;
+import dev.sluice.testkit.DictionaryEncoderContract;
 import dev.sluice.testkit.LogBatches;
-import dev.sluice.testkit.SharedTextsContract;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class ClickHouseDictionaryEncoderTest extends SharedTextsContract {
+class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
   private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
   private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
 

@@ -9,8 +9,8 @@ import dev.sluice.core.port.LogStore.StoreResult;
 import dev.sluice.core.port.LogStore.StoreResult.Retryable;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.TcpProxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -33,7 +33,7 @@ final class ClickHouseExactlyOnceTest {
   private static final long SLOW = 200_000;
 
   private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final List<LogBatch> batches = LogBatches.some(4, 25);
+  private final List<LogBatch> batches = LogBatches.list(4, 25);
 
   @BeforeEach
   void empty() throws InterruptedException {
@@ -57,7 +57,7 @@ final class ClickHouseExactlyOnceTest {
     TestDatabase.execute(
         "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 1");
     store.store("t", batches);
-    store.store("other", LogBatches.some(1, 10));
+    store.store("other", LogBatches.list(1, 10));
 
     assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
     assertThat(rows()).isEqualTo("110 110");
@@ -109,7 +109,7 @@ final class ClickHouseExactlyOnceTest {
             1 << 20,
             defaults.indexes(),
             null);
-    var many = LogBatches.some(10, 2_000);
+    var many = LogBatches.list(10, 2_000);
     try (var store = new ClickHouseLogStore(small)) {
       store.store("large", many);
       TestDatabase.execute(
@@ -143,13 +143,13 @@ final class ClickHouseExactlyOnceTest {
 
   @Test
   void store_answerLostAfterTheCommit_isFoundThere() throws Exception {
-    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+    try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
         var far = storeThrough(proxy)) {
       far.migrate();
-      proxy.swallowNextAnswer();
+      proxy.dropNextResponse();
 
       assertThat(far.store("t", batches)).isInstanceOf(Retryable.class);
-      assertThat(proxy.swallowed()).isEqualTo(1);
+      assertThat(proxy.droppedResponses()).isEqualTo(1);
       assertThat(rows()).isEqualTo("100 100");
       TestDatabase.execute(
           "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
@@ -161,8 +161,8 @@ final class ClickHouseExactlyOnceTest {
 
   @Test
   void store_retryWhileTheFirstStillRuns_killsItAndLeavesOneCopy() throws Exception {
-    var large = LogBatches.some(4, 20_000);
-    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+    var large = LogBatches.list(4, 20_000);
+    try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
         var slow = storeThrough(proxy);
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       slow.migrate();
@@ -182,8 +182,8 @@ final class ClickHouseExactlyOnceTest {
 
   @Test
   void store_sliceRetriedWhileTheDeliveryStillRuns_killsTheDelivery() throws Exception {
-    var large = LogBatches.some(4, 20_000);
-    try (var proxy = TcpProxy.to(Engines.clickHouse().httpPort());
+    var large = LogBatches.list(4, 20_000);
+    try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
         var slow = storeThrough(proxy);
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       slow.migrate();
@@ -226,7 +226,7 @@ final class ClickHouseExactlyOnceTest {
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       other.migrate();
       for (int i = 0; i < 10; i++) {
-        var deliverySlice = retryOf("race " + i, LogBatches.some(4, 1_000));
+        var deliverySlice = retryOf("race " + i, LogBatches.list(4, 1_000));
         var one = threads.submit(() -> storeUntilStored(store, deliverySlice));
         var two = threads.submit(() -> storeUntilStored(other, deliverySlice));
         one.get();

@@ -11,8 +11,8 @@ import dev.sluice.core.port.LogStore.StoreResult.Retryable;
 import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,7 +29,7 @@ final class ClickHouseFailureTest {
   private static final StoreResult STORED = new Stored();
 
   private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
-  private final List<LogBatch> batches = LogBatches.some(2, 50);
+  private final List<LogBatch> batches = LogBatches.list(2, 50);
 
   @BeforeEach
   void empty() {
@@ -50,7 +50,7 @@ final class ClickHouseFailureTest {
   @Test
   void store_engineStopped_isRetryableUntilItIsBack() throws Exception {
     store.migrate();
-    Engines.clickHouse().stop();
+    SharedEngines.clickHouse().stop();
     try {
       assertThat(store.unavailableReason()).isPresent();
       assertThat(store.store("t", batches))
@@ -59,7 +59,7 @@ final class ClickHouseFailureTest {
           .asString()
           .contains("out of reach");
     } finally {
-      Engines.clickHouse().restart();
+      SharedEngines.clickHouse().restart();
     }
 
     assertThat(store.unavailableReason()).isEmpty();
@@ -72,7 +72,7 @@ final class ClickHouseFailureTest {
     store.migrate();
     var deliveries = new ArrayList<List<LogBatch>>();
     for (int i = 0; i < 12; i++) {
-      deliveries.add(LogBatches.some(4, 2_500));
+      deliveries.add(LogBatches.list(4, 2_500));
     }
     var begun = new CountDownLatch(3);
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -89,7 +89,7 @@ final class ClickHouseFailureTest {
                 return null;
               });
       begun.await();
-      Engines.clickHouse().kill();
+      SharedEngines.clickHouse().kill();
       running.get();
     }
 
@@ -99,7 +99,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_tableDropped_isSchemaMismatchAndRecreated() throws Exception {
-    store.store("first", LogBatches.some(1, 10));
+    store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("DROP TABLE otel_logs SYNC");
 
     assertThat(store.store("t", batches))
@@ -115,7 +115,7 @@ final class ClickHouseFailureTest {
   /** The view over the logs has nowhere to write then. */
   @Test
   void store_countsDropped_isSchemaMismatchAndTheyAreRecreated() throws Exception {
-    store.store("first", LogBatches.some(1, 10));
+    store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("DROP TABLE log_template_counts SYNC");
 
     assertThat(store.store(all("t", batches, false))).isInstanceOf(SchemaMismatch.class);
@@ -127,7 +127,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_ownColumnDropped_isSchemaMismatchNamingItAndAddedAgain() throws Exception {
-    store.store("first", LogBatches.some(1, 10));
+    store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
 
     assertThat(store.store("t", batches))
@@ -142,7 +142,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_collectorColumnDropped_isSchemaMismatchUntilItIsBack() throws Exception {
-    store.store("first", LogBatches.some(1, 10));
+    store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN SeverityText");
 
     boolean again = false;
@@ -193,7 +193,7 @@ final class ClickHouseFailureTest {
 
   @Test
   void store_wrongPassword_isRetryableWithoutQuotingIt() throws Exception {
-    var url = Engines.clickHouse().url();
+    var url = SharedEngines.clickHouse().url();
     try (var wrong = new ClickHouseLogStore(ClickHouseSettings.of(url, "sluice", "hunter2"))) {
       assertThat(wrong.store("t", batches))
           .asInstanceOf(type(Retryable.class))
@@ -209,7 +209,7 @@ final class ClickHouseFailureTest {
   void store_tooManyParts_isRetryable() throws Exception {
     store.migrate();
     TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_throw_insert = 1");
-    store.store("first", LogBatches.some(1, 10));
+    store.store("first", LogBatches.list(1, 10));
 
     assertThat(store.store("t", batches))
         .asInstanceOf(type(Retryable.class))

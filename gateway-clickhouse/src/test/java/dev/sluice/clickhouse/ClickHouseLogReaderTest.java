@@ -40,7 +40,7 @@ class ClickHouseLogReaderTest extends LogReaderContract {
   }
 
   @Override
-  protected void template(LogId log, UUID template) {
+  protected void assignTemplate(LogId log, UUID template) {
     try (var http = new ClickHouseClient(settings)) {
       http.execute(
           """

@@ -101,7 +101,7 @@ final class ClickHouseResponsesTest {
   }
 
   private StoreResult store() throws InterruptedException {
-    return store.store("token", LogBatches.some(1, 7));
+    return store.store("token", LogBatches.list(1, 7));
   }
 
   @Test
@@ -239,7 +239,7 @@ final class ClickHouseResponsesTest {
   @Test
   void store_retryWhileTheFirstInsertIsUnknown_isRetryableAndInsertsNothing() throws Exception {
     // here KILL QUERY is answered with something else than "finished"
-    var deliverySlice = DeliverySlice.of(new Delivery("token", LogBatches.some(1, 7), true));
+    var deliverySlice = DeliverySlice.of(new Delivery("token", LogBatches.list(1, 7), true));
 
     assertThat(store.store(deliverySlice))
         .isInstanceOfSatisfying(

@@ -11,8 +11,8 @@ import dev.sluice.core.port.LogStore.StoreResult.SchemaMismatch;
 import dev.sluice.core.port.LogStore.StoreResult.Stored;
 import dev.sluice.core.templates.MinerSettings;
 import dev.sluice.core.templates.TemplateRegistry;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.common.v1.AnyValue;
 import io.opentelemetry.proto.common.v1.KeyValue;
@@ -166,10 +166,10 @@ final class ClickHouseTemplateRegistryTest {
     gateway.deliver("it is up");
     for (int i = 0; i < 3; i++) {
       var batch = batch(List.of("phase " + words(i) + " begins", "login of user " + words(i)));
-      Engines.clickHouse().kill();
+      SharedEngines.clickHouse().kill();
       assertThat(gateway.store.store(portion(List.of(batch)), gateway.enricher))
           .isInstanceOf(Retryable.class);
-      Engines.clickHouse().restart();
+      SharedEngines.clickHouse().restart();
       var again = new DeliverySlice(batch.appendId().toString(), List.of(batch), 0, 2, true);
       while (!gateway.store.store(again, gateway.enricher).equals(new Stored())) {
         Thread.onSpinWait(); // the delivery worker pauses here

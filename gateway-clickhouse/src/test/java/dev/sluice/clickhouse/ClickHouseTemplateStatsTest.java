@@ -11,7 +11,7 @@ import dev.sluice.core.port.TemplateStats.SampleLog;
 import dev.sluice.core.port.TemplateStats.TemplateQuery;
 import dev.sluice.core.port.TemplateStats.TimeSlice;
 import dev.sluice.core.query.LogFilter;
-import dev.sluice.testkit.TemplateReaderContract;
+import dev.sluice.testkit.TemplateStatsContract;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class ClickHouseTemplateStatsTest extends TemplateReaderContract {
+class ClickHouseTemplateStatsTest extends TemplateStatsContract {
   private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
   private final ClickHouseDictionary dictionary = new ClickHouseDictionary(store);
   private final ClickHouseTemplateStats templates = new ClickHouseTemplateStats(store);
@@ -135,7 +135,7 @@ class ClickHouseTemplateStatsTest extends TemplateReaderContract {
   }
 
   @Override
-  protected TemplateStats templates() {
+  protected TemplateStats stats() {
     return templates;
   }
 
@@ -145,7 +145,7 @@ class ClickHouseTemplateStatsTest extends TemplateReaderContract {
   }
 
   @Override
-  protected void store(List<Log> logs) {
+  protected void store(List<CountedLog> logs) {
     TestDatabase.execute(
         logs.stream()
             .map(

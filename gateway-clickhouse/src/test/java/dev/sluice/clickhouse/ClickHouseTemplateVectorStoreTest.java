@@ -10,7 +10,7 @@ import dev.sluice.core.port.TemplateVectorStore;
 import dev.sluice.core.port.TemplateVectorStore.Candidate;
 import dev.sluice.core.port.TemplateVectorStore.VectorRow;
 import dev.sluice.core.port.TemplateVectorStore.Vectors;
-import dev.sluice.testkit.TemplateVectorsContract;
+import dev.sluice.testkit.TemplateVectorStoreContract;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -23,7 +23,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-class ClickHouseTemplateVectorStoreTest extends TemplateVectorsContract {
+class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
   /** More than are compared one by one. */
   private static final int MANY = 25_000;
 
@@ -62,7 +62,7 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorsContract {
   }
 
   @Override
-  protected void store(List<Log> logs) {
+  protected void store(List<TestLog> logs) {
     TestDatabase.execute(
         logs.stream()
             .map(

@@ -87,7 +87,7 @@ final class ClickHouseVolumeTest {
             1 << 20,
             defaults.indexes(),
             null);
-    var batches = LogBatches.some(10, 2_000);
+    var batches = LogBatches.list(10, 2_000);
 
     try (var store = new ClickHouseLogStore(small)) {
       for (int i = 0; i < 2; i++) {
@@ -107,7 +107,7 @@ final class ClickHouseVolumeTest {
   /** Parts decide what merges cost: as many as there are inserts, whatever an insert is sent in. */
   @Test
   void store_severalBlocks_becomeOnePart() throws Exception {
-    var batches = LogBatches.some(50, 2_000);
+    var batches = LogBatches.list(50, 2_000);
 
     try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       assertThat(store.store("large", batches)).isEqualTo(new Stored());
@@ -160,7 +160,7 @@ final class ClickHouseVolumeTest {
           IntStream.range(0, 16)
               .<Callable<StoreResult>>mapToObj(
                   i -> {
-                    var batches = LogBatches.some(2, 500);
+                    var batches = LogBatches.list(2, 500);
                     return () -> {
                       store.store("token " + i, batches);
                       return store.store("token " + i, batches);

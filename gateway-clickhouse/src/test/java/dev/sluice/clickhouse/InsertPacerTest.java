@@ -3,8 +3,8 @@ package dev.sluice.clickhouse;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.core.domain.LogBatch;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import io.opentelemetry.proto.logs.v1.LogRecord;
 import io.opentelemetry.proto.logs.v1.ResourceLogs;
@@ -71,7 +71,7 @@ final class InsertPacerTest {
 
   @Test
   void minInsertInterval_tableWithoutLimit_followsTheServersLimit() throws Exception {
-    store.store("t", LogBatches.some(1, 1));
+    store.store("t", LogBatches.list(1, 1));
 
     assertThat(refreshedInterval()).isZero();
     assertThat(
@@ -87,11 +87,11 @@ final class InsertPacerTest {
     TestDatabase.execute("ALTER TABLE otel_logs MODIFY SETTING parts_to_delay_insert = 1");
     insert(1);
     assertThat(refreshedInterval()).isPositive();
-    Engines.clickHouse().stop();
+    SharedEngines.clickHouse().stop();
     try {
       assertThat(refreshedInterval()).isZero();
     } finally {
-      Engines.clickHouse().restart();
+      SharedEngines.clickHouse().restart();
     }
   }
 
@@ -137,7 +137,7 @@ final class InsertPacerTest {
   private void insert(int times) throws InterruptedException {
     for (int i = 0; i < times; i++) {
       // always of the same day
-      store.store("parts " + i + now.get(), LogBatches.some(1, 1));
+      store.store("parts " + i + now.get(), LogBatches.list(1, 1));
     }
   }
 

@@ -145,7 +145,7 @@ final class SchemaMigratorTest {
                       () -> {
                         try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
                           store.migrate();
-                          return store.store("from " + i, LogBatches.some(1, 10));
+                          return store.store("from " + i, LogBatches.list(1, 10));
                         }
                       })
               .toList();
@@ -167,7 +167,7 @@ final class SchemaMigratorTest {
 
     try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       store.migrate();
-      assertThat(store.store("t", LogBatches.some(1, 10))).isEqualTo(new StoreResult.Stored());
+      assertThat(store.store("t", LogBatches.list(1, 10))).isEqualTo(new StoreResult.Stored());
       var old =
           store
               .read(new Query(LogFilter.of("default").service("old").build(), 10, null))

@@ -2,7 +2,7 @@ package dev.sluice.clickhouse;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import java.util.Map;
 
 /**
@@ -14,7 +14,7 @@ final class TestDatabase {
   private TestDatabase() {}
 
   static ClickHouseSettings settings() {
-    return ClickHouseSettings.of(Engines.clickHouse().url(), "sluice", "sluice");
+    return ClickHouseSettings.of(SharedEngines.clickHouse().url(), "sluice", "sluice");
   }
 
   static void dropAllTables() {

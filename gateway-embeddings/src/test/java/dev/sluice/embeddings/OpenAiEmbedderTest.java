@@ -9,7 +9,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.sluice.core.port.Embedder.EmbedderUnavailableException;
 import dev.sluice.core.port.Embedder.InvalidInputException;
 import dev.sluice.core.port.Embedder.Model;
-import dev.sluice.testkit.HandClock;
+import dev.sluice.testkit.ManualClock;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -50,7 +50,7 @@ class OpenAiEmbedderTest {
   private final List<JsonNode> requests = new CopyOnWriteArrayList<>();
   private final List<@Nullable String> keys = new CopyOnWriteArrayList<>();
   private final List<Duration> sleeps = new CopyOnWriteArrayList<>();
-  private final HandClock clock = new HandClock("2026-01-01T00:00:00Z");
+  private final ManualClock clock = new ManualClock("2026-01-01T00:00:00Z");
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
 
   /** Whoever is kept waiting. */

@@ -9,7 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class DeliveryTokenTest {
-  final List<LogBatch> batches = LogBatches.some(4, 1);
+  final List<LogBatch> batches = LogBatches.list(4, 1);
 
   @Test
   void token_sameEntries_isTheSame() {

@@ -14,8 +14,8 @@ import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.Spool.SpoolStatus;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.embedded.EmbeddedRedis;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.TcpProxy;
 import io.lettuce.core.Range;
 import io.lettuce.core.RedisClient;
@@ -40,13 +40,13 @@ class RedisAppendTest {
   static final Duration APPEND_TIMEOUT = Duration.ofMinutes(1);
 
   final RedisTestKeys keys = new RedisTestKeys();
-  final TcpProxy proxy = TcpProxy.to(Engines.redis().port());
+  final TcpProxy proxy = TcpProxy.to(SharedEngines.redis().port());
   final RedisSpool spool = spool(APPEND_TIMEOUT, Duration.ofSeconds(5), 0);
 
   private RedisSpool spool(Duration within, Duration commandTimeout, int replicas) {
     return new RedisSpool(
         new RedisSpool.Settings(
-            "redis://:" + Engines.redis().password() + "@127.0.0.1:" + proxy.port(),
+            "redis://:" + SharedEngines.redis().password() + "@127.0.0.1:" + proxy.port(),
             1,
             keys.prefix,
             "sluice",
@@ -69,11 +69,11 @@ class RedisAppendTest {
   @Test
   void append_replyLostAfterExecution_isAcceptedOnce() {
     append(spool, LogBatches.of(1));
-    proxy.swallowNextAnswer();
+    proxy.dropNextResponse();
 
     var receipt = accepted(append(spool, LogBatches.of(2)));
 
-    assertThat(proxy.swallowed()).isEqualTo(1);
+    assertThat(proxy.droppedResponses()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(2);
     assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
     assertThat(
@@ -84,11 +84,11 @@ class RedisAppendTest {
   @Test
   void append_someRepliesLost_isStoredOnceIfAcceptedElseNotAtAll() {
     append(spool, LogBatches.of(1));
-    proxy.swallowAnswers();
+    proxy.dropResponses();
 
     var appends =
-        LogBatches.some(20, 1).stream().map(b -> spool.append(b).toCompletableFuture()).toList();
-    await().until(() -> proxy.swallowed() >= 2);
+        LogBatches.list(20, 1).stream().map(b -> spool.append(b).toCompletableFuture()).toList();
+    await().until(() -> proxy.droppedResponses() >= 2);
     proxy.heal();
 
     long accepted = appends.stream().filter(a -> a.join() instanceof AppendResult.Accepted).count();
@@ -102,11 +102,11 @@ class RedisAppendTest {
   void append_underClaimAndReplyLost_isAcceptedOnceAndTheKeyCompleted() {
     var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
     var claim = ((ClaimResult.Granted) spool.claim(key).toCompletableFuture().join()).claim();
-    proxy.swallowNextAnswer();
+    proxy.dropNextResponse();
 
     accepted(spool.append(LogBatches.of(2), claim).toCompletableFuture().join());
 
-    assertThat(proxy.swallowed()).isEqualTo(1);
+    assertThat(proxy.droppedResponses()).isEqualTo(1);
     assertThat(keys.streamLength()).isEqualTo(1);
     assertThat(spool.claim(key).toCompletableFuture().join())
         .isEqualTo(new ClaimResult.Completed());
@@ -115,13 +115,13 @@ class RedisAppendTest {
   @Test
   void claim_replyLost_isGranted() {
     append(spool, LogBatches.of(1));
-    proxy.swallowNextAnswer();
+    proxy.dropNextResponse();
 
     var key = new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
 
     assertThat(spool.claim(key).toCompletableFuture().join())
         .isInstanceOf(ClaimResult.Granted.class);
-    assertThat(proxy.swallowed()).isEqualTo(1);
+    assertThat(proxy.droppedResponses()).isEqualTo(1);
   }
 
   @Test
@@ -289,8 +289,8 @@ class RedisAppendTest {
 
       var client = RedisClient.create(replica.url());
       try (var connection = client.connect()) {
-        connection.sync().configSet("masterauth", Engines.redis().password());
-        connection.sync().replicaof("127.0.0.1", Engines.redis().port());
+        connection.sync().configSet("masterauth", SharedEngines.redis().password());
+        connection.sync().replicaof("127.0.0.1", SharedEngines.redis().port());
         await().until(() -> append(strict, batch) instanceof AppendResult.Accepted);
         assertThat(spoolStatus(strict).unavailableReason()).isNull();
         signal("STOP", replica.pid());
@@ -382,8 +382,8 @@ class RedisAppendTest {
 
   @Test
   void statusOf_unreachable_isUnknown() {
-    proxy.refuse();
-    proxy.cut();
+    proxy.refuseConnections();
+    proxy.resetConnections();
 
     assertThat(statusOf(new Receipt(0, "1-0"), LogBatches.of(1)))
         .isInstanceOf(DeliveryStatus.Unknown.class);
@@ -446,7 +446,7 @@ class RedisAppendTest {
 
   @Test
   void recordCounts_manyEntries_areCountedOverSeveralPages() {
-    for (var batch : LogBatches.some(150, 1)) {
+    for (var batch : LogBatches.list(150, 1)) {
       append(spool, batch);
     }
 

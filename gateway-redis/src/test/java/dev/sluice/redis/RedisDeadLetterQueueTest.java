@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import static dev.sluice.redis.RedisTestKeys.bytes;
-import static dev.sluice.testkit.SpoolContract.assertSame;
+import static dev.sluice.testkit.SpoolContract.assertSameBatches;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -13,7 +13,7 @@ import dev.sluice.core.port.DeadLetterQueue.DeadLetterItem;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.DeadLettersContract;
+import dev.sluice.testkit.DeadLetterQueueContract;
 import dev.sluice.testkit.LogBatches;
 import io.lettuce.core.Range;
 import io.lettuce.core.XAddArgs;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class RedisDeadLetterQueueTest extends DeadLettersContract {
+class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   static final SpoolConsumer.DeliveryLimits BOUNDS =
       new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
   static final Duration PATIENCE = Duration.ofSeconds(5);
@@ -53,12 +53,12 @@ class RedisDeadLetterQueueTest extends DeadLettersContract {
   }
 
   @Override
-  protected SpoolConsumer deliveries() {
+  protected SpoolConsumer consumer() {
     return deliveries;
   }
 
   @Override
-  protected DeadLetterQueue deadLetters() {
+  protected DeadLetterQueue deadLetterQueue() {
     return deadLetterQueue;
   }
 
@@ -128,7 +128,7 @@ class RedisDeadLetterQueueTest extends DeadLettersContract {
 
     var list = deadLetterQueue.list(null, 1);
 
-    assertSame(
+    assertSameBatches(
         list.stream().map(deadLetterItem -> deadLetterItem.letter().log()).toList(), List.of(log));
     assertThat(deadLetterQueue.list(list.getFirst().id(), 1)).isEmpty();
     assertThat(deadLetterQueue.find("0-" + unreadable)).isEmpty();
@@ -229,7 +229,7 @@ class RedisDeadLetterQueueTest extends DeadLettersContract {
 
       assertThat(ledger("settled")).isEqualTo("10");
       assertThat(ledger("purged:" + day(kept.getFirst().letter().log()))).isEqualTo("1");
-      assertSame(
+      assertSameBatches(
           deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(letters.getLast().log()));
     }
   }

@@ -8,9 +8,9 @@ import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.Engines;
-import dev.sluice.testkit.IdempotencyKeysContract;
+import dev.sluice.testkit.IdempotencyStoreContract;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -19,7 +19,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
+class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
   static final int MOST = 3;
 
   final RedisTestKeys keys = new RedisTestKeys();
@@ -40,7 +40,7 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
   }
 
   @Override
-  protected IdempotencyStore keys() {
+  protected IdempotencyStore idempotencyStore() {
     return spool;
   }
 
@@ -57,11 +57,11 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_oldClaimExpired_isGrantedAndTheOldOneLost() throws Exception {
-    var old = mine(KEY);
+    var old = claimGranted(KEY);
     assertThat(until() - redisMillis()).isBetween(50_000L, 60_000L);
     setUntil(redisMillis());
 
-    var claim = mine(KEY);
+    var claim = claimGranted(KEY);
 
     assertThat(append(LogBatches.of(1), old)).isEqualTo(new AppendResult.ClaimLost());
     assertThat(append(LogBatches.of(1), claim)).isInstanceOf(AppendResult.Accepted.class);
@@ -69,21 +69,21 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_completedLongAgo_isGranted() throws Exception {
-    append(LogBatches.of(1), mine(KEY));
+    append(LogBatches.of(1), claimGranted(KEY));
     setUntil(redisMillis() - 3_600_000);
 
-    mine(KEY);
+    claimGranted(KEY);
   }
 
   @Test
   void claim_oldKeys_areForgotten() throws Exception {
-    mine(key(1));
-    mine(key(2));
+    claimGranted(key(1));
+    claimGranted(key(2));
     for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
       keys.redis().zadd(keys.key("keys:age"), (double) (redisMillis() - 3_700_000), member);
     }
 
-    mine(key(3));
+    claimGranted(key(3));
 
     assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(1);
     assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(1);
@@ -92,7 +92,7 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
   @Test
   void claim_moreThanTheMaximum_forgetsTheOldest() throws Exception {
     for (int i = 0; i <= MOST; i++) {
-      mine(key(i));
+      claimGranted(key(i));
       for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
         keys.redis().zincrby(keys.key("keys:age"), -1, member);
       }
@@ -101,12 +101,12 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
     assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MOST);
     assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MOST);
     assertThat(claim(key(MOST))).isInstanceOf(ClaimResult.InProgress.class);
-    mine(key(0));
+    claimGranted(key(0));
   }
 
   @Test
   void claim_keyOfAClient_isNotStored() throws Exception {
-    append(LogBatches.of(1), mine(KEY));
+    append(LogBatches.of(1), claimGranted(KEY));
 
     assertThat(new String(onlyKey(), StandardCharsets.ISO_8859_1))
         .hasSize(16)
@@ -115,7 +115,7 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_memoryFull_isUnavailableAndCompletedKeysAreKnown() throws Exception {
-    append(LogBatches.of(1), mine(KEY));
+    append(LogBatches.of(1), claimGranted(KEY));
     var limit = keys.redis().configGet("maxmemory").get("maxmemory");
     try {
       keys.redis().configSet("maxmemory", "1");
@@ -133,7 +133,7 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void append_memoryFull_leavesTheClaimUnchanged() throws Exception {
-    var claim = mine(KEY);
+    var claim = claimGranted(KEY);
     var limit = keys.redis().configGet("maxmemory").get("maxmemory");
     try {
       keys.redis().configSet("maxmemory", "1");
@@ -148,11 +148,11 @@ class RedisIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_redisStopped_isUnavailable() throws Exception {
-    Engines.redis().stop();
+    SharedEngines.redis().stop();
     try {
       assertThat(claim(KEY)).isInstanceOf(ClaimResult.Unavailable.class);
     } finally {
-      Engines.redis().restart();
+      SharedEngines.redis().restart();
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-import static dev.sluice.testkit.SpoolContract.assertSame;
+import static dev.sluice.testkit.SpoolContract.assertSameBatches;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -9,8 +9,8 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.time.Duration;
@@ -48,7 +48,7 @@ class RedisOutageTest {
     var before = LogBatches.of(3);
     assertThat(append(before)).isInstanceOf(AppendResult.Accepted.class);
     var unsettled = deliveries.poll(PATIENCE).orElseThrow();
-    Engines.redis().stop();
+    SharedEngines.redis().stop();
 
     try {
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
@@ -59,7 +59,7 @@ class RedisOutageTest {
       assertThatThrownBy(spool::recordCounts).isInstanceOf(SpoolUnreachableException.class);
       assertThatThrownBy(spool::depth).isInstanceOf(SpoolUnreachableException.class);
     } finally {
-      Engines.redis().restart();
+      SharedEngines.redis().restart();
     }
 
     await().until(() -> spool.unavailableReason().isEmpty());
@@ -68,16 +68,16 @@ class RedisOutageTest {
     await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
     var again = deliveries.poll(PATIENCE).orElseThrow();
     assertThat(again.token()).isEqualTo(unsettled.token());
-    assertSame(again.batches(), List.of(before));
+    assertSameBatches(again.batches(), List.of(before));
     deliveries.ack(again);
-    assertSame(deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(after));
+    assertSameBatches(deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(after));
     assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(5, 2, 0, 0, 0));
   }
 
   @Test
   void append_redisStopped_isUnavailableAtOnce() throws Exception {
     assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
-    Engines.redis().stop();
+    SharedEngines.redis().stop();
     try {
       append(LogBatches.of(1)); // may have been sent before the loss was noticed, and then waits
       long start = System.nanoTime();
@@ -88,7 +88,7 @@ class RedisOutageTest {
 
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(2));
     } finally {
-      Engines.redis().restart();
+      SharedEngines.redis().restart();
     }
   }
 
@@ -97,7 +97,7 @@ class RedisOutageTest {
   void append_connectionLostInFlight_isAcceptedOnceWhenRedisIsBack() {
     var settings =
         new RedisSpool.Settings(
-            Engines.redis().url(),
+            SharedEngines.redis().url(),
             1,
             keys.prefix,
             "sluice",
@@ -112,7 +112,7 @@ class RedisOutageTest {
           .isInstanceOf(AppendResult.Accepted.class);
       keys.redis().clientPause(60_000);
       var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
-      Engines.redis().kill();
+      SharedEngines.redis().kill();
 
       assertThat(underWay.join()).isInstanceOf(AppendResult.Accepted.class);
 
@@ -128,7 +128,7 @@ class RedisOutageTest {
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
 
-    Engines.redis().kill();
+    SharedEngines.redis().kill();
 
     assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolUnreachableException.class);
     var batch = LogBatches.of(1);
@@ -138,7 +138,7 @@ class RedisOutageTest {
 
   @Test
   void allOperations_redisDownAtStart_workOnceItIsUp() throws Exception {
-    Engines.redis().stop();
+    SharedEngines.redis().stop();
     var early = keys.spool(keys.settings(BOUNDS));
     try (var waiting = early.newConsumer(0)) {
       try {
@@ -147,7 +147,7 @@ class RedisOutageTest {
         assertThat(early.unavailableReason()).isPresent();
         assertThatThrownBy(() -> waiting.poll(SHORT)).isInstanceOf(SpoolUnreachableException.class);
       } finally {
-        Engines.redis().restart();
+        SharedEngines.redis().restart();
       }
 
       await().until(() -> early.unavailableReason().isEmpty());
@@ -227,7 +227,7 @@ class RedisOutageTest {
   void append_wrongPassword_isUnavailableWithoutDisclosingIt() {
     var settings =
         RedisSpool.Settings.of(
-            "redis://:secret-and-wrong@127.0.0.1:" + Engines.redis().port(), "one");
+            "redis://:secret-and-wrong@127.0.0.1:" + SharedEngines.redis().port(), "one");
     try (var locked = new RedisSpool(settings, InstantSource.system())) {
       var appendResult = locked.append(LogBatches.of(1)).toCompletableFuture().join();
 
@@ -245,7 +245,7 @@ class RedisOutageTest {
   void append_unresponsivePeer_isResentOnANewConnectionAndStoredOnce() throws Exception {
     var settings =
         new RedisSpool.Settings(
-            Engines.redis().url(),
+            SharedEngines.redis().url(),
             1,
             keys.prefix,
             "hasty",

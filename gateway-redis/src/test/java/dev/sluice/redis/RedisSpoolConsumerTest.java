@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import static dev.sluice.redis.RedisTestKeys.bytes;
-import static dev.sluice.testkit.SpoolContract.assertSame;
+import static dev.sluice.testkit.SpoolContract.assertSameBatches;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -11,8 +11,8 @@ import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
 import dev.sluice.core.port.SpoolConsumer.Delivery;
-import dev.sluice.testkit.Engines;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.SharedEngines;
 import io.lettuce.core.Consumer;
 import io.lettuce.core.KillArgs;
 import io.lettuce.core.Range;
@@ -56,7 +56,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void ack_everything_leavesAnEmptyStreamAndNothingPending() throws Exception {
-    append(LogBatches.some(20, 10));
+    append(LogBatches.list(20, 10));
 
     ackAll(deliveries);
 
@@ -73,7 +73,7 @@ class RedisSpoolConsumerTest {
                 new SpoolConsumer.DeliveryLimits(1_000_000, 1 << 30, Duration.ofMillis(50))));
     others.add(large);
     var appends =
-        LogBatches.some(10_000, 1).stream()
+        LogBatches.list(10_000, 1).stream()
             .map(batch -> large.append(batch).toCompletableFuture())
             .toList();
     appends.forEach(append -> assertThat(append.join()).isInstanceOf(AppendResult.Accepted.class));
@@ -100,7 +100,7 @@ class RedisSpoolConsumerTest {
     Thread.ofVirtual().start(waiting);
     long start = System.nanoTime();
 
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     assertThat(waiting.get()).isPresent();
     assertThat(Duration.ofNanos(System.nanoTime() - start))
@@ -114,7 +114,7 @@ class RedisSpoolConsumerTest {
             keys.settings(
                 new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
-    append(LogBatches.some(6, 250));
+    append(LogBatches.list(6, 250));
     var consumer = patient.newConsumer(0);
     long start = System.nanoTime();
 
@@ -131,7 +131,7 @@ class RedisSpoolConsumerTest {
             keys.settings(
                 new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(30))));
     others.add(patient);
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     long start = System.nanoTime();
 
     assertThat(patient.newConsumer(0).poll(Duration.ZERO)).isPresent();
@@ -141,7 +141,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void poll_twoWorkersOfAProcess_keepTheirOwnDeliveriesAfterARestart() throws Exception {
-    var batches = LogBatches.some(2, 1);
+    var batches = LogBatches.list(2, 1);
     append(batches.subList(0, 1));
     var first = deliveries.poll(PATIENCE).orElseThrow();
     append(batches.subList(1, 2));
@@ -155,8 +155,8 @@ class RedisSpoolConsumerTest {
       var firstAgain = one.poll(PATIENCE).orElseThrow();
       var secondAgain = other.poll(PATIENCE).orElseThrow();
 
-      assertSame(first.batches(), batches.subList(0, 1));
-      assertSame(second.batches(), batches.subList(1, 2));
+      assertSameBatches(first.batches(), batches.subList(0, 1));
+      assertSameBatches(second.batches(), batches.subList(1, 2));
       assertThat(firstAgain.token()).isEqualTo(first.token());
       assertThat(secondAgain.token()).isEqualTo(second.token());
     }
@@ -165,9 +165,9 @@ class RedisSpoolConsumerTest {
   /** It may be another Redis, or the same one without what it wrote last. */
   @Test
   void poll_connectionLostUnnoticed_earlierEntriesAreRedelivered() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     var connections = connections();
     keys.redis().clientKill(KillArgs.Builder.typeNormal().skipme(true));
     await().until(() -> connections().size() == connections.size());
@@ -183,7 +183,7 @@ class RedisSpoolConsumerTest {
   /** As when a reply is lost on the way: the entry is pending, and nobody here knows of it. */
   @Test
   void poll_morePendingUnnoticed_redeliversTheUnackedAloneThenTheRest() throws Exception {
-    var batches = LogBatches.some(3, 1);
+    var batches = LogBatches.list(3, 1);
     append(batches.subList(0, 1));
     var first = deliveries.poll(PATIENCE).orElseThrow();
     append(batches.subList(1, 3));
@@ -194,14 +194,14 @@ class RedisSpoolConsumerTest {
     var rest = deliveries.poll(PATIENCE).orElseThrow();
 
     assertThat(again.token()).isEqualTo(first.token());
-    assertSame(rest.batches(), batches.subList(1, 3));
+    assertSameBatches(rest.batches(), batches.subList(1, 3));
   }
 
   @Test
   void poll_pendingUnnoticed_isDeliveredWithTheNextClaimCheck() throws Exception {
     var consumer = spoolOf("one", IDLE).newConsumer(0);
     assertThat(consumer.poll(SHORT)).isEmpty();
-    var batches = LogBatches.some(1, 1);
+    var batches = LogBatches.list(1, 1);
     append(batches);
     readAs("one", 1);
 
@@ -213,7 +213,7 @@ class RedisSpoolConsumerTest {
     var later =
         new RedisSpool(keys.settings(BOUNDS), () -> Instant.now().plus(Duration.ofHours(1)));
     others.add(later);
-    append(LogBatches.some(2, 1));
+    append(LogBatches.list(2, 1));
 
     assertThat(later.depth().oldestAge()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
   }
@@ -222,7 +222,7 @@ class RedisSpoolConsumerTest {
   @Test
   void read_largeEntries_stopsWhenTheReplyIsLargeEnough() throws Exception {
     assertThat(deliveries.poll(SHORT)).isEmpty();
-    append(LogBatches.some(3, 500));
+    append(LogBatches.list(3, 500));
 
     List<Object> reply =
         Script.READ
@@ -242,7 +242,7 @@ class RedisSpoolConsumerTest {
   /** What was recorded wins over what would be gathered now. */
   @Test
   void poll_limitsChanged_redeliversTheSame() throws Exception {
-    append(LogBatches.some(6, 300));
+    append(LogBatches.list(6, 300));
     var first = deliveries.poll(PATIENCE).orElseThrow();
 
     var smaller = restartedWith(new SpoolConsumer.DeliveryLimits(1, 1, Duration.ZERO));
@@ -252,17 +252,17 @@ class RedisSpoolConsumerTest {
 
     assertThat(first.batches()).hasSize(3);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
-    assertSame(second.batches(), first.batches());
+    assertSameBatches(second.batches(), first.batches());
     larger.ack(third);
     assertThat(larger.poll(PATIENCE).orElseThrow().batches()).hasSize(3);
   }
 
   @Test
   void poll_redisRestartedAndLimitsChanged_redeliversTheSame() throws Exception {
-    append(LogBatches.some(6, 300));
+    append(LogBatches.list(6, 300));
     var first = deliveries.poll(PATIENCE).orElseThrow();
-    Engines.redis().stop();
-    Engines.redis().restart();
+    SharedEngines.redis().stop();
+    SharedEngines.redis().restart();
     var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
 
     var again =
@@ -273,7 +273,7 @@ class RedisSpoolConsumerTest {
 
     assertThat(again.token()).isEqualTo(first.token());
     assertThat(again.redelivered()).isTrue();
-    assertSame(again.batches(), first.batches());
+    assertSameBatches(again.batches(), first.batches());
   }
 
   /** More than a page of the pending list, and more than Lua's unpack takes at once. */
@@ -283,7 +283,7 @@ class RedisSpoolConsumerTest {
         new SpoolConsumer.DeliveryLimits(1_000_000, 1 << 30, Duration.ofMillis(50));
     var dead = keys.spool(keys.settings("dead", deliveryLimits, IDLE));
     others.add(dead);
-    append(LogBatches.some(3_000, 1));
+    append(LogBatches.list(3_000, 1));
     var consumer = dead.newConsumer(0);
     var first = consumer.poll(PATIENCE).orElseThrow();
     var again = consumer.poll(PATIENCE).orElseThrow();
@@ -296,20 +296,20 @@ class RedisSpoolConsumerTest {
     assertThat(again.token()).isEqualTo(first.token());
     assertThat(taken.token()).isEqualTo(first.token());
     assertThat(taken.redelivered()).isTrue();
-    assertSame(taken.batches(), first.batches());
+    assertSameBatches(taken.batches(), first.batches());
   }
 
   /** Redis may have lost, with the last it wrote, that they had been delivered. */
   @Test
   void poll_entriesFromBeforeTheStart_areRedelivered() throws Exception {
-    append(LogBatches.some(2, 3));
+    append(LogBatches.list(2, 3));
 
     assertThat(deliveries.poll(PATIENCE).orElseThrow().redelivered()).isTrue();
   }
 
   @Test
   void renewLease_claimedByAnotherMeanwhile_isFalse() throws Exception {
-    append(LogBatches.some(2, 3));
+    append(LogBatches.list(2, 3));
     var silent = spoolOf("silent", IDLE).newConsumer(0);
     var first = silent.poll(PATIENCE).orElseThrow();
     assertThat(silent.renewLease(first)).isTrue();
@@ -323,7 +323,7 @@ class RedisSpoolConsumerTest {
   /** As an earlier release leaves it: pending, with a count of deliveries. */
   @Test
   void poll_pendingWithoutDeliveryId_isAccumulatedWithinTheLimitsAndMarked() throws Exception {
-    append(LogBatches.some(5, 300));
+    append(LogBatches.list(5, 300));
     readAs("one", 5);
 
     var first = deliveries.poll(PATIENCE).orElseThrow();
@@ -336,7 +336,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void poll_redisFull_isMarkedAndRedeliveredTheSame() throws Exception {
-    var batches = LogBatches.some(6, 300);
+    var batches = LogBatches.list(6, 300);
     append(batches);
     try (var _ = keys.limitMemory()) {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
@@ -351,7 +351,7 @@ class RedisSpoolConsumerTest {
 
       assertThat(first.batches()).hasSize(3);
       assertThat(List.of(again.token(), afterRestart.token())).containsOnly(first.token());
-      assertSame(afterRestart.batches(), batches.subList(0, 3));
+      assertSameBatches(afterRestart.batches(), batches.subList(0, 3));
       assertThat(keys.streamLength()).isZero();
       assertThat(keys.pending()).isZero();
     }
@@ -362,7 +362,7 @@ class RedisSpoolConsumerTest {
    */
   @Test
   void ack_claimedByAnotherMeanwhile_takesEffectOnce() throws Exception {
-    append(LogBatches.some(3, 300));
+    append(LogBatches.list(3, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
     var heir = spoolOf("heir", IDLE).newConsumer(0);
     var letters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
@@ -372,7 +372,7 @@ class RedisSpoolConsumerTest {
 
     assertThat(taken.token()).isEqualTo(first.token());
     assertThat(taken.redelivered()).isTrue();
-    assertSame(taken.batches(), first.batches());
+    assertSameBatches(taken.batches(), first.batches());
     assertThat(slow.ack(first, letters)).isTrue();
     assertThat(heir.ack(taken, letters)).isTrue();
     assertThat(spool.deadLetters().capacity().used()).isEqualTo(1);
@@ -385,7 +385,7 @@ class RedisSpoolConsumerTest {
   /** What it read beyond its delivery is not its own any more, and was delivered by another. */
   @Test
   void poll_carryoverClaimedByAnother_isNotDelivered() throws Exception {
-    append(LogBatches.some(5, 300));
+    append(LogBatches.list(5, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
     var heir = spoolOf("heir", IDLE).newConsumer(0);
     var first = slow.poll(PATIENCE).orElseThrow();
@@ -404,7 +404,7 @@ class RedisSpoolConsumerTest {
   /** However long a delivery is tried, the one that tries it is alive, and so is the delivery. */
   @Test
   void poll_redelivery_resetsTheIdleTime() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     var _ = deliveries.poll(PATIENCE).orElseThrow();
     var before = signsOfLife();
     await().until(() -> signsOfLife().get(2) > before.get(2) + 100);
@@ -432,13 +432,13 @@ class RedisSpoolConsumerTest {
 
   @Test
   void skip_thenRestart_isSkippedAgainAndBlocksNothing() throws Exception {
-    var batches = LogBatches.some(3, 10);
+    var batches = LogBatches.list(3, 10);
     append(batches);
     var all = deliveries.poll(PATIENCE).orElseThrow();
     deliveries.skip(batches.getFirst().appendId(), "not what it says");
     assertThat(deliveries.skippedEntries()).isEqualTo(1);
     deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     var restarted = restarted();
     var met = restarted.poll(PATIENCE).orElseThrow();
@@ -447,7 +447,7 @@ class RedisSpoolConsumerTest {
     restarted.ack(next);
 
     assertThat(met.token()).isNotEqualTo(all.token());
-    assertSame(met.batches(), batches.subList(0, 1));
+    assertSameBatches(met.batches(), batches.subList(0, 1));
     assertThat(next.records()).isEqualTo(1);
     assertThat(restarted.poll(SHORT)).isEmpty();
     assertThat(restarted.skippedEntries()).isEqualTo(1);
@@ -457,19 +457,19 @@ class RedisSpoolConsumerTest {
   @Test
   void poll_longerMinLinger_lingersThatLong() throws Exception {
     var waiting = new FutureTask<>(() -> deliveries.poll(PATIENCE, Duration.ofSeconds(30)));
-    append(LogBatches.some(1, 900));
+    append(LogBatches.list(1, 900));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().xinfoGroups(keys.stream()).size() == 1 && keys.pending() == 1);
     await().during(BOUNDS.linger().multipliedBy(4)).until(() -> !waiting.isDone());
 
-    append(LogBatches.some(1, 100)); // full now
+    append(LogBatches.list(1, 100)); // full now
 
     assertThat(waiting.get().orElseThrow().batches()).hasSize(2);
   }
 
   @Test
   void poll_longerMinLingerWithZeroTimeout_doesNotLinger() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     long start = System.nanoTime();
 
     assertThat(deliveries.poll(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
@@ -485,18 +485,18 @@ class RedisSpoolConsumerTest {
     others.add(patient);
     var consumer = patient.newConsumer(0);
     var waiting = new FutureTask<>(() -> consumer.poll(PATIENCE));
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.pending() == 1);
 
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     assertThat(waiting.get().orElseThrow().batches()).hasSize(2);
   }
 
   @Test
   void poll_readBeyondALimit_isFirstInTheNextDelivery() throws Exception {
-    var batches = LogBatches.some(6, 300);
+    var batches = LogBatches.list(6, 300);
     append(batches.subList(0, 5));
     var first = deliveries.poll(PATIENCE).orElseThrow();
     deliveries.ack(first);
@@ -505,28 +505,28 @@ class RedisSpoolConsumerTest {
     var second = deliveries.poll(PATIENCE).orElseThrow();
     var again = deliveries.poll(PATIENCE).orElseThrow();
 
-    assertSame(first.batches(), batches.subList(0, 3));
-    assertSame(second.batches(), batches.subList(3, 6));
+    assertSameBatches(first.batches(), batches.subList(0, 3));
+    assertSameBatches(second.batches(), batches.subList(3, 6));
     assertThat(again.token()).isEqualTo(second.token());
-    assertSame(again.batches(), batches.subList(3, 6));
+    assertSameBatches(again.batches(), batches.subList(3, 6));
   }
 
   @Test
   void poll_groupDestroyed_recreatesItAndContinues() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     ackAll(deliveries);
     keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
-    var batches = LogBatches.some(2, 1);
+    var batches = LogBatches.list(2, 1);
     append(batches);
 
     var delivery = deliveries.poll(PATIENCE).orElseThrow();
 
-    assertSame(delivery.batches(), batches);
+    assertSameBatches(delivery.batches(), batches);
   }
 
   @Test
   void poll_groupDestroyedWhileUnacked_deliversTheStream() throws Exception {
-    var batches = LogBatches.some(2, 600);
+    var batches = LogBatches.list(2, 600);
     append(batches);
     deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
     var unsettled = deliveries.poll(PATIENCE).orElseThrow();
@@ -536,7 +536,7 @@ class RedisSpoolConsumerTest {
 
     assertThat(again.token()).isEqualTo(unsettled.token());
     assertThat(again.redelivered()).isTrue();
-    assertSame(again.batches(), batches.subList(1, 2));
+    assertSameBatches(again.batches(), batches.subList(1, 2));
   }
 
   @Test
@@ -545,14 +545,14 @@ class RedisSpoolConsumerTest {
     keys.redis().del(keys.stream());
 
     assertThat(deliveries.poll(SHORT)).isEmpty();
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     assertThat(deliveries.poll(PATIENCE)).isPresent();
   }
 
   @Test
   void poll_entryDeletedWhilePending_isAckedAndOmitted() throws Exception {
-    var batches = LogBatches.some(3, 1);
+    var batches = LogBatches.list(3, 1);
     append(batches);
     var _ = deliveries.poll(PATIENCE).orElseThrow();
     var middle = keys.redis().xrange(keys.stream(), Range.unbounded()).get(1).getId();
@@ -560,7 +560,7 @@ class RedisSpoolConsumerTest {
 
     var delivery = deliveries.poll(PATIENCE).orElseThrow();
 
-    assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
+    assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(keys.pending()).isEqualTo(2);
     deliveries.ack(delivery);
     assertThat(keys.pending()).isZero();
@@ -568,7 +568,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void poll_corruptNewerAndForeignEntries_stayPendingAndBlockNothing() throws Exception {
-    var batches = LogBatches.some(2, 1);
+    var batches = LogBatches.list(2, 1);
     byte[] corrupt = LogBatchCodec.encode(LogBatches.of(1));
     corrupt[corrupt.length - 1] ^= 1;
     byte[] newer = LogBatchCodec.encode(LogBatches.of(1));
@@ -583,7 +583,7 @@ class RedisSpoolConsumerTest {
     var again = deliveries.poll(PATIENCE).orElseThrow();
     deliveries.ack(again);
 
-    assertSame(delivery.batches(), batches);
+    assertSameBatches(delivery.batches(), batches);
     assertThat(again.token()).isEqualTo(delivery.token());
     assertThat(deliveries.poll(SHORT)).isEmpty();
     assertThat(deliveries.skippedEntries()).isEqualTo(3);
@@ -597,7 +597,7 @@ class RedisSpoolConsumerTest {
     for (int i = 0; i < 300; i++) {
       keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
     }
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     assertThat(deliveries.poll(Duration.ZERO)).isPresent();
     assertThat(deliveries.skippedEntries()).isEqualTo(300);
@@ -609,7 +609,7 @@ class RedisSpoolConsumerTest {
     assertThat(deliveries.poll(SHORT)).isEmpty();
     assertThat(deliveries.skippedEntries()).isEqualTo(1);
     keys.redis().xack(keys.stream(), bytes("sluice"), id);
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
 
     var _ = deliveries.poll(PATIENCE).orElseThrow();
     deliveries.ack(deliveries.poll(PATIENCE).orElseThrow()); // unsettled once: read again
@@ -621,7 +621,7 @@ class RedisSpoolConsumerTest {
   @Test
   void poll_deadConsumer_itsDeliveryIsClaimedUnchanged() throws Exception {
     var dead = spoolOf("dead", IDLE);
-    var batches = LogBatches.some(5, 300);
+    var batches = LogBatches.list(5, 300);
     append(batches);
     var unsettled = dead.newConsumer(0).poll(PATIENCE).orElseThrow();
     dead.close();
@@ -647,7 +647,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void poll_twoDeadConsumers_theirDeliveriesAreNotMixed() throws Exception {
-    var batches = LogBatches.some(4, 1);
+    var batches = LogBatches.list(4, 1);
     append(batches);
     readAs("one-dead", 1);
     readAs("two-dead", 1);
@@ -683,7 +683,7 @@ class RedisSpoolConsumerTest {
     await()
         .until(
             () -> {
-              append(LogBatches.some(5, 300));
+              append(LogBatches.list(5, 300));
               var delivery = heir.poll(PATIENCE);
               delivery.ifPresent(heir::ack);
               return delivery.stream()
@@ -717,16 +717,16 @@ class RedisSpoolConsumerTest {
     var consumer = alive.newConsumer(0);
     assertThat(consumer.poll(SHORT)).isEmpty(); // has looked for the dead
     clock.set(clock.get().minus(Duration.ofHours(1)));
-    var batches = LogBatches.some(1, 1);
+    var batches = LogBatches.list(1, 1);
     append(batches);
     readAs("dead", 1);
 
-    assertSame(awaitDelivery(consumer).batches(), batches);
+    assertSameBatches(awaitDelivery(consumer).batches(), batches);
   }
 
   @Test
   void poll_deadConsumerWithNothingPending_isDeleted() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     readAs("gone", 1);
     keys.redis()
         .xack(
@@ -745,9 +745,9 @@ class RedisSpoolConsumerTest {
 
   @Test
   void allOperations_scriptsFlushed_stillWork() throws Exception {
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     keys.redis().scriptFlush();
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     keys.redis().scriptFlush();
     var delivery = deliveries.poll(PATIENCE).orElseThrow();
     keys.redis().scriptFlush();
@@ -778,7 +778,7 @@ class RedisSpoolConsumerTest {
                 settings.appendSettings()),
             InstantSource.system());
     others.add(three);
-    for (var batch : LogBatches.some(90, 2)) {
+    for (var batch : LogBatches.list(90, 2)) {
       var first = three.append(batch).toCompletableFuture().join();
       assertThat(first).isInstanceOf(AppendResult.Accepted.class);
       assertThat(three.append(batch).toCompletableFuture().join()).isEqualTo(first);

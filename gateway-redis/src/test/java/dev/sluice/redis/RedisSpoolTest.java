@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.SpoolContract;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,7 +19,7 @@ class RedisSpoolTest extends SpoolContract {
   final List<SpoolConsumer> opened = new ArrayList<>();
 
   String redisUrl() {
-    return Engines.redis().url();
+    return SharedEngines.redis().url();
   }
 
   @Override
@@ -33,7 +33,7 @@ class RedisSpoolTest extends SpoolContract {
   }
 
   @Override
-  protected SpoolConsumer restarted() {
+  protected SpoolConsumer restartConsumer() {
     var deliveries = spool.newConsumer(0);
     opened.add(deliveries);
     return deliveries;

@@ -1,7 +1,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -21,7 +21,7 @@ final class RedisTestKeys implements AutoCloseable {
   final StatefulRedisConnection<byte[], byte[]> connection;
 
   RedisTestKeys() {
-    this(Engines.redis().url());
+    this(SharedEngines.redis().url());
   }
 
   RedisTestKeys(String url) {

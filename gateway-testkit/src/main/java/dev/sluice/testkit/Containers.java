@@ -17,7 +17,7 @@ import org.testcontainers.utility.DockerImageName;
 public final class Containers {
   private static final int REDIS_PORT = 6379;
   private static final int CLICKHOUSE_PORT = 8123;
-  private static final Duration START = Duration.ofMinutes(2);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
   private Containers() {}
 
@@ -41,8 +41,8 @@ public final class Containers {
         DockerClientFactory.instance().isDockerAvailable(), "container: no Docker engine answers");
   }
 
-  private static DockerImageName image(String name, String otherwise) {
-    return DockerImageName.parse(System.getProperty("sluice.test." + name, otherwise));
+  private static DockerImageName image(String name, String defaultImage) {
+    return DockerImageName.parse(System.getProperty("sluice.test." + name, defaultImage));
   }
 
   @SuppressWarnings("resource") // ends with the JVM, as Testcontainers sees to
@@ -58,7 +58,7 @@ public final class Containers {
                 "--protected-mode",
                 "no")
             .withExposedPorts(REDIS_PORT)
-            .withStartupTimeout(START);
+            .withStartupTimeout(START_TIMEOUT);
 
     static {
       CONTAINER.start();
@@ -73,7 +73,7 @@ public final class Containers {
             .withEnv("CLICKHOUSE_PASSWORD", "sluice")
             .withExposedPorts(CLICKHOUSE_PORT)
             .waitingFor(Wait.forHttp("/ping").forPort(CLICKHOUSE_PORT))
-            .withStartupTimeout(START);
+            .withStartupTimeout(START_TIMEOUT);
 
     static {
       CONTAINER.start();

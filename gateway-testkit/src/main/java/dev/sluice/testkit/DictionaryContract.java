@@ -20,18 +20,19 @@ import org.junit.jupiter.api.Timeout;
 /** What every {@link Dictionary} keeps to. Each test begins with an empty one. */
 @Timeout(60)
 public abstract class DictionaryContract {
-  private static final long AT = 1_800_000_000_123_456_789L;
+  private static final long SEEN_NANOS = 1_800_000_000_123_456_789L;
   private static final long DAY = 86_400_000_000_000L;
 
   /** Always the same within a test. */
   protected abstract Dictionary dictionary();
 
   @Test
-  void find_written_isAsItWasWritten() throws Exception {
+  void find_writtenEntry_isReturnedUnchanged() throws Exception {
     var text = "select 'grüße', '\\', '\t', '\uD83D\uDE00'\n\tfrom \"dual\" -- '";
     var link = ContentId.of("select <*>");
     var entry =
-        new DictionaryEntry("acme", EntryKind.TEMPLATE, ContentId.of(text), text, AT, AT + 5, link);
+        new DictionaryEntry(
+            "acme", EntryKind.TEMPLATE, ContentId.of(text), text, SEEN_NANOS, SEEN_NANOS + 5, link);
 
     write(entry);
 
@@ -39,76 +40,88 @@ public abstract class DictionaryContract {
   }
 
   @Test
-  void find_longText_isWhole() throws Exception {
+  void find_longText_isComplete() throws Exception {
     var text = "at com.example.Shop.sell(Shop.java:42)\n".repeat(20_000);
 
-    write(entry(EntryKind.TEXT, text, AT));
+    write(entry(EntryKind.TEXT, text, SEEN_NANOS));
 
-    assertThat(find("acme", EntryKind.TEXT, text)).containsExactly(entry(EntryKind.TEXT, text, AT));
+    assertThat(find("acme", EntryKind.TEXT, text))
+        .containsExactly(entry(EntryKind.TEXT, text, SEEN_NANOS));
   }
 
   @Test
-  void find_emptyText_isThereToo() throws Exception {
-    write(entry(EntryKind.TEXT, "", AT));
+  void find_emptyText_isFound() throws Exception {
+    write(entry(EntryKind.TEXT, "", SEEN_NANOS));
 
-    assertThat(find("acme", EntryKind.TEXT, "")).containsExactly(entry(EntryKind.TEXT, "", AT));
+    assertThat(find("acme", EntryKind.TEXT, ""))
+        .containsExactly(entry(EntryKind.TEXT, "", SEEN_NANOS));
   }
 
   @Test
-  void find_idsThatAreNotThere_areLeftOut() throws Exception {
+  void find_unknownIds_areOmitted() throws Exception {
     write(
-        entry(EntryKind.TEXT, "a", AT),
-        entry(EntryKind.TEXT, "b", AT),
-        entry(EntryKind.TEXT, "c", AT));
+        entry(EntryKind.TEXT, "a", SEEN_NANOS),
+        entry(EntryKind.TEXT, "b", SEEN_NANOS),
+        entry(EntryKind.TEXT, "c", SEEN_NANOS));
 
     assertThat(find("acme", EntryKind.TEXT, "a", "x", "c"))
-        .containsExactlyInAnyOrder(entry(EntryKind.TEXT, "a", AT), entry(EntryKind.TEXT, "c", AT));
+        .containsExactlyInAnyOrder(
+            entry(EntryKind.TEXT, "a", SEEN_NANOS), entry(EntryKind.TEXT, "c", SEEN_NANOS));
     assertThat(find("acme", EntryKind.TEXT)).isEmpty();
   }
 
   @Test
-  void find_anotherTenantOrKind_isAnotherEntry() throws Exception {
-    write(entry(EntryKind.TEXT, "a", AT));
+  void find_otherTenantOrKind_isASeparateEntry() throws Exception {
+    write(entry(EntryKind.TEXT, "a", SEEN_NANOS));
 
     assertThat(find("other", EntryKind.TEXT, "a")).isEmpty();
     assertThat(find("acme", EntryKind.RESOURCE, "a")).isEmpty();
 
-    write(entry(EntryKind.RESOURCE, "a", AT + 7));
+    write(entry(EntryKind.RESOURCE, "a", SEEN_NANOS + 7));
 
-    assertThat(find("acme", EntryKind.TEXT, "a")).containsExactly(entry(EntryKind.TEXT, "a", AT));
+    assertThat(find("acme", EntryKind.TEXT, "a"))
+        .containsExactly(entry(EntryKind.TEXT, "a", SEEN_NANOS));
     assertThat(find("acme", EntryKind.RESOURCE, "a"))
-        .containsExactly(entry(EntryKind.RESOURCE, "a", AT + 7));
+        .containsExactly(entry(EntryKind.RESOURCE, "a", SEEN_NANOS + 7));
   }
 
   @Test
-  void find_asManyIdsAsMayBe_findsThem() throws Exception {
+  void find_maxIds_findsThemAll() throws Exception {
     var texts = IntStream.range(0, Dictionary.MAX_IDS).mapToObj(i -> "text " + i).toList();
     write(
         texts.stream()
-            .map(text -> entry(EntryKind.TEXT, text, AT))
+            .map(text -> entry(EntryKind.TEXT, text, SEEN_NANOS))
             .toArray(DictionaryEntry[]::new));
 
     assertThat(find("acme", EntryKind.TEXT, texts.toArray(String[]::new))).hasSize(texts.size());
   }
 
   @Test
-  void write_sameAgain_isOneEntrySeenFromTheFirstToTheLast() throws Exception {
-    write(entry(EntryKind.TEXT, "a", AT + DAY), entry(EntryKind.TEXT, "a", AT + 2 * DAY));
-    write(entry(EntryKind.TEXT, "a", AT));
-    write(entry(EntryKind.TEXT, "a", AT + DAY));
+  void write_sameEntryTwice_isOneEntryFromFirstToLastSeen() throws Exception {
+    write(
+        entry(EntryKind.TEXT, "a", SEEN_NANOS + DAY),
+        entry(EntryKind.TEXT, "a", SEEN_NANOS + 2 * DAY));
+    write(entry(EntryKind.TEXT, "a", SEEN_NANOS));
+    write(entry(EntryKind.TEXT, "a", SEEN_NANOS + DAY));
 
     assertThat(find("acme", EntryKind.TEXT, "a"))
         .containsExactly(
             new DictionaryEntry(
-                "acme", EntryKind.TEXT, ContentId.of("a"), "a", AT, AT + 2 * DAY, null));
-    assertThat(all(EntryKind.TEXT, 10)).hasSize(1);
+                "acme",
+                EntryKind.TEXT,
+                ContentId.of("a"),
+                "a",
+                SEEN_NANOS,
+                SEEN_NANOS + 2 * DAY,
+                null));
+    assertThat(allEntries(EntryKind.TEXT, 10)).hasSize(1);
   }
 
   @Test
-  void write_afterALink_doesNotLoseIt() throws Exception {
-    write(entry(EntryKind.TEMPLATE, "a b", AT));
-    write(linked("a b", AT, "a <*>"));
-    write(entry(EntryKind.TEMPLATE, "a b", AT + DAY));
+  void write_afterALink_preservesIt() throws Exception {
+    write(entry(EntryKind.TEMPLATE, "a b", SEEN_NANOS));
+    write(linkedEntry("a b", SEEN_NANOS, "a <*>"));
+    write(entry(EntryKind.TEMPLATE, "a b", SEEN_NANOS + DAY));
 
     assertThat(find("acme", EntryKind.TEMPLATE, "a b"))
         .containsExactly(
@@ -117,82 +130,84 @@ public abstract class DictionaryContract {
                 EntryKind.TEMPLATE,
                 ContentId.of("a b"),
                 "a b",
-                AT,
-                AT + DAY,
+                SEEN_NANOS,
+                SEEN_NANOS + DAY,
                 ContentId.of("a <*>")));
   }
 
   @Test
-  void write_twoLinks_keepsTheSameInEitherOrder() throws Exception {
+  void write_twoLinks_convergesInEitherOrder() throws Exception {
     var targets = List.of("a <*>", "<*> b", "<*> <*>", "<*>");
     for (var one : targets) {
       for (var other : targets) {
         var forth = "%s, then %s".formatted(one, other);
         var back = "%s, before that %s".formatted(one, other);
-        write(linked(forth, AT, one));
-        write(linked(forth, AT, other));
-        write(linked(back, AT, other));
-        write(linked(back, AT, one));
+        write(linkedEntry(forth, SEEN_NANOS, one));
+        write(linkedEntry(forth, SEEN_NANOS, other));
+        write(linkedEntry(back, SEEN_NANOS, other));
+        write(linkedEntry(back, SEEN_NANOS, one));
 
-        assertThat(linkOf(forth)).isEqualTo(linkOf(back));
-        assertThat(linkOf(forth)).isIn(ContentId.of(one), ContentId.of(other));
+        assertThat(linkTargetOf(forth)).isEqualTo(linkTargetOf(back));
+        assertThat(linkTargetOf(forth)).isIn(ContentId.of(one), ContentId.of(other));
       }
     }
   }
 
   @Test
-  void since_pageAfterPage_showsAllOfTheTenantAndKind() throws Exception {
+  void changesSince_allPages_haveEveryEntryOfTheTenantAndKind() throws Exception {
     for (int i = 0; i < 25; i++) {
       write(
-          entry(EntryKind.TEMPLATE, "template " + i, AT),
-          entry(EntryKind.TEXT, "text " + i, AT),
+          entry(EntryKind.TEMPLATE, "template " + i, SEEN_NANOS),
+          entry(EntryKind.TEXT, "text " + i, SEEN_NANOS),
           new DictionaryEntry(
               "other",
               EntryKind.TEMPLATE,
               ContentId.of("theirs " + i),
               "theirs " + i,
-              AT,
-              AT,
+              SEEN_NANOS,
+              SEEN_NANOS,
               null));
     }
 
-    assertThat(all(EntryKind.TEMPLATE, 10))
+    assertThat(allEntries(EntryKind.TEMPLATE, 10))
         .extracting(DictionaryEntry::text)
         .containsExactlyInAnyOrderElementsOf(
             IntStream.range(0, 25).mapToObj(i -> "template " + i).toList());
   }
 
   @Test
-  void since_manyWrittenAtOnce_showsThemInPagesToo() throws Exception {
+  void changesSince_manyWrittenTogether_arePagedToo() throws Exception {
     write(
         IntStream.range(0, 25)
-            .mapToObj(i -> entry(EntryKind.TEMPLATE, "template " + i, AT))
+            .mapToObj(i -> entry(EntryKind.TEMPLATE, "template " + i, SEEN_NANOS))
             .toArray(DictionaryEntry[]::new));
 
-    assertThat(all(EntryKind.TEMPLATE, 10)).hasSize(25);
+    assertThat(allEntries(EntryKind.TEMPLATE, 10)).hasSize(25);
   }
 
   @Test
-  void since_placeOfAnEarlierPage_showsWhatCameAfter() throws Exception {
-    write(entry(EntryKind.TEMPLATE, "a b", AT));
-    var place = lastPlace(null);
+  void changesSince_cursorOfAnEarlierPage_hasLaterChanges() throws Exception {
+    write(entry(EntryKind.TEMPLATE, "a b", SEEN_NANOS));
+    var place = lastCursor(null);
 
-    write(entry(EntryKind.TEMPLATE, "c", AT - DAY)); // later, though it was seen before
-    write(linked("a b", AT, "a <*>"));
+    write(entry(EntryKind.TEMPLATE, "c", SEEN_NANOS - DAY)); // later, though it was seen before
+    write(linkedEntry("a b", SEEN_NANOS, "a <*>"));
 
-    assertThat(after(place))
-        .contains(entry(EntryKind.TEMPLATE, "c", AT - DAY), linked("a b", AT, "a <*>"));
+    assertThat(changesAfter(place))
+        .contains(
+            entry(EntryKind.TEMPLATE, "c", SEEN_NANOS - DAY),
+            linkedEntry("a b", SEEN_NANOS, "a <*>"));
   }
 
   @Test
-  void since_nothingWritten_isTheLastPageAndEmpty() throws Exception {
+  void changesSince_emptyDictionary_isAnEmptyLastPage() throws Exception {
     var page = dictionary().changesSince("acme", EntryKind.TEMPLATE, null, 10);
 
     assertThat(page.entries()).isEmpty();
     assertThat(page.last()).isTrue();
 
-    write(entry(EntryKind.TEMPLATE, "a", AT));
-    assertThat(after(page.next())).contains(entry(EntryKind.TEMPLATE, "a", AT));
+    write(entry(EntryKind.TEMPLATE, "a", SEEN_NANOS));
+    assertThat(changesAfter(page.next())).contains(entry(EntryKind.TEMPLATE, "a", SEEN_NANOS));
   }
 
   private void write(DictionaryEntry... entries) throws InterruptedException {
@@ -204,12 +219,12 @@ public abstract class DictionaryContract {
     return dictionary().find(tenant, kind, Arrays.stream(texts).map(ContentId::of).toList());
   }
 
-  private @Nullable UUID linkOf(String text) throws InterruptedException {
+  private @Nullable UUID linkTargetOf(String text) throws InterruptedException {
     return find("acme", EntryKind.TEMPLATE, text).getFirst().mergedInto();
   }
 
   /** Each once, as it was shown last. */
-  private List<DictionaryEntry> all(EntryKind kind, int limit) throws InterruptedException {
+  private List<DictionaryEntry> allEntries(EntryKind kind, int limit) throws InterruptedException {
     var all = new LinkedHashMap<UUID, DictionaryEntry>();
     String place = null;
     boolean last = false;
@@ -223,7 +238,7 @@ public abstract class DictionaryContract {
     return List.copyOf(all.values());
   }
 
-  private List<DictionaryEntry> after(@Nullable String place) throws InterruptedException {
+  private List<DictionaryEntry> changesAfter(@Nullable String place) throws InterruptedException {
     var entries = new ArrayList<DictionaryEntry>();
     boolean last = false;
     while (!last) {
@@ -235,16 +250,16 @@ public abstract class DictionaryContract {
     return entries;
   }
 
-  private @Nullable String lastPlace(@Nullable String place) throws InterruptedException {
+  private @Nullable String lastCursor(@Nullable String place) throws InterruptedException {
     var page = dictionary().changesSince("acme", EntryKind.TEMPLATE, place, 10);
-    return page.last() ? page.next() : lastPlace(page.next());
+    return page.last() ? page.next() : lastCursor(page.next());
   }
 
   private static DictionaryEntry entry(EntryKind kind, String text, long seen) {
     return new DictionaryEntry("acme", kind, ContentId.of(text), text, seen, seen, null);
   }
 
-  private static DictionaryEntry linked(String text, long seen, String into) {
+  private static DictionaryEntry linkedEntry(String text, long seen, String into) {
     return new DictionaryEntry(
         "acme", EntryKind.TEMPLATE, ContentId.of(text), text, seen, seen, ContentId.of(into));
   }

@@ -13,22 +13,22 @@ import org.jspecify.annotations.Nullable;
 /**
  * Keeps texts for as long as this object lives.
  *
- * <p>{@link #answer} makes it fail. Safe for use by many threads; everything is guarded by this
- * object.
+ * <p>{@link #forcedOutcome} makes it fail. Safe for use by many threads; everything is guarded by
+ * this object.
  */
 public final class InMemoryDictionary implements Dictionary {
-  private record Identity(String tenant, EntryKind kind, UUID id) {}
+  private record DictionaryKey(String tenant, EntryKind kind, UUID id) {}
 
-  private final Map<Identity, DictionaryEntry> entries = new LinkedHashMap<>();
+  private final Map<DictionaryKey, DictionaryEntry> entries = new LinkedHashMap<>();
 
   /** Every entry as it was written, so that a place is how many there were. */
-  private final List<Identity> writes = new ArrayList<>();
+  private final List<DictionaryKey> writes = new ArrayList<>();
 
-  private @Nullable WriteResult answer;
+  private @Nullable WriteResult forcedOutcome;
 
   /** From now on nothing is written and this is what becomes of it; null to write again. */
-  public synchronized void answer(@Nullable WriteResult writeResult) {
-    answer = writeResult;
+  public synchronized void setOutcome(@Nullable WriteResult writeResult) {
+    forcedOutcome = writeResult;
   }
 
   /** All of them, in the order in which they first came. */
@@ -43,13 +43,13 @@ public final class InMemoryDictionary implements Dictionary {
 
   @Override
   public synchronized WriteResult write(List<DictionaryEntry> entries) {
-    if (answer != null) {
-      return answer;
+    if (forcedOutcome != null) {
+      return forcedOutcome;
     }
     for (var entry : entries) {
-      var identity = new Identity(entry.tenant(), entry.kind(), entry.id());
-      this.entries.merge(identity, entry, DictionaryEntry::merge);
-      writes.add(identity);
+      var key = new DictionaryKey(entry.tenant(), entry.kind(), entry.id());
+      this.entries.merge(key, entry, DictionaryEntry::merge);
+      writes.add(key);
     }
     return new WriteResult.Written();
   }
@@ -59,25 +59,25 @@ public final class InMemoryDictionary implements Dictionary {
       String tenant, EntryKind kind, Collection<UUID> ids) {
     return ids.stream()
         .distinct()
-        .flatMap(id -> Stream.ofNullable(entries.get(new Identity(tenant, kind, id))))
+        .flatMap(id -> Stream.ofNullable(entries.get(new DictionaryKey(tenant, kind, id))))
         .toList();
   }
 
   @Override
   public synchronized EntryPage changesSince(
       String tenant, EntryKind kind, @Nullable String after, int limit) {
-    var page = new LinkedHashMap<Identity, DictionaryEntry>();
-    int place = after == null ? 0 : Integer.parseInt(after);
-    for (; place < writes.size() && page.size() < limit; place++) {
-      var identity = writes.get(place);
-      var entry = entries.get(identity);
-      if (entry != null && identity.tenant().equals(tenant) && identity.kind() == kind) {
-        page.put(identity, entry);
+    var page = new LinkedHashMap<DictionaryKey, DictionaryEntry>();
+    int position = after == null ? 0 : Integer.parseInt(after);
+    for (; position < writes.size() && page.size() < limit; position++) {
+      var key = writes.get(position);
+      var entry = entries.get(key);
+      if (entry != null && key.tenant().equals(tenant) && key.kind() == kind) {
+        page.put(key, entry);
       }
     }
     return new EntryPage(
         List.copyOf(page.values()),
-        writes.isEmpty() ? null : Integer.toString(place),
-        place == writes.size());
+        writes.isEmpty() ? null : Integer.toString(position),
+        position == writes.size());
   }
 }

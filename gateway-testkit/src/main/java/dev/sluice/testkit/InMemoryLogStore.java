@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Stores logs for as long as this object lives, and reads them back.
  *
- * <p>{@link #answer} makes it busy or refusing. Safe for use by many threads; everything is guarded
- * by this object.
+ * <p>{@link #forcedOutcome} makes it busy or refusing. Safe for use by many threads; everything is
+ * guarded by this object.
  */
 public final class InMemoryLogStore implements LogStore, LogReader {
   private static final Comparator<StoredLog> NEWEST_FIRST =
@@ -50,18 +50,18 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
   /**
-   * @param sent with its long texts
+   * @param original with its long texts
    */
-  private record Row(String tenant, StoredLog log, StoredLog sent) {}
+  private record Row(String tenant, StoredLog log, StoredLog original) {}
 
   private final List<Row> rows = new ArrayList<>();
   private final Set<LogId> ids = new HashSet<>();
   private final Set<String> tokens = new HashSet<>();
-  private @Nullable StoreResult answer;
+  private @Nullable StoreResult forcedOutcome;
 
   /** From now on nothing is stored and this is what becomes of it; null to store again. */
-  public synchronized void answer(@Nullable StoreResult storeResult) {
-    answer = storeResult;
+  public synchronized void setOutcome(@Nullable StoreResult storeResult) {
+    forcedOutcome = storeResult;
   }
 
   /** Everything stored, in the order of storing. */
@@ -70,43 +70,43 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   /** From now on the log is of this template. */
-  public synchronized void template(LogId log, UUID template) {
+  public synchronized void assignTemplate(LogId log, UUID template) {
     rows.replaceAll(
         row ->
             row.log().id().equals(log)
                 ? new Row(
                     row.tenant(),
                     row.log().withTemplateId(template),
-                    row.sent().withTemplateId(template))
+                    row.original().withTemplateId(template))
                 : row);
   }
 
   @Override
-  public synchronized StoreResult store(DeliverySlice portion, LogEnricher naming)
+  public synchronized StoreResult store(DeliverySlice slice, LogEnricher enricher)
       throws InterruptedException {
-    if (answer != null) {
-      return answer;
+    if (forcedOutcome != null) {
+      return forcedOutcome;
     }
-    var wanted = new ArrayList<Row>();
+    var newRows = new ArrayList<Row>();
     int base = 0;
-    for (var batch : portion.batches()) {
-      int first = Math.max(0, portion.from() - base);
-      int end = Math.min(batch.records(), portion.to() - base);
+    for (var batch : slice.batches()) {
+      int first = Math.max(0, slice.from() - base);
+      int end = Math.min(batch.records(), slice.to() - base);
       if (first < end) {
         try {
-          wanted.addAll(rows(batch, naming).subList(first, end));
+          newRows.addAll(rows(batch, enricher).subList(first, end));
         } catch (MalformedOtlpException | IllegalArgumentException | IllegalStateException e) {
           return new StoreResult.Corrupt(batch.appendId(), String.valueOf(e.getMessage()));
         }
       }
       base += batch.records();
     }
-    if (naming.flush() instanceof Dictionary.WriteResult.Retryable(var reason)) {
+    if (enricher.flush() instanceof Dictionary.WriteResult.Retryable(var reason)) {
       return new StoreResult.Retryable(reason);
     }
-    boolean known = !tokens.add(portion.token());
-    for (var row : wanted) {
-      if (portion.redelivered() ? !ids.contains(row.log().id()) : !known) {
+    boolean known = !tokens.add(slice.token());
+    for (var row : newRows) {
+      if (slice.redelivered() ? !ids.contains(row.log().id()) : !known) {
         ids.add(row.log().id());
         rows.add(row);
       }
@@ -114,12 +114,13 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     return new StoreResult.Stored();
   }
 
-  private static List<Row> rows(LogBatch batch, LogEnricher naming)
+  private static List<Row> rows(LogBatch batch, LogEnricher enricher)
       throws MalformedOtlpException, InterruptedException {
     var rows = new ArrayList<Row>();
-    naming.beginBatch(batch);
+    enricher.beginBatch(batch);
     var otlp = batch.otlp();
-    new OtlpWalker(Limits.TRUSTED).walk(otlp, 0, otlp.length, new Rows(batch, naming, rows));
+    new OtlpWalker(Limits.TRUSTED)
+        .walk(otlp, 0, otlp.length, new RowBuilder(batch, enricher, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
           "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));
@@ -144,7 +145,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized LogPage read(Query query) {
     var logs =
         rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.sent(), query.filter()))
+            .filter(row -> LogFilters.matches(row.tenant(), row.original(), query.filter()))
             .map(Row::log)
             .filter(log -> isAfter(log, query.after()))
             .sorted(NEWEST_FIRST)
@@ -167,7 +168,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   public synchronized TimeExtent timeExtent(LogFilter filter) {
     var times =
         rows.stream()
-            .filter(row -> LogFilters.matches(row.tenant(), row.sent(), filter))
+            .filter(row -> LogFilters.matches(row.tenant(), row.original(), filter))
             .mapToLong(row -> row.log().timeNanos())
             .summaryStatistics();
     return times.getCount() == 0
@@ -180,7 +181,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       LogFilter filter, long originNanos, long widthNanos) {
     var buckets = new TreeMap<Long, List<StoredLog>>();
     for (var row : rows) {
-      if (LogFilters.matches(row.tenant(), row.sent(), filter)) {
+      if (LogFilters.matches(row.tenant(), row.original(), filter)) {
         long bucket = (row.log().timeNanos() - originNanos) / widthNanos;
         buckets.computeIfAbsent(bucket, _ -> new ArrayList<>()).add(row.log());
       }
@@ -199,10 +200,10 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   }
 
   /** Makes a row of each record. */
-  private record Rows(LogBatch batch, LogEnricher naming, List<Row> into, int[] next)
+  private record RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into, int[] next)
       implements OtlpRecordVisitor {
-    Rows(LogBatch batch, LogEnricher naming, List<Row> into) {
-      this(batch, naming, into, new int[1]);
+    RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into) {
+      this(batch, enricher, into, new int[1]);
     }
 
     @Override
@@ -215,8 +216,9 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     @Override
     public void visitRecord(OtlpRecord log) {
       if (!batch.excludedOrdinals().get(log.ordinal())) {
-        var sent = named(row(log, batch.firstId().plus(next[0]++)), log);
-        var stored = sent.withAttributes(stored(log.attributes(), log.bytes(), sent.attributes()));
+        var sent = enriched(row(log, batch.firstId().plus(next[0]++)), log);
+        var stored =
+            sent.withAttributes(encodeTexts(log.attributes(), log.bytes(), sent.attributes()));
         into.add(new Row(batch.tenant(), stored, sent));
       }
     }
@@ -253,20 +255,20 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     }
 
     /** Asks for each log, which is no different from asking once for a resource. */
-    private StoredLog named(StoredLog row, OtlpRecord log) {
+    private StoredLog enriched(StoredLog row, OtlpRecord log) {
       var service = row.service().getBytes(UTF_8);
-      naming.beginService(service, 0, service.length);
-      naming.resolveResource(log.resource(), log.bytes());
-      var resourceId = told();
+      enricher.beginService(service, 0, service.length);
+      enricher.resolveResource(log.resource(), log.bytes());
+      var resourceId = enricherId();
       var body = row.body().getBytes(UTF_8);
-      naming.resolveTemplate(body, 0, body.length);
-      return row.with(row.attributes(), told(), resourceId);
+      enricher.resolveTemplate(body, 0, body.length);
+      return row.with(row.attributes(), enricherId(), resourceId);
     }
 
-    private @Nullable UUID told() {
-      return naming.idHigh() == 0 && naming.idLow() == 0
+    private @Nullable UUID enricherId() {
+      return enricher.idHigh() == 0 && enricher.idLow() == 0
           ? null
-          : new UUID(naming.idHigh(), naming.idLow());
+          : new UUID(enricher.idHigh(), enricher.idLow());
     }
 
     private static Map<String, String> attributes(Attributes attributes, byte[] bytes) {
@@ -280,7 +282,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     }
 
     /** As they are kept, texts that have a name as references. */
-    private Map<String, String> stored(
+    private Map<String, String> encodeTexts(
         Attributes attributes, byte[] bytes, Map<String, String> sent) {
       var stored = new LinkedHashMap<>(sent);
       for (int i = 0; i < attributes.size(); i++) {
@@ -290,7 +292,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           stored.compute(
               key,
               (_, text) ->
-                  naming.resolveText(bytes, value.offset(), value.length())
+                  enricher.resolveText(bytes, value.offset(), value.length())
                       ? TextReference.of(text)
                       : TextReference.escape(text));
         }

@@ -37,52 +37,52 @@ import org.jspecify.annotations.Nullable;
  * A spool of one shard that lives as long as this object; its own {@link SpoolConsumer}, {@link
  * Backlog} and {@link DeadLetterQueue}. What waits is handed out at once, without waiting for more.
  *
- * <p>{@link #refuse} makes it full or out of reach. Safe for use by many threads; everything is
- * guarded by {@code lock}.
+ * <p>{@link #setUnavailable} makes it full or out of reach. Safe for use by many threads;
+ * everything is guarded by {@code lock}.
  */
 public final class InMemorySpool
     implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog, DeadLetterQueue {
   /**
-   * @param doubtful whether it may be somewhere else too
+   * @param possibleDuplicate whether it may be somewhere else too
    */
-  private record Entry(long id, Instant since, LogBatch batch, boolean doubtful) {}
+  private record Entry(long id, Instant appendedAt, LogBatch batch, boolean possibleDuplicate) {}
 
   /** Of a tenant; the name of what is remembered. */
   private record TenantKey(String tenant, String key) {}
 
   /** Whose a key is, until when unless taken for good. */
-  private record Holder(UUID owner, UUID request, Instant until, boolean taken) {}
+  private record ClaimState(UUID owner, UUID request, Instant expiresAt, boolean completed) {}
 
   private final InstantSource clock;
   private final long maxRecords;
   private final long maxBytes;
   private final ReentrantLock lock = new ReentrantLock();
-  private final java.util.concurrent.locks.Condition appended = lock.newCondition();
-  private final Deque<Entry> waiting = new ArrayDeque<>();
+  private final java.util.concurrent.locks.Condition notEmpty = lock.newCondition();
+  private final Deque<Entry> pending = new ArrayDeque<>();
 
   /** What {@link #pollConfirmed} has passed over. */
-  private final Deque<Entry> passedOver = new ArrayDeque<>();
+  private final Deque<Entry> unconfirmed = new ArrayDeque<>();
 
-  private final List<Entry> aside = new ArrayList<>();
-  private final SortedMap<Long, DeadLetter> dead = new TreeMap<>();
+  private final List<Entry> skipped = new ArrayList<>();
+  private final SortedMap<Long, DeadLetter> storedDeadLetters = new TreeMap<>();
   private final long maxDeadLetters;
-  private List<Entry> handedOut = List.of();
-  private @Nullable Delivery delivery;
-  private AppendResult.@Nullable Unavailable busy;
-  private boolean again;
+  private List<Entry> inFlight = List.of();
+  private @Nullable Delivery currentDelivery;
+  private AppendResult.@Nullable Unavailable unavailable;
+  private boolean redelivered;
 
   /** Whether {@link #pollConfirmed} has handed it out. */
-  private boolean certain;
+  private boolean polledConfirmed;
 
-  private long entries;
-  private long settledRecords;
-  private long replayed;
-  private long deadLettered;
+  private long lastEntryId;
+  private long ackedRecords;
+  private long lastReplayId;
+  private long lastDeadLetterId;
   private final Map<UUID, Receipt> receipts = new HashMap<>();
-  private final SortedMap<LocalDate, RecordCounts> accepted = new TreeMap<>();
-  private final SortedMap<LocalDate, RecordCounts> purged = new TreeMap<>();
-  private final Map<TenantKey, Holder> keys = new HashMap<>();
-  private final Map<UUID, IdempotencyKey> taken = new HashMap<>();
+  private final SortedMap<LocalDate, RecordCounts> acceptedByDay = new TreeMap<>();
+  private final SortedMap<LocalDate, RecordCounts> purgedByDay = new TreeMap<>();
+  private final Map<TenantKey, ClaimState> keys = new HashMap<>();
+  private final Map<UUID, IdempotencyKey> keysByAppendId = new HashMap<>();
 
   /** Without bounds in practice, by the system's clock. */
   public InMemorySpool() {
@@ -103,10 +103,10 @@ public final class InMemorySpool
   }
 
   /** From now on every append is answered like this; null to take them again. */
-  public void refuse(AppendResult.@Nullable Unavailable answer) {
+  public void setUnavailable(AppendResult.@Nullable Unavailable result) {
     lock.lock();
     try {
-      busy = answer;
+      unavailable = result;
     } finally {
       lock.unlock();
     }
@@ -116,7 +116,8 @@ public final class InMemorySpool
   public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
     lock.lock();
     try {
-      return CompletableFuture.completedStage(busy == null ? accept(batch, appendMode) : busy);
+      return CompletableFuture.completedStage(
+          unavailable == null ? accept(batch, appendMode) : unavailable);
     } finally {
       lock.unlock();
     }
@@ -127,13 +128,15 @@ public final class InMemorySpool
     if (known != null) {
       return new AppendResult.Accepted(known);
     }
-    entries++;
-    waiting.add(
-        new Entry(entries, clock.instant(), batch, appendMode == AppendMode.POSSIBLE_DUPLICATE));
-    accepted.merge(batch.day(), new RecordCounts(batch.records(), 0, 0, 0, 0), RecordCounts::plus);
-    var receipt = new Receipt(0, Long.toString(entries));
+    lastEntryId++;
+    pending.add(
+        new Entry(
+            lastEntryId, clock.instant(), batch, appendMode == AppendMode.POSSIBLE_DUPLICATE));
+    acceptedByDay.merge(
+        batch.day(), new RecordCounts(batch.records(), 0, 0, 0, 0), RecordCounts::plus);
+    var receipt = new Receipt(0, Long.toString(lastEntryId));
     receipts.put(batch.appendId(), receipt);
-    appended.signalAll();
+    notEmpty.signalAll();
     return new AppendResult.Accepted(receipt);
   }
 
@@ -141,11 +144,11 @@ public final class InMemorySpool
   public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     lock.lock();
     try {
-      if (busy != null) {
+      if (unavailable != null) {
         return CompletableFuture.completedStage(
-            new ClaimResult.Unavailable(busy.retryAfter(), busy.reason()));
+            new ClaimResult.Unavailable(unavailable.retryAfter(), unavailable.reason()));
       }
-      return CompletableFuture.completedStage(claimed(key));
+      return CompletableFuture.completedStage(claimKey(key));
     } finally {
       lock.unlock();
     }
@@ -155,33 +158,34 @@ public final class InMemorySpool
   public Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     lock.lock();
     try {
-      var holder = keys.get(nameOf(key));
-      if (holder == null || !holder.taken()) {
+      var claimState = keys.get(tenantKey(key));
+      if (claimState == null || !claimState.completed()) {
         return Optional.empty();
       }
-      boolean same = holder.request().equals(key.requestDigest());
+      boolean same = claimState.request().equals(key.requestDigest());
       return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
     } finally {
       lock.unlock();
     }
   }
 
-  private ClaimResult claimed(IdempotencyKey key) {
-    var holder = keys.get(nameOf(key));
-    if (holder != null && (holder.taken() || clock.instant().isBefore(holder.until()))) {
-      if (!holder.request().equals(key.requestDigest())) {
+  private ClaimResult claimKey(IdempotencyKey key) {
+    var claimState = keys.get(tenantKey(key));
+    if (claimState != null
+        && (claimState.completed() || clock.instant().isBefore(claimState.expiresAt()))) {
+      if (!claimState.request().equals(key.requestDigest())) {
         return new ClaimResult.KeyReused();
       }
-      return holder.taken() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
+      return claimState.completed() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
     }
     var claim = new Claim(key, UUID.randomUUID());
     keys.put(
-        nameOf(key),
-        new Holder(claim.owner(), key.requestDigest(), clock.instant().plus(CLAIM_TTL), false));
+        tenantKey(key),
+        new ClaimState(claim.owner(), key.requestDigest(), clock.instant().plus(CLAIM_TTL), false));
     return new ClaimResult.Granted(claim);
   }
 
-  private static TenantKey nameOf(IdempotencyKey key) {
+  private static TenantKey tenantKey(IdempotencyKey key) {
     return new TenantKey(key.tenant(), key.key());
   }
 
@@ -189,17 +193,20 @@ public final class InMemorySpool
   public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode appendMode) {
     lock.lock();
     try {
-      if (busy != null) {
-        return CompletableFuture.completedStage(busy);
+      if (unavailable != null) {
+        return CompletableFuture.completedStage(unavailable);
       }
-      var holder = keys.get(nameOf(claim.key()));
+      var claimState = keys.get(tenantKey(claim.key()));
       if (!receipts.containsKey(batch.appendId())) {
-        if (holder == null || holder.taken() || !holder.owner().equals(claim.owner())) {
+        if (claimState == null
+            || claimState.completed()
+            || !claimState.owner().equals(claim.owner())) {
           return CompletableFuture.completedStage(new AppendResult.ClaimLost());
         }
         keys.put(
-            nameOf(claim.key()), new Holder(claim.owner(), holder.request(), holder.until(), true));
-        taken.put(batch.appendId(), claim.key());
+            tenantKey(claim.key()),
+            new ClaimState(claim.owner(), claimState.request(), claimState.expiresAt(), true));
+        keysByAppendId.put(batch.appendId(), claim.key());
       }
       return CompletableFuture.completedStage(accept(batch, appendMode));
     } finally {
@@ -211,9 +218,11 @@ public final class InMemorySpool
   public CompletionStage<Void> release(Claim claim) {
     lock.lock();
     try {
-      var holder = keys.get(nameOf(claim.key()));
-      if (holder != null && !holder.taken() && holder.owner().equals(claim.owner())) {
-        keys.remove(nameOf(claim.key()));
+      var claimState = keys.get(tenantKey(claim.key()));
+      if (claimState != null
+          && !claimState.completed()
+          && claimState.owner().equals(claim.owner())) {
+        keys.remove(tenantKey(claim.key()));
       }
       return CompletableFuture.completedStage(null);
     } finally {
@@ -229,20 +238,20 @@ public final class InMemorySpool
         return CompletableFuture.completedStage(new DeliveryStatus.Unknown("never appended here"));
       }
       long entry = Long.parseLong(receipt.entryId());
-      boolean there = unsettled().anyMatch(e -> e.id() == entry);
+      boolean isPending = unackedEntries().anyMatch(e -> e.id() == entry);
       return CompletableFuture.completedStage(
-          there
+          isPending
               ? new DeliveryStatus.Pending()
-              : new DeliveryStatus.Delivered(deadLetters(first, records)));
+              : new DeliveryStatus.Delivered(countDeadLetters(first, records)));
     } finally {
       lock.unlock();
     }
   }
 
-  private int deadLetters(LogId first, int records) {
+  private int countDeadLetters(LogId first, int records) {
     var end = first.plus(records);
     return (int)
-        dead.values().stream()
+        storedDeadLetters.values().stream()
             .map(letter -> letter.log().firstId())
             .filter(id -> id.compareTo(first) >= 0 && id.compareTo(end) < 0)
             .count();
@@ -254,10 +263,10 @@ public final class InMemorySpool
     try {
       return CompletableFuture.completedStage(
           new Spool.SpoolStatus(
-              busy == null ? null : busy.reason(),
+              unavailable == null ? null : unavailable.reason(),
               null,
-              unsettled().mapToLong(e -> e.batch().records()).sum(),
-              settledRecords));
+              unackedEntries().mapToLong(e -> e.batch().records()).sum(),
+              ackedRecords));
     } finally {
       lock.unlock();
     }
@@ -267,16 +276,17 @@ public final class InMemorySpool
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     lock.lock();
     try {
-      var days = new TreeMap<>(accepted);
-      purged.forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
-      unsettled()
+      var days = new TreeMap<>(acceptedByDay);
+      purgedByDay.forEach((day, recordCounts) -> days.merge(day, recordCounts, RecordCounts::plus));
+      unackedEntries()
           .forEach(
               e ->
                   days.merge(
                       e.batch().day(),
                       new RecordCounts(0, e.batch().records(), 0, 0, 0),
                       RecordCounts::plus));
-      dead.values()
+      storedDeadLetters
+          .values()
           .forEach(
               letter ->
                   days.merge(
@@ -287,17 +297,17 @@ public final class InMemorySpool
     }
   }
 
-  private Stream<Entry> unsettled() {
-    return Stream.of(aside, handedOut, passedOver, waiting).flatMap(Collection::stream);
+  private Stream<Entry> unackedEntries() {
+    return Stream.of(skipped, inFlight, unconfirmed, pending).flatMap(Collection::stream);
   }
 
   @Override
   public Depth depth() {
     lock.lock();
     try {
-      var oldest = unsettled().map(Entry::since).min(Comparator.naturalOrder());
+      var oldest = unackedEntries().map(Entry::appendedAt).min(Comparator.naturalOrder());
       return new Depth(
-          unsettled().count(),
+          unackedEntries().count(),
           oldest.map(since -> Duration.between(since, clock.instant())).orElse(Duration.ZERO));
     } finally {
       lock.unlock();
@@ -305,57 +315,57 @@ public final class InMemorySpool
   }
 
   @Override
-  public Optional<Delivery> poll(Duration patience, Duration gather) throws InterruptedException {
-    return next(patience, maxRecords, maxBytes);
+  public Optional<Delivery> poll(Duration timeout, Duration linger) throws InterruptedException {
+    return poll(timeout, maxRecords, maxBytes);
   }
 
   @Override
   public Optional<Delivery> pollForDrain(DeliveryLimits deliveryLimits)
       throws InterruptedException {
-    return next(Duration.ZERO, deliveryLimits.maxRecords(), deliveryLimits.maxBytes());
+    return poll(Duration.ZERO, deliveryLimits.maxRecords(), deliveryLimits.maxBytes());
   }
 
-  private Optional<Delivery> next(Duration patience, long mostRecords, long mostBytes)
+  private Optional<Delivery> poll(Duration timeout, long recordLimit, long byteLimit)
       throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      certain = false;
-      if (!handedOut.isEmpty()) {
-        again = true;
-        return Optional.of(handOut());
+      polledConfirmed = false;
+      if (!inFlight.isEmpty()) {
+        redelivered = true;
+        return Optional.of(createDelivery());
       }
-      boolean before = !passedOver.isEmpty();
-      if (!before && !awaitEntry(patience)) {
+      boolean fromUnconfirmed = !unconfirmed.isEmpty();
+      if (!fromUnconfirmed && !awaitEntry(timeout)) {
         return Optional.empty();
       }
-      handedOut = take(before ? passedOver : waiting, mostRecords, mostBytes);
-      again = before || handedOut.stream().anyMatch(Entry::doubtful);
-      return Optional.of(handOut());
+      inFlight = take(fromUnconfirmed ? unconfirmed : pending, recordLimit, byteLimit);
+      redelivered = fromUnconfirmed || inFlight.stream().anyMatch(Entry::possibleDuplicate);
+      return Optional.of(createDelivery());
     } finally {
       lock.unlock();
     }
   }
 
   @Override
-  public Optional<Delivery> pollConfirmed(Duration patience, Duration gather)
+  public Optional<Delivery> pollConfirmed(Duration timeout, Duration linger)
       throws InterruptedException {
     lock.lockInterruptibly();
     try {
-      again = certain && !handedOut.isEmpty();
-      if (again) {
-        return Optional.of(handOut());
+      redelivered = polledConfirmed && !inFlight.isEmpty();
+      if (redelivered) {
+        return Optional.of(createDelivery());
       }
-      passedOver.addAll(handedOut);
-      handedOut = List.of();
-      delivery = null;
-      passOver();
-      if (!awaitEntry(patience)) {
+      unconfirmed.addAll(inFlight);
+      inFlight = List.of();
+      currentDelivery = null;
+      moveUnconfirmed();
+      if (!awaitEntry(timeout)) {
         return Optional.empty();
       }
-      passOver();
-      handedOut = take(waiting, maxRecords, maxBytes);
-      certain = true;
-      return handedOut.isEmpty() ? Optional.empty() : Optional.of(handOut());
+      moveUnconfirmed();
+      inFlight = take(pending, maxRecords, maxBytes);
+      polledConfirmed = true;
+      return inFlight.isEmpty() ? Optional.empty() : Optional.of(createDelivery());
     } finally {
       lock.unlock();
     }
@@ -365,46 +375,46 @@ public final class InMemorySpool
   public boolean hasInFlight() {
     lock.lock();
     try {
-      return certain && !handedOut.isEmpty();
+      return polledConfirmed && !inFlight.isEmpty();
     } finally {
       lock.unlock();
     }
   }
 
-  private boolean awaitEntry(Duration patience) throws InterruptedException {
-    long nanos = patience.toNanos();
-    while (waiting.isEmpty()) {
+  private boolean awaitEntry(Duration timeout) throws InterruptedException {
+    long nanos = timeout.toNanos();
+    while (pending.isEmpty()) {
       if (nanos <= 0) {
         return false;
       }
-      nanos = appended.awaitNanos(nanos);
+      nanos = notEmpty.awaitNanos(nanos);
     }
     return true;
   }
 
-  private void passOver() {
-    waiting.stream().filter(Entry::doubtful).forEach(passedOver::add);
-    waiting.removeIf(Entry::doubtful);
+  private void moveUnconfirmed() {
+    pending.stream().filter(Entry::possibleDuplicate).forEach(unconfirmed::add);
+    pending.removeIf(Entry::possibleDuplicate);
   }
 
-  private Delivery handOut() {
-    var made =
+  private Delivery createDelivery() {
+    var created =
         new Delivery(
-            "0:" + handedOut.stream().map(entry -> Long.toString(entry.id())).collect(joining(":")),
-            handedOut.stream().map(Entry::batch).toList(),
-            again);
-    delivery = made;
-    return made;
+            "0:" + inFlight.stream().map(entry -> Long.toString(entry.id())).collect(joining(":")),
+            inFlight.stream().map(Entry::batch).toList(),
+            redelivered);
+    currentDelivery = created;
+    return created;
   }
 
-  private static List<Entry> take(Deque<Entry> from, long mostRecords, long mostBytes) {
+  private static List<Entry> take(Deque<Entry> from, long recordLimit, long byteLimit) {
     var taken = new ArrayList<Entry>();
     long records = 0;
     long bytes = 0;
     for (var entry = from.peek(); entry != null; entry = from.peek()) {
       records += entry.batch().records();
       bytes += entry.batch().payload().retainedBytes();
-      if (!taken.isEmpty() && (records > mostRecords || bytes > mostBytes)) {
+      if (!taken.isEmpty() && (records > recordLimit || bytes > byteLimit)) {
         break;
       }
       taken.add(from.remove());
@@ -413,10 +423,10 @@ public final class InMemorySpool
   }
 
   @Override
-  public boolean renewLease(Delivery kept) {
+  public boolean renewLease(Delivery delivery) {
     lock.lock();
     try {
-      return delivery != null && delivery.token().equals(kept.token());
+      return currentDelivery != null && currentDelivery.token().equals(delivery.token());
     } finally {
       lock.unlock();
     }
@@ -426,7 +436,7 @@ public final class InMemorySpool
   public int skippedEntries() {
     lock.lock();
     try {
-      return aside.size();
+      return skipped.size();
     } finally {
       lock.unlock();
     }
@@ -440,32 +450,33 @@ public final class InMemorySpool
   public void skip(UUID appendId, String reason) {
     lock.lock();
     try {
-      var bad = handedOut.stream().filter(e -> e.batch().appendId().equals(appendId)).toList();
-      if (delivery == null || bad.isEmpty()) {
+      var bad = inFlight.stream().filter(e -> e.batch().appendId().equals(appendId)).toList();
+      if (currentDelivery == null || bad.isEmpty()) {
         throw new IllegalArgumentException("batch " + appendId + " is not handed out");
       }
-      aside.addAll(bad);
-      handedOut = handedOut.stream().filter(entry -> !bad.contains(entry)).toList();
-      delivery = null;
+      skipped.addAll(bad);
+      inFlight = inFlight.stream().filter(entry -> !bad.contains(entry)).toList();
+      currentDelivery = null;
     } finally {
       lock.unlock();
     }
   }
 
   @Override
-  public boolean ack(Delivery settled, List<DeadLetter> deadLetters) {
+  public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     lock.lock();
     try {
-      if (delivery == null || !delivery.token().equals(settled.token())) {
-        throw new IllegalArgumentException("delivery " + settled.token() + " is not handed out");
+      if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
+        throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
       }
-      if (!deadLetters.isEmpty() && dead.size() + deadLetters.size() > maxDeadLetters) {
+      if (!deadLetters.isEmpty()
+          && storedDeadLetters.size() + deadLetters.size() > maxDeadLetters) {
         return false;
       }
-      deadLetters.forEach(letter -> dead.put(++deadLettered, letter));
-      settledRecords += settled.records();
-      delivery = null;
-      handedOut = List.of();
+      deadLetters.forEach(letter -> storedDeadLetters.put(++lastDeadLetterId, letter));
+      ackedRecords += delivery.records();
+      currentDelivery = null;
+      inFlight = List.of();
       return true;
     } finally {
       lock.unlock();
@@ -473,21 +484,20 @@ public final class InMemorySpool
   }
 
   @Override
-  public void ackDrained(Delivery surrendered) {
+  public void ackDrained(Delivery delivery) {
     lock.lock();
     try {
-      if (delivery == null || !delivery.token().equals(surrendered.token())) {
-        throw new IllegalArgumentException(
-            "delivery " + surrendered.token() + " is not handed out");
+      if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
+        throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
       }
-      handedOut.forEach(
+      inFlight.forEach(
           e ->
-              accepted.merge(
+              acceptedByDay.merge(
                   e.batch().day(),
                   new RecordCounts(-e.batch().records(), 0, 0, 0, 0),
                   RecordCounts::plus));
-      delivery = null;
-      handedOut = List.of();
+      currentDelivery = null;
+      inFlight = List.of();
     } finally {
       lock.unlock();
     }
@@ -497,7 +507,7 @@ public final class InMemorySpool
   public Optional<IdempotencyKey> idempotencyKeyOf(UUID appendId) {
     lock.lock();
     try {
-      return Optional.ofNullable(taken.get(appendId));
+      return Optional.ofNullable(keysByAppendId.get(appendId));
     } finally {
       lock.unlock();
     }
@@ -507,7 +517,10 @@ public final class InMemorySpool
   public List<DeadLetterItem> list(@Nullable String after, int limit) {
     lock.lock();
     try {
-      return dead.tailMap(after == null ? 0 : Long.parseLong(after) + 1).entrySet().stream()
+      return storedDeadLetters
+          .tailMap(after == null ? 0 : Long.parseLong(after) + 1)
+          .entrySet()
+          .stream()
           .limit(limit)
           .map(letter -> new DeadLetterItem(Long.toString(letter.getKey()), letter.getValue()))
           .toList();
@@ -520,7 +533,7 @@ public final class InMemorySpool
   public Optional<DeadLetterItem> find(String id) {
     lock.lock();
     try {
-      return Optional.ofNullable(dead.get(number(id)))
+      return Optional.ofNullable(storedDeadLetters.get(parseId(id)))
           .map(letter -> new DeadLetterItem(id, letter));
     } finally {
       lock.unlock();
@@ -531,7 +544,7 @@ public final class InMemorySpool
   public boolean replay(String id, LogBatch log) {
     lock.lock();
     try {
-      var letter = dead.get(number(id));
+      var letter = storedDeadLetters.get(parseId(id));
       if (letter == null) {
         return false;
       }
@@ -540,9 +553,9 @@ public final class InMemorySpool
           || !log.day().equals(letter.log().day())) {
         throw new IllegalArgumentException("dead letter " + id + " is of another log");
       }
-      dead.remove(number(id));
-      waiting.add(new Entry(--replayed, clock.instant(), log, false));
-      appended.signalAll();
+      storedDeadLetters.remove(parseId(id));
+      pending.add(new Entry(--lastReplayId, clock.instant(), log, false));
+      notEmpty.signalAll();
       return true;
     } finally {
       lock.unlock();
@@ -553,11 +566,11 @@ public final class InMemorySpool
   public boolean purge(String id) {
     lock.lock();
     try {
-      var letter = dead.remove(number(id));
+      var letter = storedDeadLetters.remove(parseId(id));
       if (letter == null) {
         return false;
       }
-      purged.merge(letter.log().day(), new RecordCounts(0, 0, 0, 1, 0), RecordCounts::plus);
+      purgedByDay.merge(letter.log().day(), new RecordCounts(0, 0, 0, 1, 0), RecordCounts::plus);
       return true;
     } finally {
       lock.unlock();
@@ -565,7 +578,7 @@ public final class InMemorySpool
   }
 
   /** No letter has the number zero. */
-  private static long number(String id) {
+  private static long parseId(String id) {
     return id.matches("[0-9]{1,18}") ? Long.parseLong(id) : 0;
   }
 
@@ -573,7 +586,7 @@ public final class InMemorySpool
   public Capacity capacity() {
     lock.lock();
     try {
-      return new Capacity(dead.size(), maxDeadLetters);
+      return new Capacity(storedDeadLetters.size(), maxDeadLetters);
     } finally {
       lock.unlock();
     }

@@ -143,7 +143,7 @@ public final class LogBatches {
   }
 
   /** So many batches of so many logs each. */
-  public static List<LogBatch> some(int batches, int records) {
+  public static List<LogBatch> list(int batches, int records) {
     return IntStream.range(0, batches).mapToObj(_ -> of(records)).toList();
   }
 }

@@ -40,7 +40,7 @@ abstract class LogContract {
   static final long DAY = 86_400L * SECOND;
 
   /** 2026-01-15T08:00:00Z. */
-  static final long NOON = 1_768_464_000L * SECOND;
+  static final long BASE_NANOS = 1_768_464_000L * SECOND;
 
   static final String TRACE = "0102030405060708090a0b0c0d0e0f10";
 
@@ -60,38 +60,38 @@ abstract class LogContract {
     return "token-" + TOKENS.incrementAndGet();
   }
 
-  final List<StoredLog> all() throws InterruptedException {
+  final List<StoredLog> allLogs() throws InterruptedException {
     return read(query());
   }
 
-  final List<StoredLog> read(Asking asking) throws InterruptedException {
-    return reader().read(asking.build()).logs();
+  final List<StoredLog> read(QueryBuilder query) throws InterruptedException {
+    return reader().read(query.build()).logs();
   }
 
-  final List<Long> times(Asking asking) throws InterruptedException {
-    return read(asking).stream().map(StoredLog::timeNanos).toList();
+  final List<Long> timesOf(QueryBuilder query) throws InterruptedException {
+    return read(query).stream().map(StoredLog::timeNanos).toList();
   }
 
-  final List<Integer> offsets(Asking asking) throws InterruptedException {
-    return read(asking).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
+  final List<Integer> offsets(QueryBuilder query) throws InterruptedException {
+    return read(query).stream().map(log -> (int) (BASE_NANOS - log.timeNanos())).toList();
   }
 
-  final List<StoredLog> everyPage(Asking asking, int limit) throws InterruptedException {
+  final List<StoredLog> readAllPages(QueryBuilder query, int limit) throws InterruptedException {
     var logs = new ArrayList<StoredLog>();
     Position after = null;
     do {
-      var page = reader().read(asking.limit(limit).after(after).build());
+      var page = reader().read(query.limit(limit).after(after).build());
       logs.addAll(page.logs());
       after = page.next();
     } while (after != null);
     return logs;
   }
 
-  static Asking query() {
-    return new Asking();
+  static QueryBuilder query() {
+    return new QueryBuilder();
   }
 
-  static final class Asking {
+  static final class QueryBuilder {
     private String tenant = "default";
     private @Nullable String service;
     private List<Integer> severities = List.of();
@@ -108,82 +108,82 @@ abstract class LogContract {
     private int limit = 1000;
     private @Nullable Position after;
 
-    Asking tenant(String name) {
+    QueryBuilder tenant(String name) {
       tenant = name;
       return this;
     }
 
-    Asking service(String name) {
+    QueryBuilder service(String name) {
       service = name;
       return this;
     }
 
-    Asking severities(Integer... numbers) {
+    QueryBuilder severities(Integer... numbers) {
       severities = List.of(numbers);
       return this;
     }
 
-    Asking from(long nanos) {
+    QueryBuilder from(long nanos) {
       from = nanos;
       return this;
     }
 
-    Asking to(long nanos) {
+    QueryBuilder to(long nanos) {
       to = nanos;
       return this;
     }
 
-    Asking trace(String id) {
+    QueryBuilder trace(String id) {
       trace = id;
       return this;
     }
 
-    Asking text(String words) {
+    QueryBuilder text(String words) {
       text = words;
       return this;
     }
 
-    Asking attributes(Map<String, String> wanted) {
+    QueryBuilder attributes(Map<String, String> wanted) {
       wanted.forEach((key, value) -> attributes.add(AttributeCondition.equal(key, value)));
       return this;
     }
 
-    Asking attribute(String key, Operator operator, String... values) {
+    QueryBuilder attribute(String key, Operator operator, String... values) {
       attributes.add(new AttributeCondition(key, operator, List.of(values)));
       return this;
     }
 
-    Asking resource(String key, Operator operator, String... values) {
+    QueryBuilder resource(String key, Operator operator, String... values) {
       resource.add(new AttributeCondition(key, operator, List.of(values)));
       return this;
     }
 
-    Asking minSeverity(int number) {
+    QueryBuilder minSeverity(int number) {
       minSeverity = number;
       return this;
     }
 
-    Asking span(String id) {
+    QueryBuilder span(String id) {
       span = id;
       return this;
     }
 
-    Asking template(UUID id) {
+    QueryBuilder template(UUID id) {
       templates.add(id);
       return this;
     }
 
-    Asking resourceId(UUID id) {
+    QueryBuilder resourceId(UUID id) {
       resourceId = id;
       return this;
     }
 
-    Asking limit(int logs) {
+    QueryBuilder limit(int logs) {
       limit = logs;
       return this;
     }
 
-    Asking after(@Nullable Position position) {
+    QueryBuilder after(@Nullable Position position) {
       after = position;
       return this;
     }
@@ -207,22 +207,22 @@ abstract class LogContract {
     }
   }
 
-  static LogBatch at(List<Long> times) {
-    return of(
+  static LogBatch batchAt(List<Long> times) {
+    return batchOf(
         times.stream()
             .map(time -> LogRecord.newBuilder().setTimeUnixNano(time).build())
             .toArray(LogRecord[]::new));
   }
 
   static LogRecord log(int nanosBefore) {
-    return LogRecord.newBuilder().setTimeUnixNano(NOON - nanosBefore).build();
+    return LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS - nanosBefore).build();
   }
 
-  static LogRecord said(int nanosBefore, String body) {
+  static LogRecord logWithBody(int nanosBefore, String body) {
     return log(nanosBefore).toBuilder().setBody(string(body)).build();
   }
 
-  static LogBatch of(LogRecord... logs) {
+  static LogBatch batchOf(LogRecord... logs) {
     return LogBatches.of(request(Resource.getDefaultInstance(), Arrays.asList(logs)));
   }
 

@@ -26,9 +26,9 @@ final class LogFilters {
         && (filter.toNanos() == null || log.timeNanos() < filter.toNanos())
         && (filter.traceId() == null || filter.traceId().equals(log.traceId()))
         && (filter.spanId() == null || filter.spanId().equals(log.spanId()))
-        && (filter.text() == null || says(log.body(), filter.text()))
-        && all(filter.attributes(), log.attributes())
-        && all(filter.resource(), log.resource())
+        && (filter.text() == null || matchesText(log.body(), filter.text()))
+        && matchesAll(filter.attributes(), log.attributes())
+        && matchesAll(filter.resource(), log.resource())
         && (filter.resourceId() == null || filter.resourceId().equals(log.resourceId()))
         && (filter.templates().isEmpty() || isOneOf(filter.templates(), log.templateId()));
   }
@@ -37,11 +37,13 @@ final class LogFilters {
     return template != null && templates.contains(template);
   }
 
-  private static boolean all(List<AttributeCondition> conditions, Map<String, String> attributes) {
-    return conditions.stream().allMatch(condition -> holds(condition, attributes));
+  private static boolean matchesAll(
+      List<AttributeCondition> conditions, Map<String, String> attributes) {
+    return conditions.stream().allMatch(condition -> matchesCondition(condition, attributes));
   }
 
-  private static boolean holds(AttributeCondition condition, Map<String, String> attributes) {
+  private static boolean matchesCondition(
+      AttributeCondition condition, Map<String, String> attributes) {
     var value = attributes.get(condition.key());
     return switch (condition.operator()) {
       case EQUAL, IN -> value != null && condition.values().contains(value);
@@ -51,25 +53,25 @@ final class LogFilters {
     };
   }
 
-  private static boolean says(String body, TextQuery query) {
+  private static boolean matchesText(String body, TextQuery query) {
     return switch (query) {
       case TextQuery.AllTerms(var text) -> {
-        var words = words(text);
-        yield words.isEmpty() ? lower(body).contains(lower(text)) : words(body).containsAll(words);
+        var terms = terms(text);
+        yield terms.isEmpty() ? lower(body).contains(lower(text)) : terms(body).containsAll(terms);
       }
-      case TextQuery.Phrase(var text) -> saysExactly(lower(body), lower(text));
-      case TextQuery.And(var all) -> all.stream().allMatch(one -> says(body, one));
-      case TextQuery.Or(var any) -> any.stream().anyMatch(one -> says(body, one));
-      case TextQuery.Not(var that) -> !says(body, that);
+      case TextQuery.Phrase(var text) -> containsPhrase(lower(body), lower(text));
+      case TextQuery.And(var all) -> all.stream().allMatch(one -> matchesText(body, one));
+      case TextQuery.Or(var any) -> any.stream().anyMatch(one -> matchesText(body, one));
+      case TextQuery.Not(var negated) -> !matchesText(body, negated);
     };
   }
 
-  private static boolean saysExactly(String body, String phrase) {
-    for (int at = body.indexOf(phrase); at >= 0; at = body.indexOf(phrase, at + 1)) {
-      int end = at + phrase.length();
-      if ((at == 0 || !joins(body.charAt(at - 1), phrase.charAt(0)))
+  private static boolean containsPhrase(String body, String phrase) {
+    for (int start = body.indexOf(phrase); start >= 0; start = body.indexOf(phrase, start + 1)) {
+      int end = start + phrase.length();
+      if ((start == 0 || !isInsideWord(body.charAt(start - 1), phrase.charAt(0)))
           && (end == body.length()
-              || !joins(phrase.charAt(phrase.length() - 1), body.charAt(end)))) {
+              || !isInsideWord(phrase.charAt(phrase.length() - 1), body.charAt(end)))) {
         return true;
       }
     }
@@ -77,11 +79,11 @@ final class LogFilters {
   }
 
   /** Whether two neighbours are inside of one word. */
-  private static boolean joins(char left, char right) {
-    return isWord(left) && isWord(right);
+  private static boolean isInsideWord(char left, char right) {
+    return isWordCharacter(left) && isWordCharacter(right);
   }
 
-  private static boolean isWord(char c) {
+  private static boolean isWordCharacter(char c) {
     return c >= 0x80 || Character.isLetterOrDigit(c);
   }
 
@@ -89,7 +91,7 @@ final class LogFilters {
     return text.toLowerCase(Locale.ROOT);
   }
 
-  private static Set<String> words(String text) {
+  private static Set<String> terms(String text) {
     var words = new HashSet<>(Arrays.asList(lower(text).split("[\\x00-\\x7f&&[^a-z0-9]]+", -1)));
     words.remove("");
     return words;

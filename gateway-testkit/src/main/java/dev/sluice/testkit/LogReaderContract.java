@@ -28,11 +28,11 @@ import org.junit.jupiter.api.Test;
 
 /** What every {@link LogReader} keeps to. Each test begins with an empty store. */
 public abstract class LogReaderContract extends LogContract {
-  private static final UUID ONE = ContentId.of("one");
-  private static final UUID OTHER = ContentId.of("other");
+  private static final UUID TEMPLATE = ContentId.of("one");
+  private static final UUID OTHER_TEMPLATE = ContentId.of("other");
 
   /** Has a log that is stored be of a template. */
-  protected abstract void template(LogId log, UUID template);
+  protected abstract void assignTemplate(LogId log, UUID template);
 
   @Test
   void read_anotherTenant_isEmpty() throws Exception {
@@ -49,7 +49,7 @@ public abstract class LogReaderContract extends LogContract {
             batch.otlp());
     store(theirs, LogBatches.of(2));
 
-    assertThat(all()).hasSize(2);
+    assertThat(allLogs()).hasSize(2);
     assertThat(read(query().tenant("acme"))).hasSize(3);
     assertThat(read(query().tenant("acm' OR 1=1 --"))).isEmpty();
   }
@@ -76,7 +76,7 @@ public abstract class LogReaderContract extends LogContract {
     var logs =
         IntStream.rangeClosed(0, 24)
             .mapToObj(i -> log(i).toBuilder().setSeverityNumberValue(i).build());
-    store(of(logs.toArray(LogRecord[]::new)));
+    store(batchOf(logs.toArray(LogRecord[]::new)));
 
     assertThat(read(query().severities(17, 0, 24)).stream().map(StoredLog::severityNumber))
         .containsExactly(0, 17, 24);
@@ -84,25 +84,28 @@ public abstract class LogReaderContract extends LogContract {
 
   @Test
   void read_betweenInstants_countsNanosecondsAndExcludesTheEnd() throws Exception {
-    store(at(List.of(NOON - 1, NOON, NOON + 1, NOON + 2)));
+    store(batchAt(List.of(BASE_NANOS - 1, BASE_NANOS, BASE_NANOS + 1, BASE_NANOS + 2)));
 
-    assertThat(times(query().from(NOON).to(NOON + 2))).containsExactly(NOON + 1, NOON);
-    assertThat(times(query().from(NOON + 1))).containsExactly(NOON + 2, NOON + 1);
-    assertThat(times(query().to(NOON))).containsExactly(NOON - 1);
-    assertThat(times(query().from(NOON).to(NOON))).isEmpty();
-    assertThat(times(query().from(NOON + 2).to(NOON - 1))).isEmpty();
-    assertThat(times(query().from(Long.MIN_VALUE).to(Long.MIN_VALUE))).isEmpty();
+    assertThat(timesOf(query().from(BASE_NANOS).to(BASE_NANOS + 2)))
+        .containsExactly(BASE_NANOS + 1, BASE_NANOS);
+    assertThat(timesOf(query().from(BASE_NANOS + 1)))
+        .containsExactly(BASE_NANOS + 2, BASE_NANOS + 1);
+    assertThat(timesOf(query().to(BASE_NANOS))).containsExactly(BASE_NANOS - 1);
+    assertThat(timesOf(query().from(BASE_NANOS).to(BASE_NANOS))).isEmpty();
+    assertThat(timesOf(query().from(BASE_NANOS + 2).to(BASE_NANOS - 1))).isEmpty();
+    assertThat(timesOf(query().from(Long.MIN_VALUE).to(Long.MIN_VALUE))).isEmpty();
   }
 
   @Test
-  void read_anyTimeThatCanBeSent_isFoundWithAndWithoutBounds() throws Exception {
+  void read_anyValidTimestamp_isFoundWithAndWithoutBounds() throws Exception {
     long after2106 = 4_294_967_296L * SECOND;
     long after2149 = 65_536L * DAY;
     var times =
         new ArrayList<>(
-            List.of(1L, SECOND, 300 * SECOND, DAY, NOON, after2106, after2149, Long.MAX_VALUE));
+            List.of(
+                1L, SECOND, 300 * SECOND, DAY, BASE_NANOS, after2106, after2149, Long.MAX_VALUE));
     // the same day and five minutes again, as far as the table's own functions can tell
-    for (long time : List.of(NOON, 5 * DAY, 30_000 * DAY + 17)) {
+    for (long time : List.of(BASE_NANOS, 5 * DAY, 30_000 * DAY + 17)) {
       times.add(time + after2106);
       times.add(time + after2149);
       times.add(time + 2 * after2106 > 0 ? time + 2 * after2106 : time + after2106 + 1);
@@ -110,16 +113,17 @@ public abstract class LogReaderContract extends LogContract {
     times.addAll(List.of(after2106 - 1, after2106 + 1, after2149 - 1, after2149 + 1));
     times.addAll(List.of(Long.MAX_VALUE - 1, Long.MAX_VALUE - DAY, Long.MAX_VALUE - SECOND));
     var sorted = times.stream().distinct().sorted(Comparator.reverseOrder()).toList();
-    store(at(sorted.reversed()));
+    store(batchAt(sorted.reversed()));
 
-    assertThat(times(query())).isEqualTo(sorted);
-    assertThat(everyPage(query(), 2).stream().map(StoredLog::timeNanos)).isEqualTo(sorted);
+    assertThat(timesOf(query())).isEqualTo(sorted);
+    assertThat(readAllPages(query(), 2).stream().map(StoredLog::timeNanos)).isEqualTo(sorted);
     for (long time : sorted) {
-      assertThat(times(query().from(time).limit(100)))
+      assertThat(timesOf(query().from(time).limit(100)))
           .isEqualTo(sorted.stream().filter(t -> t >= time).toList());
-      assertThat(times(query().to(time))).isEqualTo(sorted.stream().filter(t -> t < time).toList());
+      assertThat(timesOf(query().to(time)))
+          .isEqualTo(sorted.stream().filter(t -> t < time).toList());
       if (time < Long.MAX_VALUE) {
-        assertThat(times(query().from(time).to(time + 1))).containsExactly(time);
+        assertThat(timesOf(query().from(time).to(time + 1))).containsExactly(time);
       }
     }
   }
@@ -127,7 +131,7 @@ public abstract class LogReaderContract extends LogContract {
   @Test
   void read_byTrace_findsItsLogs() throws Exception {
     store(
-        of(
+        batchOf(
             log(0).toBuilder().setTraceId(bytes(TRACE)).build(),
             log(1),
             log(2).toBuilder().setTraceId(bytes(TRACE.replace('0', '1'))).build()));
@@ -137,101 +141,111 @@ public abstract class LogReaderContract extends LogContract {
   }
 
   @Test
-  void read_byText_findsBodiesWithAllWordsInAnyCaseAndOrder() throws Exception {
+  void read_byText_findsBodiesWithAllTermsInAnyCaseAndOrder() throws Exception {
     store(
-        of(
-            said(0, "Connection RESET by peer 10.0.0.1"),
-            said(1, "connection refused: peer-17 gone"),
-            said(2, "Ärger mit Verbindung №5"),
-            said(3, "100% done"),
-            said(4, "")));
+        batchOf(
+            logWithBody(0, "Connection RESET by peer 10.0.0.1"),
+            logWithBody(1, "connection refused: peer-17 gone"),
+            logWithBody(2, "Ärger mit Verbindung №5"),
+            logWithBody(3, "100% done"),
+            logWithBody(4, "")));
 
-    assertThat(found("connection")).containsExactly(0, 1);
-    assertThat(found("PEER connection")).containsExactly(0, 1);
-    assertThat(found("connect")).isEmpty();
-    assertThat(found("reset, peer!")).containsExactly(0);
-    assertThat(found("10.0.0.1")).containsExactly(0);
-    assertThat(found("peer-17")).containsExactly(1);
-    assertThat(found("ärger")).containsExactly(2);
-    assertThat(found("VERBINDUNG ÄRGER")).containsExactly(2);
-    assertThat(found("№5")).containsExactly(2);
-    assertThat(found("%")).containsExactly(3);
-    assertThat(found(": ")).containsExactly(1);
-    assertThat(found("reset' or 'x\\")).isEmpty();
-    assertThat(found("\t\n\\ reset")).containsExactly(0);
+    assertThat(offsetsMatching("connection")).containsExactly(0, 1);
+    assertThat(offsetsMatching("PEER connection")).containsExactly(0, 1);
+    assertThat(offsetsMatching("connect")).isEmpty();
+    assertThat(offsetsMatching("reset, peer!")).containsExactly(0);
+    assertThat(offsetsMatching("10.0.0.1")).containsExactly(0);
+    assertThat(offsetsMatching("peer-17")).containsExactly(1);
+    assertThat(offsetsMatching("ärger")).containsExactly(2);
+    assertThat(offsetsMatching("VERBINDUNG ÄRGER")).containsExactly(2);
+    assertThat(offsetsMatching("№5")).containsExactly(2);
+    assertThat(offsetsMatching("%")).containsExactly(3);
+    assertThat(offsetsMatching(": ")).containsExactly(1);
+    assertThat(offsetsMatching("reset' or 'x\\")).isEmpty();
+    assertThat(offsetsMatching("\t\n\\ reset")).containsExactly(0);
   }
 
   @Test
-  void read_byText_combinesWordsAndPhrases() throws Exception {
+  void read_byText_combinesTermsAndPhrases() throws Exception {
     store(
-        of(
-            said(0, "connection refused by peer"),
-            said(1, "peer refused the connection"),
-            said(2, "timeout; connection refused"),
-            said(3, "disconnection refused: error (code=7)"),
-            said(4, "Größe überschritten, Fehler"),
-            said(5, "a \"quoted\\path\" here")));
+        batchOf(
+            logWithBody(0, "connection refused by peer"),
+            logWithBody(1, "peer refused the connection"),
+            logWithBody(2, "timeout; connection refused"),
+            logWithBody(3, "disconnection refused: error (code=7)"),
+            logWithBody(4, "Größe überschritten, Fehler"),
+            logWithBody(5, "a \"quoted\\path\" here")));
 
-    assertThat(found("\"connection refused\"")).containsExactly(0, 2);
-    assertThat(found("\"CONNECTION Refused\" NOT timeout")).containsExactly(0);
-    assertThat(found("\"refused connection\"")).isEmpty();
-    assertThat(found("\"(code=7)\"")).containsExactly(3);
-    assertThat(found("\"code=\"")).containsExactly(3);
-    assertThat(found("\"error (code\"")).containsExactly(3);
-    assertThat(found("\".*\"")).isEmpty();
-    assertThat(found("\"größe ÜBERSCHRITTEN\"")).containsExactly(4);
-    assertThat(found("\"berschritten\"")).isEmpty();
-    assertThat(found("\"\\\"quoted\\\\path\\\"\"")).containsExactly(5);
-    assertThat(found("timeout OR fehler")).containsExactly(2, 4);
-    assertThat(found("refused AND (peer OR timeout)")).containsExactly(0, 1, 2);
-    assertThat(found("refused (the OR by)")).containsExactly(0, 1);
-    assertThat(found("NOT refused")).containsExactly(4, 5);
-    assertThat(found("refused NOT (peer OR timeout)")).containsExactly(3);
-    assertThat(found("peer connection OR path quoted")).containsExactly(0, 1, 5);
+    assertThat(offsetsMatching("\"connection refused\"")).containsExactly(0, 2);
+    assertThat(offsetsMatching("\"CONNECTION Refused\" NOT timeout")).containsExactly(0);
+    assertThat(offsetsMatching("\"refused connection\"")).isEmpty();
+    assertThat(offsetsMatching("\"(code=7)\"")).containsExactly(3);
+    assertThat(offsetsMatching("\"code=\"")).containsExactly(3);
+    assertThat(offsetsMatching("\"error (code\"")).containsExactly(3);
+    assertThat(offsetsMatching("\".*\"")).isEmpty();
+    assertThat(offsetsMatching("\"größe ÜBERSCHRITTEN\"")).containsExactly(4);
+    assertThat(offsetsMatching("\"berschritten\"")).isEmpty();
+    assertThat(offsetsMatching("\"\\\"quoted\\\\path\\\"\"")).containsExactly(5);
+    assertThat(offsetsMatching("timeout OR fehler")).containsExactly(2, 4);
+    assertThat(offsetsMatching("refused AND (peer OR timeout)")).containsExactly(0, 1, 2);
+    assertThat(offsetsMatching("refused (the OR by)")).containsExactly(0, 1);
+    assertThat(offsetsMatching("NOT refused")).containsExactly(4, 5);
+    assertThat(offsetsMatching("refused NOT (peer OR timeout)")).containsExactly(3);
+    assertThat(offsetsMatching("peer connection OR path quoted")).containsExactly(0, 1, 5);
   }
 
   /** Whether a few have it, which may be found in another order, or more than are asked for. */
   @Test
   void read_byPhrase_findsTheNewestFirst() throws Exception {
     long after2106 = 4_294_967_296L * SECOND;
-    var times = List.of(NOON, after2106 + 7, NOON - DAY, NOON + 1, NOON - 2 * DAY);
+    var times =
+        List.of(BASE_NANOS, after2106 + 7, BASE_NANOS - DAY, BASE_NANOS + 1, BASE_NANOS - 2 * DAY);
     store(
-        of(
+        batchOf(
             times.stream()
-                .map(time -> said(0, "request a-1 ended").toBuilder().setTimeUnixNano(time).build())
+                .map(
+                    time ->
+                        logWithBody(0, "request a-1 ended").toBuilder()
+                            .setTimeUnixNano(time)
+                            .build())
                 .toArray(LogRecord[]::new)));
-    store(of(said(2, "request b-1 ended")));
+    store(batchOf(logWithBody(2, "request b-1 ended")));
     var sorted = times.stream().sorted(Comparator.reverseOrder()).toList();
 
     for (int limit : List.of(1, 2, 4, 5, 6, 100)) {
-      assertThat(times(query().text("\"a-1\"").limit(limit)))
+      assertThat(timesOf(query().text("\"a-1\"").limit(limit)))
           .isEqualTo(sorted.stream().limit(limit).toList());
-      assertThat(everyPage(query().text("ended \"a-1\""), limit).stream().map(StoredLog::timeNanos))
+      assertThat(
+              readAllPages(query().text("ended \"a-1\""), limit).stream().map(StoredLog::timeNanos))
           .isEqualTo(sorted);
     }
-    assertThat(times(query().text("\"a-1\" OR \"b-1\"").to(NOON))).hasSize(3);
-    assertThat(times(query().text("\"a-1\"").service("nowhere"))).isEmpty();
-    assertThat(times(query().text("\"a-1\"").from(NOON).to(NOON))).isEmpty();
+    assertThat(timesOf(query().text("\"a-1\" OR \"b-1\"").to(BASE_NANOS))).hasSize(3);
+    assertThat(timesOf(query().text("\"a-1\"").service("nowhere"))).isEmpty();
+    assertThat(timesOf(query().text("\"a-1\"").from(BASE_NANOS).to(BASE_NANOS))).isEmpty();
   }
 
   /** More than is read at once. */
   @Test
   void read_byPhraseOfLargeLogs_losesNone() throws Exception {
     var large = "request a-1 ended " + "x".repeat(1_000_000);
-    store(of(IntStream.range(0, 20).mapToObj(i -> said(i, large)).toArray(LogRecord[]::new)));
+    store(
+        batchOf(
+            IntStream.range(0, 20).mapToObj(i -> logWithBody(i, large)).toArray(LogRecord[]::new)));
 
-    assertThat(everyPage(query().text("\"a-1\""), 100)).hasSize(20);
+    assertThat(readAllPages(query().text("\"a-1\""), 100)).hasSize(20);
   }
 
-  private List<Integer> found(String text) throws InterruptedException {
-    return read(query().text(text)).stream().map(log -> (int) (NOON - log.timeNanos())).toList();
+  private List<Integer> offsetsMatching(String text) throws InterruptedException {
+    return read(query().text(text)).stream()
+        .map(log -> (int) (BASE_NANOS - log.timeNanos()))
+        .toList();
   }
 
   @Test
   void read_byAttributes_findsRecordsThatHaveThemAll() throws Exception {
     var odd = "k'e\\y\n\t{x:String} ü\0";
     store(
-        of(
+        batchOf(
             log(0).toBuilder()
                 .addAttributes(pair("a", string("1")))
                 .addAttributes(pair("b", string("2")))
@@ -251,9 +265,9 @@ public abstract class LogReaderContract extends LogContract {
   }
 
   @Test
-  void read_byConditionsOnAttributes_comparesAsAsked() throws Exception {
+  void read_byAttributeConditions_appliesTheirOperators() throws Exception {
     store(
-        of(
+        batchOf(
             log(0).toBuilder().addAttributes(pair("path", string("/api/v1"))).build(),
             log(1).toBuilder().addAttributes(pair("path", string("/api/v2"))).build(),
             log(2).toBuilder().addAttributes(pair("path", string(""))).build(),
@@ -292,7 +306,7 @@ public abstract class LogReaderContract extends LogContract {
   @Test
   void read_byResource_findsItsRecords() throws Exception {
     var pod = Resource.newBuilder().addAttributes(pair("k8s.pod.name", string("web-1"))).build();
-    store(LogBatches.of(request(pod, List.of(log(0)))), of(log(1)));
+    store(LogBatches.of(request(pod, List.of(log(0)))), batchOf(log(1)));
 
     assertThat(offsets(query().resource("k8s.pod.name", Operator.PREFIX, "web-")))
         .containsExactly(0);
@@ -302,9 +316,9 @@ public abstract class LogReaderContract extends LogContract {
   }
 
   @Test
-  void read_bySeverityAtLeast_findsItAndAbove() throws Exception {
+  void read_byMinSeverity_findsItAndAbove() throws Exception {
     store(
-        of(
+        batchOf(
             log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_WARN).build(),
             log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO4).build(),
             log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_FATAL4).build(),
@@ -316,70 +330,71 @@ public abstract class LogReaderContract extends LogContract {
 
   @Test
   void read_bySpan_findsIt() throws Exception {
-    store(of(log(0).toBuilder().setSpanId(bytes("0123456789abcdef")).build(), log(1)));
+    store(batchOf(log(0).toBuilder().setSpanId(bytes("0123456789abcdef")).build(), log(1)));
 
     assertThat(offsets(query().span("0123456789abcdef"))).containsExactly(0);
   }
 
   @Test
-  void read_logOfATemplate_saysWhich() throws Exception {
-    var batch = of(log(0), log(1));
+  void read_logWithTemplate_hasItsTemplateId() throws Exception {
+    var batch = batchOf(log(0), log(1));
     store(batch);
-    template(batch.firstId(), ONE);
+    assignTemplate(batch.firstId(), TEMPLATE);
 
-    assertThat(read(query())).extracting(StoredLog::templateId).containsExactly(ONE, null);
+    assertThat(read(query())).extracting(StoredLog::templateId).containsExactly(TEMPLATE, null);
   }
 
   @Test
   void read_byTemplates_findsTheLogsOfAnyOfThem() throws Exception {
-    var batch = of(log(0), log(1), log(2), log(3));
+    var batch = batchOf(log(0), log(1), log(2), log(3));
     store(batch);
-    template(batch.firstId(), ONE);
-    template(batch.firstId().plus(1), OTHER);
-    template(batch.firstId().plus(2), ONE);
+    assignTemplate(batch.firstId(), TEMPLATE);
+    assignTemplate(batch.firstId().plus(1), OTHER_TEMPLATE);
+    assignTemplate(batch.firstId().plus(2), TEMPLATE);
 
-    assertThat(offsets(query().template(ONE))).containsExactly(0, 2);
-    assertThat(offsets(query().template(ONE).template(OTHER))).containsExactly(0, 1, 2);
-    assertThat(offsets(query().template(ONE).from(NOON - 1))).containsExactly(0);
+    assertThat(offsets(query().template(TEMPLATE))).containsExactly(0, 2);
+    assertThat(offsets(query().template(TEMPLATE).template(OTHER_TEMPLATE)))
+        .containsExactly(0, 1, 2);
+    assertThat(offsets(query().template(TEMPLATE).from(BASE_NANOS - 1))).containsExactly(0);
     assertThat(offsets(query().template(ContentId.of("none")))).isEmpty();
-    assertThat(reader().timeExtent(query().template(ONE).build().filter()))
-        .isEqualTo(new TimeExtent(2, NOON - 2, NOON));
-    assertThat(reader().histogram(query().template(OTHER).build().filter(), 0, NOON))
+    assertThat(reader().timeExtent(query().template(TEMPLATE).build().filter()))
+        .isEqualTo(new TimeExtent(2, BASE_NANOS - 2, BASE_NANOS));
+    assertThat(reader().histogram(query().template(OTHER_TEMPLATE).build().filter(), 0, BASE_NANOS))
         .extracting(HistogramBucket::count)
         .containsExactly(1L);
   }
 
   @Test
-  void read_byAsManyTemplatesAsMayBe_findsTheirLogs() throws Exception {
-    var batch = of(log(0), log(1));
+  void read_byMaxTemplates_findsTheirLogs() throws Exception {
+    var batch = batchOf(log(0), log(1));
     store(batch);
-    template(batch.firstId().plus(1), ContentId.of("999"));
-    var asking = query();
+    assignTemplate(batch.firstId().plus(1), ContentId.of("999"));
+    var queryBuilder = query();
     for (int i = 0; i < LogFilter.MAX_TEMPLATES; i++) {
-      asking.template(ContentId.of(String.valueOf(i)));
+      queryBuilder.template(ContentId.of(String.valueOf(i)));
     }
 
-    assertThat(offsets(asking)).containsExactly(1);
+    assertThat(offsets(queryBuilder)).containsExactly(1);
   }
 
   @Test
-  void span_someLogs_countsThemAndTellsFirstAndLast() throws Exception {
-    store(of(said(0, "a"), said(40, "a"), said(90, "b")));
+  void timeExtent_someLogs_hasCountFirstAndLast() throws Exception {
+    store(batchOf(logWithBody(0, "a"), logWithBody(40, "a"), logWithBody(90, "b")));
 
     assertThat(reader().timeExtent(query().build().filter()))
-        .isEqualTo(new TimeExtent(3, NOON - 90, NOON));
+        .isEqualTo(new TimeExtent(3, BASE_NANOS - 90, BASE_NANOS));
     assertThat(reader().timeExtent(query().text("a").build().filter()))
-        .isEqualTo(new TimeExtent(2, NOON - 40, NOON));
+        .isEqualTo(new TimeExtent(2, BASE_NANOS - 40, BASE_NANOS));
     assertThat(reader().timeExtent(query().text("none").build().filter()))
         .isEqualTo(new TimeExtent(0, 0, 0));
-    assertThat(reader().timeExtent(query().from(NOON).to(NOON).build().filter()))
+    assertThat(reader().timeExtent(query().from(BASE_NANOS).to(BASE_NANOS).build().filter()))
         .isEqualTo(new TimeExtent(0, 0, 0));
   }
 
   @Test
   void histogram_someLogs_countsThemByBucketAndLevel() throws Exception {
     store(
-        of(
+        batchOf(
             log(0).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR).build(),
             log(1).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_ERROR4).build(),
             log(2).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_INFO).build(),
@@ -387,22 +402,23 @@ public abstract class LogReaderContract extends LogContract {
             log(35).toBuilder().setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_TRACE).build(),
             log(200)));
 
-    var filter = query().from(NOON - 39).to(NOON + 1).build().filter();
+    var filter = query().from(BASE_NANOS - 39).to(BASE_NANOS + 1).build().filter();
 
-    assertThat(reader().histogram(filter, NOON - 39, 10))
+    assertThat(reader().histogram(filter, BASE_NANOS - 39, 10))
         .containsExactly(
-            new HistogramBucket(NOON - 39, 1, Map.of(Severity.TRACE, 1L)),
-            new HistogramBucket(NOON - 19, 1, Map.of()),
-            new HistogramBucket(NOON - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
+            new HistogramBucket(BASE_NANOS - 39, 1, Map.of(Severity.TRACE, 1L)),
+            new HistogramBucket(BASE_NANOS - 19, 1, Map.of()),
+            new HistogramBucket(BASE_NANOS - 9, 3, Map.of(Severity.ERROR, 2L, Severity.INFO, 1L)));
     assertThat(reader().histogram(query().from(0).to(5).build().filter(), 0, 10)).isEmpty();
   }
 
   @Test
   void read_manyOfOneInstant_pagesWithoutGapOrRepetitionWhileMoreArrive() throws Exception {
     for (int i = 0; i < 10; i++) {
-      store(at(LongStream.range(0, 1000).map(_ -> NOON).boxed().toList()));
+      store(batchAt(LongStream.range(0, 1000).map(_ -> BASE_NANOS).boxed().toList()));
     }
-    var stored = everyPage(query(), 5000).stream().map(StoredLog::id).collect(Collectors.toSet());
+    var stored =
+        readAllPages(query(), 5000).stream().map(StoredLog::id).collect(Collectors.toSet());
     assertThat(stored).hasSize(10_000);
 
     var seen = new ArrayList<StoredLog>();
@@ -411,7 +427,7 @@ public abstract class LogReaderContract extends LogContract {
       var page = reader().read(query().limit(997).after(after).build());
       seen.addAll(page.logs());
       after = page.next();
-      store(at(List.of(NOON, NOON + 1, NOON - 1)));
+      store(batchAt(List.of(BASE_NANOS, BASE_NANOS + 1, BASE_NANOS - 1)));
     } while (after != null);
 
     assertThat(seen.stream().map(StoredLog::id)).doesNotHaveDuplicates().containsAll(stored);

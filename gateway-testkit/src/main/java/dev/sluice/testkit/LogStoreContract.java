@@ -62,8 +62,8 @@ public abstract class LogStoreContract extends LogContract {
                                         .addAttributes(pair("scope.key", string("scope value"))))
                                 .addLogRecords(
                                     LogRecord.newBuilder()
-                                        .setTimeUnixNano(NOON + 123_456_789)
-                                        .setObservedTimeUnixNano(NOON + 5 * SECOND + 1)
+                                        .setTimeUnixNano(BASE_NANOS + 123_456_789)
+                                        .setObservedTimeUnixNano(BASE_NANOS + 5 * SECOND + 1)
                                         .setSeverityNumber(SeverityNumber.SEVERITY_NUMBER_WARN2)
                                         .setSeverityText("Warning!")
                                         .setBody(string("cart is full"))
@@ -79,12 +79,12 @@ public abstract class LogStoreContract extends LogContract {
 
     store(batch);
 
-    assertThat(all())
+    assertThat(allLogs())
         .containsExactly(
             new StoredLog(
                 batch.firstId(),
-                NOON + 123_456_789,
-                NOON + 5 * SECOND + 1,
+                BASE_NANOS + 123_456_789,
+                BASE_NANOS + 5 * SECOND + 1,
                 batch.receivedNanos(),
                 14,
                 "Warning!",
@@ -107,13 +107,13 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_recordWithNothing_hasTheTimeOfReceipt() throws Exception {
-    var batch = of(LogRecord.getDefaultInstance());
+  void store_emptyRecord_hasTheReceiveTime() throws Exception {
+    var batch = batchOf(LogRecord.getDefaultInstance());
 
     store(batch);
 
     long received = batch.receivedNanos();
-    assertThat(all())
+    assertThat(allLogs())
         .containsExactly(
             new StoredLog(
                 batch.firstId(),
@@ -141,29 +141,29 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_observedTimeOnly_isTheTimeOfTheLog() throws Exception {
-    store(of(LogRecord.newBuilder().setObservedTimeUnixNano(NOON + 7).build()));
+  void store_observedTimeOnly_isUsedAsTimestamp() throws Exception {
+    store(batchOf(LogRecord.newBuilder().setObservedTimeUnixNano(BASE_NANOS + 7).build()));
 
-    assertThat(all().getFirst().timeNanos()).isEqualTo(NOON + 7);
-    assertThat(all().getFirst().observedNanos()).isEqualTo(NOON + 7);
+    assertThat(allLogs().getFirst().timeNanos()).isEqualTo(BASE_NANOS + 7);
+    assertThat(allLogs().getFirst().observedNanos()).isEqualTo(BASE_NANOS + 7);
   }
 
   @Test
   void store_valuesOfEveryKind_haveTheirStringForm() throws Exception {
-    var values = kinds();
-    var log = LogRecord.newBuilder().setTimeUnixNano(NOON);
+    var values = valuesOfEveryKind();
+    var log = LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS);
     var bodies = new ArrayList<LogRecord>();
     int i = 0;
     for (var value : values.keySet()) {
       log.addAttributes(pair("key" + i++, value));
-      bodies.add(LogRecord.newBuilder().setTimeUnixNano(NOON - i).setBody(value).build());
+      bodies.add(LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS - i).setBody(value).build());
     }
     bodies.addFirst(log.build());
-    var batch = of(bodies.toArray(LogRecord[]::new));
+    var batch = batchOf(bodies.toArray(LogRecord[]::new));
 
     store(batch);
 
-    var logs = all();
+    var logs = allLogs();
     var texts = List.copyOf(values.values());
     assertThat(logs.getFirst().attributes())
         .isEqualTo(
@@ -173,7 +173,7 @@ public abstract class LogStoreContract extends LogContract {
     assertThat(logs.stream().skip(1).map(StoredLog::body)).isEqualTo(texts);
   }
 
-  private static Map<AnyValue, String> kinds() {
+  private static Map<AnyValue, String> valuesOfEveryKind() {
     var kinds = new LinkedHashMap<AnyValue, String>();
     kinds.put(AnyValue.getDefaultInstance(), "");
     kinds.put(string("plain"), "plain");
@@ -199,49 +199,50 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_serviceNameThatIsNoString_hasItsStringForm() throws Exception {
+  void store_nonStringServiceName_hasItsStringForm() throws Exception {
     store(
         LogBatches.of(
             request(
                 Resource.newBuilder().addAttributes(pair("service.name", number(42))).build(),
-                List.of(LogRecord.newBuilder().setTimeUnixNano(NOON).build()))));
+                List.of(LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS).build()))));
 
-    assertThat(all().getFirst().service()).isEqualTo("42");
+    assertThat(allLogs().getFirst().service()).isEqualTo("42");
     assertThat(read(query().service("42"))).hasSize(1);
   }
 
   @Test
-  void store_keySentTwice_hasTheLastValue() throws Exception {
+  void store_duplicateKey_hasTheLastValue() throws Exception {
     store(
-        of(
+        batchOf(
             LogRecord.newBuilder()
                 .addAttributes(pair("key", string("first")))
                 .addAttributes(pair("other", string("kept")))
                 .addAttributes(pair("key", string("last")))
                 .build()));
 
-    assertThat(all().getFirst().attributes()).isEqualTo(Map.of("key", "last", "other", "kept"));
+    assertThat(allLogs().getFirst().attributes()).isEqualTo(Map.of("key", "last", "other", "kept"));
   }
 
   @Test
   void store_bodyOfAMebibyte_isReadBack() throws Exception {
     var body = "a€".repeat((1 << 20) / 4);
-    store(of(LogRecord.newBuilder().setTimeUnixNano(NOON).setBody(string(body)).build()));
+    store(
+        batchOf(LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS).setBody(string(body)).build()));
 
-    assertThat(all().getFirst().body()).isEqualTo(body);
+    assertThat(allLogs().getFirst().body()).isEqualTo(body);
   }
 
   @Test
-  void store_refusedRecords_areLeftOutAndTheOthersNumbered() throws Exception {
+  void store_rejectedRecords_areOmittedAndTheOthersNumbered() throws Exception {
     var records = new ArrayList<LogRecord>();
     for (int i = 0; i < 10; i++) {
-      var log = LogRecord.newBuilder().setTimeUnixNano(NOON - i).setBody(string("log " + i));
+      var log = LogRecord.newBuilder().setTimeUnixNano(BASE_NANOS - i).setBody(string("log " + i));
       if (i % 3 == 0) {
         log.setTraceId(ByteString.copyFrom(new byte[5]));
       }
       records.add(log.build());
     }
-    var batch = of(records.toArray(LogRecord[]::new));
+    var batch = batchOf(records.toArray(LogRecord[]::new));
     assertThat(batch.excludedOrdinals().cardinality()).isEqualTo(4);
     batch.excludedOrdinals().set(4); // as a limit does that holds no more
     var fewer =
@@ -257,16 +258,17 @@ public abstract class LogStoreContract extends LogContract {
 
     store(fewer);
 
-    assertThat(all().stream().map(StoredLog::body))
+    assertThat(allLogs().stream().map(StoredLog::body))
         .containsExactly("log 1", "log 2", "log 5", "log 7", "log 8");
-    assertThat(all().stream().map(StoredLog::id))
+    assertThat(allLogs().stream().map(StoredLog::id))
         .isEqualTo(IntStream.range(0, 5).mapToObj(batch.firstId()::plus).toList());
   }
 
   @Test
-  void store_recordRefusedWithoutVerdict_isCorrupt() throws Exception {
+  void store_invalidRecordNotMarkedRejected_isCorrupt() throws Exception {
     var batch =
-        of(LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[5])).build(), log(0));
+        batchOf(
+            LogRecord.newBuilder().setTraceId(ByteString.copyFrom(new byte[5])).build(), log(0));
     batch.excludedOrdinals().clear();
 
     assertCorrupt(batch, store().store(token(), List.of(batch)));
@@ -274,8 +276,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_bytesThatAreNoOtlp_areCorrupt() throws Exception {
-    var bad = noOtlp();
+  void store_malformedOtlp_isCorrupt() throws Exception {
+    var bad = malformedBatch();
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
     assertThat(store().storedRecords()).isZero();
@@ -283,15 +285,15 @@ public abstract class LogStoreContract extends LogContract {
 
   /** Part of it may be on its way to the store when that is found. */
   @Test
-  void store_corruptBatchBehindManyGoodOnes_storesNoneOfThem() throws Exception {
-    var bad = noOtlp();
+  void store_corruptBatchAfterManyValidOnes_storesNone() throws Exception {
+    var bad = malformedBatch();
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(70_000), bad)));
     assertThat(store().storedRecords()).isZero();
   }
 
   @Test
-  void store_bytesThatCannotBeUnpacked_areCorrupt() throws Exception {
+  void store_payloadThatCannotBeDecompressed_isCorrupt() throws Exception {
     var good = LogBatches.of(1);
     var bad =
         new LogBatch(
@@ -302,13 +304,13 @@ public abstract class LogStoreContract extends LogContract {
             1,
             1,
             good.excludedOrdinals(),
-            new Unpackable());
+            new CorruptPayload());
 
     assertCorrupt(bad, store().store(token(), List.of(LogBatches.of(2), bad)));
     assertThat(store().storedRecords()).isZero();
   }
 
-  private static final class Unpackable implements LogBatch.Payload {
+  private static final class CorruptPayload implements LogBatch.Payload {
     @Override
     public byte[] otlp() {
       throw new IllegalStateException("no LZ4 block");
@@ -326,7 +328,7 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_fewerRecordsThanTheEnvelopeSays_areCorrupt() throws Exception {
+  void store_fewerRecordsThanDeclared_isCorrupt() throws Exception {
     var batch = LogBatches.of(3);
     var more =
         new LogBatch(
@@ -344,8 +346,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_corruptBatchBesideTheRun_isNotLookedAt() throws Exception {
-    var batches = List.of(LogBatches.of(3), noOtlp(), LogBatches.of(2));
+  void store_corruptBatchOutsideTheSlice_isIgnored() throws Exception {
+    var batches = List.of(LogBatches.of(3), malformedBatch(), LogBatches.of(2));
 
     assertThat(store().store(new DeliverySlice(token(), batches, 0, 3, false)))
         .isEqualTo(new StoreResult.Stored());
@@ -355,12 +357,12 @@ public abstract class LogStoreContract extends LogContract {
     assertIds(batches, 0, 1, 2, 4, 5);
   }
 
-  private static LogBatch noOtlp() {
+  private static LogBatch malformedBatch() {
     var good = LogBatches.of(1);
     return new LogBatch(
         UUID.randomUUID(),
         "default",
-        NOON,
+        BASE_NANOS,
         good.firstId(),
         1,
         1,
@@ -381,8 +383,8 @@ public abstract class LogStoreContract extends LogContract {
   // ---- once
 
   @Test
-  void store_runsOfADelivery_storeTheirRecordsAlone() throws Exception {
-    var batches = LogBatches.some(3, 4);
+  void store_slicesOfADelivery_storeOnlyTheirRecords() throws Exception {
+    var batches = LogBatches.list(3, 4);
 
     assertThat(store().store(new DeliverySlice("right", batches, 6, 12, false)))
         .isEqualTo(new StoreResult.Stored());
@@ -394,8 +396,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_againAndNothingThere_storesAll() throws Exception {
-    var batches = LogBatches.some(3, 4);
+  void store_redeliveredAndNothingStored_storesAll() throws Exception {
+    var batches = LogBatches.list(3, 4);
 
     assertThat(store().store(new DeliverySlice(token(), batches, 1, 11, true)))
         .isEqualTo(new StoreResult.Stored());
@@ -404,8 +406,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_againAndAllThereUnderAnotherToken_storesNothing() throws Exception {
-    var batches = LogBatches.some(3, 4);
+  void store_redeliveredAndAllStoredUnderAnotherToken_storesNothing() throws Exception {
+    var batches = LogBatches.list(3, 4);
     store(batches.toArray(LogBatch[]::new));
 
     for (int i = 0; i < 2; i++) {
@@ -417,8 +419,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_againAndSomeThere_storesTheOthers() throws Exception {
-    var batches = LogBatches.some(5, 4);
+  void store_redeliveredAndSomeStored_storesTheOthers() throws Exception {
+    var batches = LogBatches.list(5, 4);
     store().store(new DeliverySlice(token(), batches, 3, 9, false));
     store().store(new DeliverySlice(token(), batches, 12, 13, false));
 
@@ -429,9 +431,10 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_againAndSomeOfHundredsOfDaysThere_storesTheOthers() throws Exception {
-    var times = LongStream.range(0, 600).mapToObj(i -> NOON - (i * 7 % 300) * DAY - i).toList();
-    var batches = List.of(at(times.subList(0, 250)), at(times.subList(250, 600)));
+  void store_redeliveredAndSomeOfHundredsOfDaysStored_storesTheOthers() throws Exception {
+    var times =
+        LongStream.range(0, 600).mapToObj(i -> BASE_NANOS - (i * 7 % 300) * DAY - i).toList();
+    var batches = List.of(batchAt(times.subList(0, 250)), batchAt(times.subList(250, 600)));
     store().store(new DeliverySlice(token(), batches, 100, 420, false));
 
     for (int i = 0; i < 2; i++) {
@@ -443,10 +446,10 @@ public abstract class LogStoreContract extends LogContract {
 
   /** More runs of identities than anyone would ask for one by one, and others' in between. */
   @Test
-  void store_againAndManySmallBatches_tellsThemFromTheirNeighbours() throws Exception {
-    var all = new ArrayList<>(LogBatches.some(600, 1));
+  void store_redeliveredManySmallBatches_areDistinguishedFromTheirNeighbours() throws Exception {
+    var all = new ArrayList<>(LogBatches.list(600, 1));
     for (int i = 0; i < all.size(); i++) {
-      all.set(i, movedTo(i * 10_000L, all.get(i)));
+      all.set(i, withLaterIds(i * 10_000L, all.get(i)));
     }
     var mine = IntStream.range(0, 600).filter(i -> i % 3 != 1).mapToObj(all::get).toList();
     var theirs = IntStream.range(0, 600).filter(i -> i % 3 == 1).mapToObj(all::get).toList();
@@ -456,12 +459,12 @@ public abstract class LogStoreContract extends LogContract {
     assertThat(store().store(new DeliverySlice(token(), mine, 0, 400, true)))
         .isEqualTo(new StoreResult.Stored());
 
-    assertThat(all().stream().map(StoredLog::id))
+    assertThat(allLogs().stream().map(StoredLog::id))
         .containsExactlyInAnyOrderElementsOf(all.stream().map(LogBatch::firstId).toList());
   }
 
   /** With identities given out so much later. */
-  private static LogBatch movedTo(long millis, LogBatch batch) {
+  private static LogBatch withLaterIds(long millis, LogBatch batch) {
     var id = batch.firstId();
     return new LogBatch(
         batch.appendId(),
@@ -480,19 +483,19 @@ public abstract class LogStoreContract extends LogContract {
         batches.stream()
             .flatMap(b -> IntStream.range(0, b.records()).mapToObj(b.firstId()::plus))
             .toList();
-    assertThat(all().stream().map(StoredLog::id))
+    assertThat(allLogs().stream().map(StoredLog::id))
         .containsExactlyInAnyOrderElementsOf(IntStream.of(records).mapToObj(ids::get).toList());
     assertThat(store().storedRecords()).isEqualTo(records.length);
   }
 
   @Test
-  void stored_severalDaysOfReceipt_countsEach() throws Exception {
+  void storedRecords_severalReceiveDays_areCountedSeparately() throws Exception {
     var first = LocalDate.parse("2026-01-14");
-    store(receivedAt(NOON - DAY, LogBatches.of(3)), receivedAt(NOON, LogBatches.of(4)));
+    store(receivedAt(BASE_NANOS - DAY, LogBatches.of(3)), receivedAt(BASE_NANOS, LogBatches.of(4)));
     // the last and the first instant of a day
     long midnight = first.plusDays(1).toEpochDay() * DAY;
     store(receivedAt(midnight - 1, LogBatches.of(1)), receivedAt(midnight, LogBatches.of(1)));
-    store(receivedAt(NOON + 3 * DAY, LogBatches.of(5)));
+    store(receivedAt(BASE_NANOS + 3 * DAY, LogBatches.of(5)));
 
     assertThat(store().storedRecords(LocalDate.EPOCH))
         .containsExactly(
@@ -516,8 +519,8 @@ public abstract class LogStoreContract extends LogContract {
   }
 
   @Test
-  void store_sameTokenAgain_storesOnce() throws Exception {
-    var batches = LogBatches.some(3, 100);
+  void store_sameTokenTwice_storesOnce() throws Exception {
+    var batches = LogBatches.list(3, 100);
 
     assertThat(store().store("again", batches)).isEqualTo(new StoreResult.Stored());
     assertThat(store().store("again", batches)).isEqualTo(new StoreResult.Stored());
@@ -530,10 +533,11 @@ public abstract class LogStoreContract extends LogContract {
     // days in no order, and many records of each
     var times = new ArrayList<Long>();
     for (int i = 0; i < 1200; i++) {
-      times.add(NOON - (i * 7L % 300) * DAY - i);
+      times.add(BASE_NANOS - (i * 7L % 300) * DAY - i);
     }
     var half = times.size() / 2;
-    var batches = List.of(at(times.subList(0, half)), at(times.subList(half, times.size())));
+    var batches =
+        List.of(batchAt(times.subList(0, half)), batchAt(times.subList(half, times.size())));
 
     for (int i = 0; i < 2; i++) {
       assertThat(store().store("days", batches)).isEqualTo(new StoreResult.Stored());
@@ -541,7 +545,8 @@ public abstract class LogStoreContract extends LogContract {
     }
 
     var newestFirst = times.stream().sorted(Comparator.reverseOrder()).toList();
-    assertThat(everyPage(query(), 1000).stream().map(StoredLog::timeNanos)).isEqualTo(newestFirst);
+    assertThat(readAllPages(query(), 1000).stream().map(StoredLog::timeNanos))
+        .isEqualTo(newestFirst);
   }
 
   /** Random requests against a conversion that shares no code with the stores. */
@@ -562,7 +567,7 @@ public abstract class LogStoreContract extends LogContract {
     expected.sort(
         Comparator.comparingLong(StoredLog::timeNanos).thenComparing(StoredLog::id).reversed());
     assertThat(store().storedRecords()).isEqualTo(expected.size());
-    assertThat(everyPage(query(), 64)).isEqualTo(expected);
+    assertThat(readAllPages(query(), 64)).isEqualTo(expected);
     for (var log : expected.subList(0, Math.min(5, expected.size()))) {
       var found = read(query().attributes(log.attributes()).service(log.service()));
       assertThat(found).contains(log);

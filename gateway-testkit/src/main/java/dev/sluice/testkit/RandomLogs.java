@@ -1,7 +1,7 @@
 package dev.sluice.testkit;
 
+import static dev.sluice.testkit.LogContract.BASE_NANOS;
 import static dev.sluice.testkit.LogContract.DAY;
-import static dev.sluice.testkit.LogContract.NOON;
 import static dev.sluice.testkit.LogContract.binary;
 import static dev.sluice.testkit.LogContract.bool;
 import static dev.sluice.testkit.LogContract.decimal;
@@ -118,13 +118,13 @@ final class RandomLogs {
     return switch (random.nextInt(8)) {
       case 0 -> 0;
       case 1 -> random.nextLong() >>> 1;
-      default -> NOON + random.nextLong(40 * DAY);
+      default -> BASE_NANOS + random.nextLong(40 * DAY);
     };
   }
 
-  private List<KeyValue> pairs(int most, int depth) {
+  private List<KeyValue> pairs(int maxPairs, int depth) {
     return random
-        .ints(random.nextInt(most + 1), 0, 6)
+        .ints(random.nextInt(maxPairs + 1), 0, 6)
         .mapToObj(i -> pair(i == 5 ? text(6) : "key." + i, value(depth)))
         .toList();
   }
@@ -146,10 +146,10 @@ final class RandomLogs {
     };
   }
 
-  private String text(int most) {
+  private String text(int maxLength) {
     int[] points = ALPHABET.codePoints().toArray();
     var text = new StringBuilder();
-    for (int i = random.nextInt(most + 1); i > 0; i--) {
+    for (int i = random.nextInt(maxLength + 1); i > 0; i--) {
       text.appendCodePoint(points[random.nextInt(points.length)]);
     }
     return text.toString();

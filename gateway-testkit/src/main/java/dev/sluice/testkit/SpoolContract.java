@@ -53,8 +53,8 @@ public abstract class SpoolContract {
 
   private static final Set<Thread.State> BLOCKED =
       Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
-  private static final Duration SHORT = Duration.ofMillis(50);
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+  private static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
 
   /** The spool, always the same within a test. */
   protected abstract Spool spool();
@@ -65,21 +65,21 @@ public abstract class SpoolContract {
    * The consumer as after a restart of its process: the one before it, if any, was not closed and
    * is not used any more.
    */
-  protected abstract SpoolConsumer restarted();
+  protected abstract SpoolConsumer restartConsumer();
 
   @Test
-  void append_oneBatch_isAcceptedAndDeliveredAsItWas() throws Exception {
+  void append_oneBatch_isAcceptedAndDeliveredUnchanged() throws Exception {
     var batch = LogBatches.of(7);
 
     var appendResult = append(batch);
 
     assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
-    var delivery = restarted().poll(PATIENCE).orElseThrow();
-    assertSame(delivery.batches(), List.of(batch));
+    var delivery = restartConsumer().poll(TIMEOUT).orElseThrow();
+    assertSameBatches(delivery.batches(), List.of(batch));
   }
 
   @Test
-  void append_batchWithRefusedRecords_isDeliveredWithoutThem() throws Exception {
+  void append_batchWithRejectedRecords_isDeliveredWithoutThem() throws Exception {
     var all = LogBatches.of(20);
     all.excludedOrdinals().set(0);
     all.excludedOrdinals().set(3, 5);
@@ -96,15 +96,15 @@ public abstract class SpoolContract {
             all.otlp());
     append(batch);
 
-    var delivery = restarted().poll(PATIENCE).orElseThrow();
+    var delivery = restartConsumer().poll(TIMEOUT).orElseThrow();
 
-    assertSame(delivery.batches(), List.of(batch));
+    assertSameBatches(delivery.batches(), List.of(batch));
   }
 
   @Test
-  void append_sameBatchAgain_isOneEntryUnderOneReceipt() throws Exception {
+  void append_sameBatchTwice_isOneEntryWithOneReceipt() throws Exception {
     var batch = LogBatches.of(7);
-    var spoolConsumer = restarted();
+    var spoolConsumer = restartConsumer();
     var first = append(batch);
 
     var second = append(batch);
@@ -112,19 +112,19 @@ public abstract class SpoolContract {
     assertThat(first).isInstanceOf(AppendResult.Accepted.class);
     assertThat(second).isEqualTo(first);
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(7, 7, 0, 0, 0));
-    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
-    assertSame(delivery.batches(), List.of(batch));
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    assertSameBatches(delivery.batches(), List.of(batch));
     spoolConsumer.ack(delivery);
     assertThat(append(batch)).isEqualTo(first);
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
   }
 
   @Test
-  void append_again_isDeliveredAsAgain() throws Exception {
-    var spoolConsumer = restarted();
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+  void append_possibleDuplicate_isDeliveredAsRedelivered() throws Exception {
+    var spoolConsumer = restartConsumer();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     append(LogBatches.of(1));
-    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
     var batch = LogBatches.of(7);
 
     var appendResult =
@@ -134,18 +134,18 @@ public abstract class SpoolContract {
             .get(30, SECONDS);
 
     assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
-    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
-    assertSame(again.batches(), List.of(batch));
+    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    assertSameBatches(again.batches(), List.of(batch));
     assertThat(again.redelivered()).isTrue();
     spoolConsumer.ack(again);
     append(LogBatches.of(1));
-    assertThat(spoolConsumer.poll(PATIENCE).orElseThrow().redelivered()).isFalse();
+    assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isFalse();
   }
 
   @Test
-  void append_againAmongOthers_makesTheDeliveryAgain() throws Exception {
-    var spoolConsumer = restarted();
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+  void append_possibleDuplicateAmongOthers_marksTheDeliveryRedelivered() throws Exception {
+    var spoolConsumer = restartConsumer();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     append(LogBatches.of(1));
     var _ =
         spool()
@@ -154,14 +154,14 @@ public abstract class SpoolContract {
             .get(30, SECONDS);
     append(LogBatches.of(1));
 
-    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(4);
     assertThat(delivery.redelivered()).isTrue();
   }
 
   @Test
-  void append_againOfWhatIsThere_isOneEntryUnderOneReceipt() throws Exception {
+  void append_possibleDuplicateOfExistingBatch_isOneEntryWithOneReceipt() throws Exception {
     var batch = LogBatches.of(7);
     var first = append(batch);
 
@@ -176,29 +176,29 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void fate_wayOfOneEntry_isWaitingUntilSettled() throws Exception {
+  void statusOf_oneEntry_isPendingUntilAcked() throws Exception {
     var batch = LogBatches.of(3);
-    var spoolConsumer = restarted();
+    var spoolConsumer = restartConsumer();
     var receipt = ((AppendResult.Accepted) append(batch)).receipt();
-    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
-    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
-    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
 
     spoolConsumer.ack(delivery);
-    assertThat(fate(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
   }
 
   @Test
-  void fate_ofNoShardOrEntryHere_isUnknown() throws Exception {
+  void statusOf_foreignReceipt_isUnknown() throws Exception {
     var batch = LogBatches.of(3);
     append(batch);
 
-    assertThat(fate(new Receipt(17, "1-0"), batch)).isInstanceOf(DeliveryStatus.Unknown.class);
+    assertThat(statusOf(new Receipt(17, "1-0"), batch)).isInstanceOf(DeliveryStatus.Unknown.class);
   }
 
   @Test
-  void tally_severalDays_areApart() throws Exception {
+  void recordCounts_severalDays_areCountedSeparately() throws Exception {
     var first = LocalDate.of(2026, 3, 1);
     append(List.of(receivedOn(first, 3), receivedOn(first, 4), receivedOn(first.plusDays(2), 5)));
 
@@ -215,8 +215,8 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void condition_someLogs_saysHowManyWait() throws Exception {
-    append(LogBatches.some(3, 10));
+  void spoolStatus_someLogs_countsPendingRecords() throws Exception {
+    append(LogBatches.list(3, 10));
 
     var spoolStatus = spool().spoolStatus().toCompletableFuture().get(30, SECONDS);
 
@@ -224,45 +224,45 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void next_severalAppends_areOneDeliveryInTheirOrder() throws Exception {
-    var batches = LogBatches.some(5, 10);
+  void poll_severalAppends_areOneDeliveryInOrder() throws Exception {
+    var batches = LogBatches.list(5, 10);
     append(batches);
 
-    var delivery = restarted().poll(PATIENCE).orElseThrow();
+    var delivery = restartConsumer().poll(TIMEOUT).orElseThrow();
 
-    assertSame(delivery.batches(), batches);
+    assertSameBatches(delivery.batches(), batches);
     assertThat(delivery.records()).isEqualTo(50);
   }
 
   @Test
-  void next_nothingThere_isEmptyAfterPatience() throws Exception {
-    var spoolConsumer = restarted();
+  void poll_emptySpool_isEmptyAfterTimeout() throws Exception {
+    var spoolConsumer = restartConsumer();
     long start = System.nanoTime();
 
-    var delivery = spoolConsumer.poll(SHORT);
+    var delivery = spoolConsumer.poll(SHORT_TIMEOUT);
 
     assertThat(delivery).isEmpty();
     assertThat(Duration.ofNanos(System.nanoTime() - start))
-        .isBetween(SHORT.minusMillis(5), PATIENCE);
+        .isBetween(SHORT_TIMEOUT.minusMillis(5), TIMEOUT);
   }
 
   @Test
-  void next_noPatience_handsOutWhatIsThere() throws Exception {
-    var batches = LogBatches.some(3, 10);
+  void poll_zeroTimeout_returnsAvailableEntries() throws Exception {
+    var batches = LogBatches.list(3, 10);
     append(batches);
-    var spoolConsumer = restarted();
+    var spoolConsumer = restartConsumer();
 
     var delivery = spoolConsumer.poll(Duration.ZERO).orElseThrow();
     spoolConsumer.ack(delivery);
 
-    assertSame(delivery.batches(), batches);
+    assertSameBatches(delivery.batches(), batches);
     assertThat(spoolConsumer.poll(Duration.ZERO)).isEmpty();
   }
 
   @Test
-  void next_appendWhileWaiting_endsTheWait() throws Exception {
-    var spoolConsumer = restarted();
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+  void poll_appendWhileWaiting_returnsAtOnce() throws Exception {
+    var spoolConsumer = restartConsumer();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofSeconds(30)));
     startAndAwaitBlocked(waiting);
     var batch = LogBatches.of(1);
@@ -271,14 +271,14 @@ public abstract class SpoolContract {
     append(batch);
 
     var delivery = waiting.get(30, SECONDS).orElseThrow();
-    assertSame(delivery.batches(), List.of(batch));
-    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(PATIENCE);
+    assertSameBatches(delivery.batches(), List.of(batch));
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(TIMEOUT);
   }
 
   @Test
-  void next_interrupted_throwsAndLosesNothing() throws Exception {
-    var spoolConsumer = restarted();
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+  void poll_interrupted_throwsAndLosesNothing() throws Exception {
+    var spoolConsumer = restartConsumer();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofSeconds(2)));
     var thread = startAndAwaitBlocked(waiting);
 
@@ -288,64 +288,64 @@ public abstract class SpoolContract {
         .hasCauseInstanceOf(InterruptedException.class);
     var batch = LogBatches.of(1);
     append(batch);
-    assertSame(spoolConsumer.poll(PATIENCE).orElseThrow().batches(), List.of(batch));
+    assertSameBatches(spoolConsumer.poll(TIMEOUT).orElseThrow().batches(), List.of(batch));
   }
 
   @Test
-  void next_unsettled_isTheSameDeliveryAgain() throws Exception {
-    var batches = LogBatches.some(4, 10);
+  void poll_unacked_returnsTheSameDelivery() throws Exception {
+    var batches = LogBatches.list(4, 10);
     append(batches);
-    var spoolConsumer = restarted();
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var spoolConsumer = restartConsumer();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     append(LogBatches.of(10));
 
-    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertThat(second.token()).isEqualTo(first.token());
-    assertSame(second.batches(), batches);
+    assertSameBatches(second.batches(), batches);
   }
 
   @Test
-  void next_unsettledBeforeRestart_isTheSameDeliveryAgain() throws Exception {
-    var batches = LogBatches.some(4, 10);
+  void poll_unackedBeforeRestart_returnsTheSameDelivery() throws Exception {
+    var batches = LogBatches.list(4, 10);
     append(batches);
-    var first = restarted().poll(PATIENCE).orElseThrow();
+    var first = restartConsumer().poll(TIMEOUT).orElseThrow();
     append(LogBatches.of(10));
 
-    var second = restarted().poll(PATIENCE).orElseThrow();
+    var second = restartConsumer().poll(TIMEOUT).orElseThrow();
 
     assertThat(second.token()).isEqualTo(first.token());
-    assertSame(second.batches(), batches);
+    assertSameBatches(second.batches(), batches);
   }
 
   @Test
-  void next_unsettledAtABound_isTheSameDeliveryAgainAndAfterRestart() throws Exception {
-    append(LogBatches.some(10, MAX_RECORDS / 4));
-    var spoolConsumer = restarted();
-    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+  void poll_unackedAtALimit_returnsTheSameDeliveryAlsoAfterRestart() throws Exception {
+    append(LogBatches.list(10, MAX_RECORDS / 4));
+    var spoolConsumer = restartConsumer();
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
-    var third = restarted().poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var third = restartConsumer().poll(TIMEOUT).orElseThrow();
 
     assertThat(first.records()).isEqualTo(MAX_RECORDS);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
-    assertSame(second.batches(), first.batches());
-    assertSame(third.batches(), first.batches());
+    assertSameBatches(second.batches(), first.batches());
+    assertSameBatches(third.batches(), first.batches());
   }
 
   @Test
-  void next_handedOutAgain_saysSo() throws Exception {
-    var spoolConsumer = restarted();
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+  void poll_unackedDelivery_isMarkedRedelivered() throws Exception {
+    var spoolConsumer = restartConsumer();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     append(LogBatches.of(10));
 
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
-    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
     spoolConsumer.ack(again);
     append(LogBatches.of(10));
-    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
-    var afterRestart = restarted().poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var afterRestart = restartConsumer().poll(TIMEOUT).orElseThrow();
 
     assertThat(first.redelivered()).isFalse();
     assertThat(again.redelivered()).isTrue();
@@ -355,59 +355,59 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void setAside_oneOfABatch_restComesAgainUnderItsOwnToken() throws Exception {
-    var batches = LogBatches.some(3, 10);
+  void skip_oneBatchOfADelivery_redeliversTheRestUnderANewToken() throws Exception {
+    var batches = LogBatches.list(3, 10);
     append(batches);
-    var spoolConsumer = restarted();
-    var all = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var spoolConsumer = restartConsumer();
+    var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     spoolConsumer.skip(batches.get(1).appendId(), "not what it says");
     append(LogBatches.of(10));
-    var rest = spoolConsumer.poll(PATIENCE).orElseThrow();
-    var again = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var rest = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
+    assertSameBatches(rest.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(rest.token()).isNotEqualTo(all.token());
     assertThat(rest.redelivered()).isTrue();
     assertThat(again.token()).isEqualTo(rest.token());
   }
 
   @Test
-  void setAside_everythingOfABatch_passesOverItAndKeepsIt() throws Exception {
-    var batches = LogBatches.some(2, MAX_RECORDS);
+  void skip_wholeDelivery_continuesAfterItAndRetainsIt() throws Exception {
+    var batches = LogBatches.list(2, MAX_RECORDS);
     append(batches);
-    var spoolConsumer = restarted();
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var spoolConsumer = restartConsumer();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     spoolConsumer.skip(first.batches().getFirst().appendId(), "not what it says");
-    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
     spoolConsumer.ack(second);
 
-    assertSame(second.batches(), batches.subList(1, 2));
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
+    assertSameBatches(second.batches(), batches.subList(1, 2));
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     assertThat(spool().recordCounts().inFlight()).isEqualTo(MAX_RECORDS);
     assertThat(backlog().depth().entries()).isEqualTo(1);
   }
 
   @Test
-  void setAside_notHandedOut_throws() throws Exception {
+  void skip_batchNotInDelivery_throws() throws Exception {
     var batch = LogBatches.of(1);
     append(batch);
-    var spoolConsumer = restarted();
+    var spoolConsumer = restartConsumer();
 
     assertThatThrownBy(() -> spoolConsumer.skip(batch.appendId(), "why"))
         .isInstanceOf(IllegalArgumentException.class);
-    var _ = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
     assertThatThrownBy(() -> spoolConsumer.skip(UUID.randomUUID(), "why"))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
-  void settle_afterSetAside_throwsAndSettlesNothing() throws Exception {
-    var batches = LogBatches.some(2, 10);
+  void ack_afterSkip_throwsAndAcksNothing() throws Exception {
+    var batches = LogBatches.list(2, 10);
     append(batches);
-    var spoolConsumer = restarted();
-    var all = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var spoolConsumer = restartConsumer();
+    var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
     spoolConsumer.skip(batches.getFirst().appendId(), "not what it says");
 
     assertThatThrownBy(() -> spoolConsumer.ack(all)).isInstanceOf(IllegalArgumentException.class);
@@ -416,107 +416,107 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void next_differentRuns_haveDifferentTokens() throws Exception {
-    var spoolConsumer = restarted();
+  void poll_differentDeliveries_haveDifferentTokens() throws Exception {
+    var spoolConsumer = restartConsumer();
     append(LogBatches.of(1));
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     spoolConsumer.ack(first);
     append(LogBatches.of(1));
 
-    var second = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertThat(second.token()).isNotEqualTo(first.token());
   }
 
   @Test
-  void settle_delivery_isNeverHandedOutAgain() throws Exception {
-    append(LogBatches.some(3, 10));
-    var spoolConsumer = restarted();
+  void ack_delivery_isNeverRedelivered() throws Exception {
+    append(LogBatches.list(3, 10));
+    var spoolConsumer = restartConsumer();
 
-    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
 
-    assertThat(spoolConsumer.poll(SHORT)).isEmpty();
-    assertThat(restarted().poll(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(restartConsumer().poll(SHORT_TIMEOUT)).isEmpty();
   }
 
   @Test
-  void settle_notHandedOut_throwsAndSettlesNothing() throws Exception {
+  void ack_unknownDelivery_throwsAndAcksNothing() throws Exception {
     append(LogBatches.of(10));
-    var spoolConsumer = restarted();
-    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var spoolConsumer = restartConsumer();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
     var other = new Delivery("another", delivery.batches(), false);
 
     assertThatThrownBy(() -> spoolConsumer.ack(other))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("another");
-    assertThat(spoolConsumer.poll(PATIENCE)).isPresent();
+    assertThat(spoolConsumer.poll(TIMEOUT)).isPresent();
   }
 
   @Test
-  void next_moreThanMaxRecords_splitsIntoFullDeliveries() throws Exception {
-    var batches = LogBatches.some(10, MAX_RECORDS / 4);
+  void poll_moreThanMaxRecords_splitsIntoFullDeliveries() throws Exception {
+    var batches = LogBatches.list(10, MAX_RECORDS / 4);
     append(batches);
 
-    var delivered = drain(restarted());
+    var delivered = drain(restartConsumer());
 
     assertThat(delivered.stream().map(Delivery::records))
         .containsExactly((long) MAX_RECORDS, (long) MAX_RECORDS, (long) MAX_RECORDS / 2);
-    assertSame(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
+    assertSameBatches(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
   }
 
   @Test
-  void next_moreThanMaxBytes_splits() throws Exception {
+  void poll_moreThanMaxBytes_splits() throws Exception {
     var batches = IntStream.range(0, 5).mapToObj(_ -> incompressible(MAX_BYTES / 3)).toList();
     append(batches);
 
-    var delivered = drain(restarted());
+    var delivered = drain(restartConsumer());
 
     assertThat(delivered.stream().map(delivery -> delivery.batches().size()))
         .containsExactly(2, 2, 1);
-    assertSame(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
+    assertSameBatches(delivered.stream().flatMap(d -> d.batches().stream()).toList(), batches);
   }
 
   @Test
-  void next_batchOverAllBounds_isADeliveryByItself() throws Exception {
+  void poll_batchOverAllLimits_isADeliveryByItself() throws Exception {
     var small = LogBatches.of(1);
     var large = LogBatches.of(MAX_RECORDS + 1);
     append(List.of(small, large));
 
-    var delivered = drain(restarted());
+    var delivered = drain(restartConsumer());
 
     assertThat(delivered.stream().map(Delivery::records)).containsExactly(1L, MAX_RECORDS + 1L);
   }
 
   @Test
-  void tally_wayOfSomeLogs_countsAcceptedAndInFlight() throws Exception {
-    var spoolConsumer = restarted();
+  void recordCounts_appendPollAndAck_countAcceptedAndInFlight() throws Exception {
+    var spoolConsumer = restartConsumer();
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(0, 0, 0, 0, 0));
 
     append(List.of(LogBatches.of(MAX_RECORDS), LogBatches.of(30)));
     assertThat(spool().recordCounts())
         .isEqualTo(new RecordCounts(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
 
-    var first = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     assertThat(spool().recordCounts())
         .isEqualTo(new RecordCounts(MAX_RECORDS + 30, MAX_RECORDS + 30, 0, 0, 0));
 
     spoolConsumer.ack(first);
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(MAX_RECORDS + 30, 30, 0, 0, 0));
 
-    spoolConsumer.ack(spoolConsumer.poll(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(MAX_RECORDS + 30, 0, 0, 0, 0));
   }
 
   @Test
-  void depth_wayOfSomeEntries_countsUnsettled() throws Exception {
-    var spoolConsumer = restarted();
+  void depth_appendPollAndAck_countsUnackedEntries() throws Exception {
+    var spoolConsumer = restartConsumer();
     assertThat(backlog().depth()).isEqualTo(new Backlog.Depth(0, Duration.ZERO));
 
-    append(LogBatches.some(3, 1));
+    append(LogBatches.list(3, 1));
     assertThat(backlog().depth().entries()).isEqualTo(3);
     assertThat(backlog().depth().oldestAge()).isLessThan(Duration.ofMinutes(1));
 
-    var delivery = spoolConsumer.poll(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
     assertThat(backlog().depth().entries()).isEqualTo(3);
 
     spoolConsumer.ack(delivery);
@@ -524,7 +524,7 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void unavailable_healthy_isEmpty() {
+  void unavailableReason_healthy_isEmpty() {
     assertThat(spool().unavailableReason()).isEmpty();
   }
 
@@ -544,7 +544,9 @@ public abstract class SpoolContract {
     }
 
     var delivered =
-        drain(restarted()).stream().flatMap(d -> d.batches().stream()).map(LogBatch::appendId);
+        drain(restartConsumer()).stream()
+            .flatMap(d -> d.batches().stream())
+            .map(LogBatch::appendId);
 
     assertThat(delivered).hasSize(threads * each).containsExactlyInAnyOrderElementsOf(sent);
   }
@@ -559,7 +561,7 @@ public abstract class SpoolContract {
     return ids;
   }
 
-  private DeliveryStatus fate(Receipt receipt, LogBatch batch) throws Exception {
+  private DeliveryStatus statusOf(Receipt receipt, LogBatch batch) throws Exception {
     return spool()
         .statusOf(receipt, batch.firstId(), batch.records())
         .toCompletableFuture()
@@ -627,31 +629,31 @@ public abstract class SpoolContract {
    * Batches are the same when they hold the same accepted logs under the same identities; how a
    * spool writes them down, and whether it keeps what was refused, is its own affair.
    */
-  public static void assertSame(List<LogBatch> actual, List<LogBatch> expected) {
-    assertThat(actual.stream().map(Content::of))
-        .isEqualTo(expected.stream().map(Content::of).toList());
+  public static void assertSameBatches(List<LogBatch> actual, List<LogBatch> expected) {
+    assertThat(actual.stream().map(BatchContent::of))
+        .isEqualTo(expected.stream().map(BatchContent::of).toList());
   }
 
   /** What of a batch must come out as it went in. */
-  private record Content(
+  private record BatchContent(
       UUID appendId,
       String tenant,
       long receivedNanos,
       LogId firstId,
       int records,
       int expandedBytes,
-      List<Log> logs) {
+      List<LogWithContext> logs) {
 
     /** A record with all that it shares with others. */
-    private record Log(
+    private record LogWithContext(
         Resource resource,
         String resourceSchema,
         InstrumentationScope scope,
         String scopeSchema,
         LogRecord log) {}
 
-    static Content of(LogBatch batch) {
-      return new Content(
+    static BatchContent of(LogBatch batch) {
+      return new BatchContent(
           batch.appendId(),
           batch.tenant(),
           batch.receivedNanos(),
@@ -661,21 +663,21 @@ public abstract class SpoolContract {
           logs(batch));
     }
 
-    private static List<Log> logs(LogBatch batch) {
+    private static List<LogWithContext> logs(LogBatch batch) {
       ExportLogsServiceRequest request;
       try {
         request = ExportLogsServiceRequest.parseFrom(batch.otlp());
       } catch (InvalidProtocolBufferException e) {
         throw new AssertionError(e);
       }
-      var logs = new ArrayList<Log>();
+      var logs = new ArrayList<LogWithContext>();
       int ordinal = 0;
       for (var resource : request.getResourceLogsList()) {
         for (var scope : resource.getScopeLogsList()) {
           for (var log : scope.getLogRecordsList()) {
             if (!batch.excludedOrdinals().get(ordinal++)) {
               logs.add(
-                  new Log(
+                  new LogWithContext(
                       resource.getResource(),
                       resource.getSchemaUrl(),
                       scope.getScope(),

@@ -22,8 +22,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * byte by byte, until told otherwise. It does not understand what it forwards.
  *
  * <p>What has been broken stays so until {@link #heal}, for connections that are there and for
- * those that come; only {@link #cut} and {@link #swallowNextAnswer} happen once. The counters say
- * whether a fault has hit. Safe for use by many threads; no method waits for the network.
+ * those that come; only {@link #resetConnections} and {@link #dropNextResponse} happen once. The
+ * counters say whether a fault has hit. Safe for use by many threads; no method waits for the
+ * network.
  *
  * <p>{@code frozen}, {@code bytesPerSecond} and the times are guarded by {@code lock}.
  */
@@ -31,18 +32,18 @@ public final class TcpProxy implements AutoCloseable {
   private static final int BUFFER = 64 << 10;
 
   /** Throttled, so much goes at once: a slow line is slow, and does not pause. */
-  private static final int PIECES_PER_SECOND = 50;
+  private static final int CHUNKS_PER_SECOND = 50;
 
   private static final int CONNECT_MILLIS = 5_000;
 
   /** Which way bytes go. */
-  private enum Way {
+  private enum Direction {
     REQUESTS,
-    ANSWERS
+    RESPONSES
   }
 
   /** Which answers are dropped. */
-  private enum Swallow {
+  private enum ResponseDrop {
     NONE,
     NEXT,
     ALL
@@ -50,20 +51,21 @@ public final class TcpProxy implements AutoCloseable {
 
   private final InetSocketAddress target;
   private final ServerSocket listener;
-  private final Set<Link> links = ConcurrentHashMap.newKeySet();
+  private final Set<ProxiedConnection> openConnections = ConcurrentHashMap.newKeySet();
   private final ReentrantLock lock = new ReentrantLock();
-  private final Condition thawed = lock.newCondition();
+  private final Condition resumed = lock.newCondition();
   private boolean frozen;
   private long bytesPerSecond;
-  private final Map<Way, Long> freeAt = new EnumMap<>(Way.class);
+  private final Map<Direction, Long> nextFreeNanos = new EnumMap<>(Direction.class);
 
-  private final AtomicReference<Swallow> swallow = new AtomicReference<>(Swallow.NONE);
-  private volatile boolean refusing;
+  private final AtomicReference<ResponseDrop> responseDrop =
+      new AtomicReference<>(ResponseDrop.NONE);
+  private volatile boolean refusingConnections;
   private final AtomicLong requestBytes = new AtomicLong();
-  private final AtomicLong answerBytes = new AtomicLong();
-  private final AtomicInteger accepted = new AtomicInteger();
-  private final AtomicInteger refused = new AtomicInteger();
-  private final AtomicInteger swallowed = new AtomicInteger();
+  private final AtomicLong responseBytes = new AtomicLong();
+  private final AtomicInteger acceptedConnections = new AtomicInteger();
+  private final AtomicInteger refusedConnections = new AtomicInteger();
+  private final AtomicInteger droppedResponses = new AtomicInteger();
 
   private TcpProxy(InetSocketAddress target) throws IOException {
     this.target = target;
@@ -92,21 +94,21 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /** Ends all connections that are there, abruptly, on both sides. New ones are welcome. */
-  public void cut() {
-    links.forEach(Link::reset);
+  public void resetConnections() {
+    openConnections.forEach(ProxiedConnection::reset);
   }
 
   /**
    * Drops the next bytes that come from the target, whichever connection they are of, and ends that
    * connection: what was asked has been done, and the asker does not know. Once.
    */
-  public void swallowNextAnswer() {
-    swallow.set(Swallow.NEXT);
+  public void dropNextResponse() {
+    responseDrop.set(ResponseDrop.NEXT);
   }
 
-  /** As {@link #swallowNextAnswer}, for every connection. */
-  public void swallowAnswers() {
-    swallow.set(Swallow.ALL);
+  /** As {@link #dropNextResponse}, for every connection. */
+  public void dropResponses() {
+    responseDrop.set(ResponseDrop.ALL);
   }
 
   /** Nothing goes through any more, and nothing ends: a cable that was pulled. */
@@ -140,19 +142,19 @@ public final class TcpProxy implements AutoCloseable {
    * New connections are reset as soon as they are made. The port stays taken, so that nobody else
    * can get it.
    */
-  public void refuse() {
-    refusing = true;
+  public void refuseConnections() {
+    refusingConnections = true;
   }
 
   /** Forwards again as at the beginning. What was swallowed or cut stays lost. */
   public void heal() {
-    refusing = false;
-    swallow.set(Swallow.NONE);
+    refusingConnections = false;
+    responseDrop.set(ResponseDrop.NONE);
     lock.lock();
     try {
       frozen = false;
       bytesPerSecond = 0;
-      thawed.signalAll();
+      resumed.signalAll();
     } finally {
       lock.unlock();
     }
@@ -160,22 +162,22 @@ public final class TcpProxy implements AutoCloseable {
 
   /** Connections that are open. */
   public int connections() {
-    return links.size();
+    return openConnections.size();
   }
 
   /** Connections that were forwarded, ever. */
-  public int accepted() {
-    return accepted.get();
+  public int acceptedConnections() {
+    return acceptedConnections.get();
   }
 
-  /** Connections that {@link #refuse} has turned away, or that found no target. */
-  public int refused() {
-    return refused.get();
+  /** Connections that {@link #refuseConnections} has turned away, or that found no target. */
+  public int refusedConnections() {
+    return refusedConnections.get();
   }
 
   /** Connections that were ended with an answer dropped. */
-  public int swallowed() {
-    return swallowed.get();
+  public int droppedResponses() {
+    return droppedResponses.get();
   }
 
   /** Bytes written to the target, ever. */
@@ -184,8 +186,8 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /** Bytes written to clients, ever. */
-  public long answerBytes() {
-    return answerBytes.get();
+  public long responseBytes() {
+    return responseBytes.get();
   }
 
   private void listen() {
@@ -201,44 +203,44 @@ public final class TcpProxy implements AutoCloseable {
 
   private void connect(Socket client) {
     var server = new Socket();
-    var link = new Link(client, server);
-    if (refusing) {
-      refused.incrementAndGet();
-      link.reset();
+    var connection = new ProxiedConnection(client, server);
+    if (refusingConnections) {
+      refusedConnections.incrementAndGet();
+      connection.reset();
       return;
     }
-    links.add(link);
+    openConnections.add(connection);
     try {
       server.connect(target, CONNECT_MILLIS);
       server.setTcpNoDelay(true);
       client.setTcpNoDelay(true);
     } catch (IOException _) {
-      refused.incrementAndGet();
-      link.reset();
+      refusedConnections.incrementAndGet();
+      connection.reset();
       return;
     }
-    accepted.incrementAndGet();
+    acceptedConnections.incrementAndGet();
     if (listener.isClosed()) { // in the meantime: close() may not have met this one
-      link.reset();
+      connection.reset();
       return;
     }
-    Thread.startVirtualThread(() -> link.pump(Way.REQUESTS));
-    link.pump(Way.ANSWERS);
+    Thread.startVirtualThread(() -> connection.pump(Direction.REQUESTS));
+    connection.pump(Direction.RESPONSES);
   }
 
   /** Waits until so many bytes may go. */
-  private void admit(Way way, int bytes) throws InterruptedException {
+  private void awaitBandwidth(Direction direction, int bytes) throws InterruptedException {
     long pause = 0;
     lock.lockInterruptibly();
     try {
       while (frozen) {
-        thawed.await();
+        resumed.await();
       }
       if (bytesPerSecond > 0) {
         long now = System.nanoTime();
-        long from = Math.max(now, freeAt.getOrDefault(way, now));
+        long from = Math.max(now, nextFreeNanos.getOrDefault(direction, now));
         long until = from + bytes * 1_000_000_000L / bytesPerSecond;
-        freeAt.put(way, until);
+        nextFreeNanos.put(direction, until);
         pause = until - now;
       }
     } finally {
@@ -249,19 +251,20 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  private int piece() {
+  private int chunkSize() {
     lock.lock();
     try {
       return bytesPerSecond == 0
           ? BUFFER
-          : Math.clamp(bytesPerSecond / PIECES_PER_SECOND, 1, BUFFER);
+          : Math.clamp(bytesPerSecond / CHUNKS_PER_SECOND, 1, BUFFER);
     } finally {
       lock.unlock();
     }
   }
 
-  private boolean swallows() {
-    return swallow.get() == Swallow.ALL || swallow.compareAndSet(Swallow.NEXT, Swallow.NONE);
+  private boolean takeResponseDrop() {
+    return responseDrop.get() == ResponseDrop.ALL
+        || responseDrop.compareAndSet(ResponseDrop.NEXT, ResponseDrop.NONE);
   }
 
   /** Resets all connections and gives the port back. */
@@ -272,33 +275,33 @@ public final class TcpProxy implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    cut();
+    resetConnections();
     heal();
   }
 
   /** One connection, both halves. */
-  private final class Link {
+  private final class ProxiedConnection {
     private final Socket client;
     private final Socket server;
-    private final AtomicInteger open = new AtomicInteger(Way.values().length);
+    private final AtomicInteger openDirections = new AtomicInteger(Direction.values().length);
 
-    Link(Socket client, Socket server) {
+    ProxiedConnection(Socket client, Socket server) {
       this.client = client;
       this.server = server;
     }
 
-    void pump(Way way) {
-      var from = way == Way.REQUESTS ? client : server;
-      var to = way == Way.REQUESTS ? server : client;
-      var counter = way == Way.REQUESTS ? requestBytes : answerBytes;
+    void pump(Direction direction) {
+      var from = direction == Direction.REQUESTS ? client : server;
+      var to = direction == Direction.REQUESTS ? server : client;
+      var counter = direction == Direction.REQUESTS ? requestBytes : responseBytes;
       byte[] buffer = new byte[BUFFER];
       try {
-        for (int n = from.getInputStream().read(buffer, 0, piece());
+        for (int n = from.getInputStream().read(buffer, 0, chunkSize());
             n >= 0;
-            n = from.getInputStream().read(buffer, 0, piece())) {
-          admit(way, n);
-          if (way == Way.ANSWERS && swallows()) {
-            swallowed.incrementAndGet();
+            n = from.getInputStream().read(buffer, 0, chunkSize())) {
+          awaitBandwidth(direction, n);
+          if (direction == Direction.RESPONSES && takeResponseDrop()) {
+            droppedResponses.incrementAndGet();
             reset();
             return;
           }
@@ -306,8 +309,8 @@ public final class TcpProxy implements AutoCloseable {
           counter.addAndGet(n);
         }
         to.shutdownOutput();
-        if (open.decrementAndGet() == 0) {
-          end();
+        if (openDirections.decrementAndGet() == 0) {
+          closeSockets();
         }
       } catch (IOException _) {
         reset(); // one side is gone: so is the other
@@ -325,11 +328,11 @@ public final class TcpProxy implements AutoCloseable {
       } catch (IOException _) {
         // closed already
       }
-      end();
+      closeSockets();
     }
 
-    private void end() {
-      links.remove(this);
+    private void closeSockets() {
+      openConnections.remove(this);
       try (client;
           server) {
         // only closes

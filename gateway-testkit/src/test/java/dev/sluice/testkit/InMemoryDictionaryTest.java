@@ -19,8 +19,8 @@ class InMemoryDictionaryTest extends DictionaryContract {
   }
 
   @Test
-  void answer_set_isWhatBecomesOfAWriteAndNothingIsKept() {
-    dictionary.answer(new Retryable("away"));
+  void write_forcedOutcome_isReturnedAndNothingIsWritten() {
+    dictionary.setOutcome(new Retryable("away"));
 
     var writeResult =
         dictionary.write(

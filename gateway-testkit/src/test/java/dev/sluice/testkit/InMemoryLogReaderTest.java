@@ -19,7 +19,7 @@ final class InMemoryLogReaderTest extends LogReaderContract {
   }
 
   @Override
-  protected void template(LogId log, UUID template) {
-    store.template(log, template);
+  protected void assignTemplate(LogId log, UUID template) {
+    store.assignTemplate(log, template);
   }
 }

@@ -24,14 +24,14 @@ class InMemorySpoolTest extends SpoolContract {
   }
 
   @Override
-  protected SpoolConsumer restarted() {
+  protected SpoolConsumer restartConsumer() {
     return spool;
   }
 
   @Test
-  void append_refusing_isBusyUntilItTakesAgain() {
+  void append_forcedUnavailable_isUnavailableUntilReset() {
     var unavailable = new AppendResult.Unavailable(Duration.ofSeconds(3), "full");
-    spool.refuse(unavailable);
+    spool.setUnavailable(unavailable);
 
     var refused = spool.append(LogBatches.of(1)).toCompletableFuture().join();
 
@@ -39,7 +39,7 @@ class InMemorySpoolTest extends SpoolContract {
     assertThat(spool.unavailableReason()).contains("full");
     assertThat(spool.recordCounts()).isEqualTo(new Spool.RecordCounts(0, 0, 0, 0, 0));
 
-    spool.refuse(null);
+    spool.setUnavailable(null);
 
     assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
         .isInstanceOf(AppendResult.Accepted.class);

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Timeout;
 /** Against a server that says every byte back and counts it. */
 @Timeout(30)
 class TcpProxyTest {
-  static final int PATIENCE_MILLIS = 3_000;
+  static final int TIMEOUT_MILLIS = 3_000;
 
   final AtomicInteger served = new AtomicInteger();
   ServerSocket server;
@@ -41,7 +41,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void forward_undisturbed_isAsWithoutIt() throws Exception {
+  void forward_noFault_isTransparent() throws Exception {
     try (var client = connect()) {
       byte[] sent = new byte[1 << 20];
       sent[12_345] = 42;
@@ -52,12 +52,12 @@ class TcpProxyTest {
 
       write.get(10, SECONDS);
       assertThat(proxy.requestBytes()).isEqualTo(sent.length);
-      await().until(() -> proxy.answerBytes() == sent.length);
+      await().until(() -> proxy.responseBytes() == sent.length);
     }
   }
 
   @Test
-  void forward_clientEndsItsHalf_getsTheRestOfTheAnswer() throws Exception {
+  void forward_clientHalfCloses_getsTheRestOfTheResponse() throws Exception {
     try (var client = connect()) {
       client.getOutputStream().write(new byte[100]);
       client.shutdownOutput();
@@ -68,46 +68,46 @@ class TcpProxyTest {
   }
 
   @Test
-  void cut_openConnection_endsItAndTakesNewOnes() throws Exception {
+  void resetConnections_openConnection_resetsItAndAcceptsNewOnes() throws Exception {
     try (var client = connect()) {
       assertThat(echo(client, 1)).isEqualTo(1);
 
-      proxy.cut();
+      proxy.resetConnections();
 
-      assertEnded(client);
+      assertClosed(client);
     }
     try (var client = connect()) {
       assertThat(echo(client, 2)).isEqualTo(2);
     }
-    assertThat(proxy.accepted()).isEqualTo(2);
+    assertThat(proxy.acceptedConnections()).isEqualTo(2);
   }
 
   @Test
-  void swallowNextAnswer_twoRequests_dropsTheFirstAnswerAfterItWasServed() throws Exception {
+  void dropNextResponse_twoRequests_dropsTheFirstResponseAfterItWasServed() throws Exception {
     try (var client = connect();
         var other = connect()) {
       assertThat(echo(client, 1)).isEqualTo(1);
-      proxy.swallowNextAnswer();
+      proxy.dropNextResponse();
 
       client.getOutputStream().write(2);
 
-      assertEnded(client);
+      assertClosed(client);
       assertThat(served).hasValue(2);
-      assertThat(proxy.swallowed()).isEqualTo(1);
+      assertThat(proxy.droppedResponses()).isEqualTo(1);
       assertThat(echo(other, 3)).isEqualTo(3);
     }
   }
 
   @Test
-  void swallowAnswers_untilHealed_dropsThemAll() throws Exception {
-    proxy.swallowAnswers();
+  void dropResponses_untilHealed_dropsThemAll() throws Exception {
+    proxy.dropResponses();
     for (int i = 1; i <= 2; i++) {
       try (var client = connect()) {
         client.getOutputStream().write(1);
-        assertEnded(client);
+        assertClosed(client);
       }
     }
-    assertThat(proxy.swallowed()).isEqualTo(2);
+    assertThat(proxy.droppedResponses()).isEqualTo(2);
     assertThat(served).hasValue(2);
 
     proxy.heal();
@@ -130,7 +130,7 @@ class TcpProxyTest {
       assertThat(served).hasValue(1);
 
       proxy.heal();
-      client.setSoTimeout(PATIENCE_MILLIS);
+      client.setSoTimeout(TIMEOUT_MILLIS);
       assertThat(client.getInputStream().read()).isEqualTo(2);
     }
   }
@@ -151,18 +151,18 @@ class TcpProxyTest {
   }
 
   @Test
-  void refuse_newConnection_isResetAndTheOldOneGoesOn() throws Exception {
+  void refuseConnections_newConnection_isResetAndTheOldOneContinues() throws Exception {
     try (var old = connect()) {
       assertThat(echo(old, 1)).isEqualTo(1);
-      proxy.refuse();
+      proxy.refuseConnections();
 
       try (var client = connect()) {
-        assertEnded(client);
+        assertClosed(client);
       } catch (IOException _) {
         // reset before it was made
       }
 
-      await().until(() -> proxy.refused() == 1);
+      await().until(() -> proxy.refusedConnections() == 1);
       assertThat(echo(old, 2)).isEqualTo(2);
     }
     proxy.heal();
@@ -172,31 +172,31 @@ class TcpProxyTest {
   }
 
   @Test
-  void forward_targetAway_endsTheConnection() throws Exception {
+  void forward_targetUnreachable_closesTheConnection() throws Exception {
     int port = server.getLocalPort();
     server.close();
-    await().until(() -> isAway(port)); // the system may take a moment
+    await().until(() -> isUnreachable(port)); // the system may take a moment
     try (var client = connect()) {
-      assertEnded(client);
+      assertClosed(client);
     } catch (IOException _) {
       // reset before it was made
     }
-    await().until(() -> proxy.refused() == 1 && proxy.connections() == 0);
+    await().until(() -> proxy.refusedConnections() == 1 && proxy.connections() == 0);
   }
 
   @Test
-  void close_openConnection_endsIt() throws Exception {
+  void close_openConnection_closesIt() throws Exception {
     try (var client = connect()) {
       assertThat(echo(client, 1)).isEqualTo(1);
 
       proxy.close();
 
-      assertEnded(client);
+      assertClosed(client);
     }
     assertThat(proxy.connections()).isZero();
   }
 
-  private static boolean isAway(int port) {
+  private static boolean isUnreachable(int port) {
     try (var _ = new Socket(InetAddress.getLoopbackAddress(), port)) {
       return false;
     } catch (IOException _) {
@@ -206,7 +206,7 @@ class TcpProxyTest {
 
   private Socket connect() throws IOException {
     var socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-    socket.setSoTimeout(PATIENCE_MILLIS); // reading does not end with its thread's interrupt
+    socket.setSoTimeout(TIMEOUT_MILLIS); // reading does not end with its thread's interrupt
     return socket;
   }
 
@@ -220,7 +220,7 @@ class TcpProxyTest {
     return bytes.length;
   }
 
-  private static void assertEnded(Socket socket) {
+  private static void assertClosed(Socket socket) {
     try {
       assertThat(socket.getInputStream().read()).isEqualTo(-1);
     } catch (SocketTimeoutException e) {

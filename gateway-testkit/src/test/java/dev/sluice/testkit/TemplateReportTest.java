@@ -33,7 +33,7 @@ class TemplateReportTest {
   private static final int ERROR = 17;
 
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
-  private final InMemoryTemplates templates = new InMemoryTemplates(dictionary);
+  private final InMemoryTemplateStats templates = new InMemoryTemplateStats(dictionary);
   private final TemplateReport report =
       report(new ConcurrencyLimitedReader(new InMemoryLogStore(), Integer.MAX_VALUE));
 
@@ -83,7 +83,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void top_someTemplates_areInTheOrderOfTheirCounts() throws Exception {
+  void top_someTemplates_areOrderedByCount() throws Exception {
     for (var text : List.of("rare", "often", "before", "after", "never")) {
       template(text);
     }
@@ -96,7 +96,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void top_template_isToldWithServicesLevelsAndTimes() throws Exception {
+  void top_template_hasServicesSeveritiesAndTimes() throws Exception {
     template("user <*>");
     logs("user <*>", 40, 1, "old", INFO);
     logs("user <*>", 95, 2, "db", ERROR);
@@ -120,7 +120,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void top_mergedTemplates_areCountedForTheEndOfTheirLinks() throws Exception {
+  void top_mergedTemplates_areCountedForTheirCanonicalTemplate() throws Exception {
     template("user ann", "user <*>");
     template("user <*>", "<*> <*>");
     template("<*> <*>");
@@ -139,7 +139,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void new_onlyWhatNeverCameBefore_evenLongAgo() throws Exception {
+  void new_templates_areOnlyThoseNeverSeenBefore() throws Exception {
     for (var text : List.of("fresh", "loud", "known", "returned")) {
       template(text);
     }
@@ -170,7 +170,7 @@ class TemplateReportTest {
 
   /** When messages that were known became one template, nobody has said anything new. */
   @Test
-  void newAndVanished_templateThatWasGeneralised_isNeither() throws Exception {
+  void newAndVanished_generalizedTemplate_isNeither() throws Exception {
     template("user ann", "user <*>");
     template("user bob", "user <*>");
     template("user <*>");
@@ -186,7 +186,7 @@ class TemplateReportTest {
 
   /** The level that is asked for says which logs to count, not what is new. */
   @Test
-  void new_knownAtAnotherLevel_isKnown() throws Exception {
+  void new_knownAtAnotherSeverity_isKnown() throws Exception {
     template("retry");
     logs("retry", 5, 1, "web", INFO);
     logs("retry", 101, 1, "web", ERROR);
@@ -201,7 +201,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void vanished_onlyWhatCameInTheTimeBefore() throws Exception {
+  void vanished_templates_areOnlyThoseOfThePreviousRange() throws Exception {
     for (var text : List.of("gone", "gone loud", "still", "long ago", "back later")) {
       template(text);
     }
@@ -224,7 +224,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void changed_byHowManyTimes_upAndDownAndNewAndVanished() throws Exception {
+  void changed_templates_areOrderedByRatio() throws Exception {
     for (var text : List.of("doubled", "a fifth", "new", "vanished", "same", "twice 500")) {
       template(text);
     }
@@ -244,7 +244,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void list_limit_tellsHowManyThereAre() throws Exception {
+  void list_limit_hasTheTotal() throws Exception {
     for (int i = 0; i < 20; i++) {
       template("t" + i);
       logs("t" + i, 100, 1);
@@ -259,7 +259,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void list_templateThatNobodyWrote_isToldWithoutText() throws Exception {
+  void list_templateMissingInDictionary_hasNoText() throws Exception {
     logs("lost", 100, 1);
 
     assertThat(list(View.TOP)).extracting(Template::text).containsExactly((String) null);
@@ -269,7 +269,7 @@ class TemplateReportTest {
 
   /** More than fit into one question. */
   @Test
-  void new_moreTemplatesThanAQuestionMayHave_areAllLookedAt() throws Exception {
+  void new_moreTemplatesThanMaxIds_areAllExamined() throws Exception {
     for (int i = 0; i < 10_050; i++) {
       logs("t" + i, 100, 1);
     }
@@ -279,7 +279,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void find_anyOfAGroup_isItsEndAndWhatBecameIt() throws Exception {
+  void find_anyOfAGroup_isItsCanonicalTemplateAndMembers() throws Exception {
     template("user ann", "user <*>");
     template("user bob", "user <*>");
     template("user <*>");
@@ -319,7 +319,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void list_noPlaceInTheQueue_isBusy() {
+  void list_queueFull_throwsTooManyQueries() {
     var busy = report(new ConcurrencyLimitedReader(new InMemoryLogStore(), 0));
 
     assertThatThrownBy(() -> busy.list(question(null), View.TOP, 1))
@@ -331,7 +331,7 @@ class TemplateReportTest {
   }
 
   @Test
-  void minutes_instantsWithinThem_areAllCovered() {
+  void minuteRange_instantsWithinIt_areAllCovered() {
     assertThat(MinuteRange.covering(MinuteRange.startNanos(100) + 1, MinuteRange.startNanos(110)))
         .isEqualTo(new MinuteRange(100, 110));
     assertThat(MinuteRange.covering(MinuteRange.startNanos(100), MinuteRange.startNanos(110) + 1))

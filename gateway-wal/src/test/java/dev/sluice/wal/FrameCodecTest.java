@@ -51,7 +51,7 @@ class FrameCodecTest {
       assertThat(decoded.possibleDuplicate()).isFalse();
       assertThat(decoded.key()).isNull();
       assertThat(decoded.batch().excludedOrdinals().isEmpty()).isTrue();
-      SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+      SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(batch));
     }
   }
 
@@ -64,7 +64,7 @@ class FrameCodecTest {
 
       var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
-      SpoolContract.assertSame(List.of(decoded.batch()), List.of(known(batch)));
+      SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(known(batch)));
     }
   }
 
@@ -94,7 +94,7 @@ class FrameCodecTest {
 
     var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
-    SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+    SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(batch));
   }
 
   @Test
@@ -155,7 +155,7 @@ class FrameCodecTest {
 
     var entry = FrameCodec.decode(frame.bytes(), frame.crc32(), records);
 
-    SpoolContract.assertSame(List.of(entry.batch()), List.of(batch));
+    SpoolContract.assertSameBatches(List.of(entry.batch()), List.of(batch));
     assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32() ^ 1, records))
         .isInstanceOf(UnreadableFrameException.class);
     assertThatThrownBy(() -> FrameCodec.decode(frame.bytes(), frame.crc32(), records + 1))
@@ -211,7 +211,8 @@ class FrameCodecTest {
     var frame = encode(batch, Compression.ZSTD);
 
     assertThat(frame.records()).isEqualTo(1);
-    SpoolContract.assertSame(List.of(FrameCodec.decode(frame.bytes()).batch()), List.of(batch));
+    SpoolContract.assertSameBatches(
+        List.of(FrameCodec.decode(frame.bytes()).batch()), List.of(batch));
   }
 
   @ParameterizedTest
@@ -261,7 +262,7 @@ class FrameCodecTest {
     for (int bit = 0; bit < 8 * frame.length; bit++) {
       frame[bit / 8] ^= (byte) (1 << bit % 8);
       try {
-        SpoolContract.assertSame(List.of(FrameCodec.decode(frame).batch()), List.of(batch));
+        SpoolContract.assertSameBatches(List.of(FrameCodec.decode(frame).batch()), List.of(batch));
       } catch (UnreadableFrameException e) {
         assertThat(e.isUnsupportedVersion()).isFalse();
         corrupt++;
@@ -413,7 +414,8 @@ class FrameCodecTest {
                             var batch = LogBatches.of(100, new Random(seed));
                             var compression = seed % 2 == 0 ? Compression.ZSTD : Compression.GZIP;
                             var decoded = FrameCodec.decode(encode(batch, compression).bytes());
-                            SpoolContract.assertSame(List.of(decoded.batch()), List.of(batch));
+                            SpoolContract.assertSameBatches(
+                                List.of(decoded.batch()), List.of(batch));
                             return true;
                           }))
               .toList();

@@ -2,7 +2,7 @@ package dev.sluice.wal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.testkit.HandClock;
+import dev.sluice.testkit.ManualClock;
 import dev.sluice.wal.SegmentLog.FrameWriteResult;
 import dev.sluice.wal.SegmentLog.IndexEntry;
 import dev.sluice.wal.SegmentLog.LogDependencies;
@@ -32,7 +32,7 @@ final class SegmentLogFixture implements AutoCloseable {
       new SegmentSettings(1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, 0);
 
   final Path node;
-  final HandClock clock = new HandClock("2026-11-22T10:00:00Z");
+  final ManualClock clock = new ManualClock("2026-11-22T10:00:00Z");
   WriteSettings writeSettings = WRITE_SETTINGS;
   SegmentSettings segmentSettings = SEGMENT_SETTINGS;
   Disk disk = Disk.REAL;

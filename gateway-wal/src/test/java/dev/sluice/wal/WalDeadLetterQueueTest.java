@@ -3,11 +3,11 @@ package dev.sluice.wal;
 import dev.sluice.core.port.DeadLetterQueue;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.testkit.DeadLettersContract;
+import dev.sluice.testkit.DeadLetterQueueContract;
 import java.io.IOException;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-class WalDeadLetterQueueTest extends DeadLettersContract {
+class WalDeadLetterQueueTest extends DeadLetterQueueContract {
   @RegisterExtension final WalFixture wal;
   private final SpoolConsumer spoolConsumer;
 
@@ -22,12 +22,12 @@ class WalDeadLetterQueueTest extends DeadLettersContract {
   }
 
   @Override
-  protected SpoolConsumer deliveries() {
+  protected SpoolConsumer consumer() {
     return spoolConsumer;
   }
 
   @Override
-  protected DeadLetterQueue deadLetters() {
+  protected DeadLetterQueue deadLetterQueue() {
     return wal.spool().deadLetters();
   }
 }

@@ -4,11 +4,11 @@ import dev.sluice.core.port.Backlog;
 import dev.sluice.core.port.FallbackSpoolConsumer;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.Spool;
-import dev.sluice.testkit.ReturnsContract;
+import dev.sluice.testkit.FallbackSpoolConsumerContract;
 import java.io.IOException;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-class WalFallbackSpoolConsumerTest extends ReturnsContract {
+class WalFallbackSpoolConsumerTest extends FallbackSpoolConsumerContract {
   @RegisterExtension final WalFixture wal;
   private FallbackSpoolConsumer fallbackSpoolConsumer;
 
@@ -23,7 +23,7 @@ class WalFallbackSpoolConsumerTest extends ReturnsContract {
   }
 
   @Override
-  protected IdempotencyStore keys() {
+  protected IdempotencyStore idempotencyStore() {
     return wal.spool();
   }
 
@@ -33,7 +33,7 @@ class WalFallbackSpoolConsumerTest extends ReturnsContract {
   }
 
   @Override
-  protected FallbackSpoolConsumer returns() {
+  protected FallbackSpoolConsumer consumer() {
     return fallbackSpoolConsumer;
   }
 

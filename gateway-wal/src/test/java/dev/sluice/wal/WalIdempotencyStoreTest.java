@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.core.port.IdempotencyStore;
 import dev.sluice.core.port.IdempotencyStore.ClaimResult;
 import dev.sluice.core.port.Spool;
-import dev.sluice.testkit.IdempotencyKeysContract;
+import dev.sluice.testkit.IdempotencyStoreContract;
 import dev.sluice.testkit.LogBatches;
 import java.io.IOException;
 import java.time.Duration;
@@ -13,7 +13,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-class WalIdempotencyStoreTest extends IdempotencyKeysContract {
+class WalIdempotencyStoreTest extends IdempotencyStoreContract {
   @RegisterExtension final WalFixture wal;
 
   WalIdempotencyStoreTest() throws IOException {
@@ -21,7 +21,7 @@ class WalIdempotencyStoreTest extends IdempotencyKeysContract {
   }
 
   @Override
-  protected IdempotencyStore keys() {
+  protected IdempotencyStore idempotencyStore() {
     return wal.spool();
   }
 
@@ -32,7 +32,7 @@ class WalIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_completedBeforeAKill_isCompletedWhetherAckedOrNot() throws Exception {
-    append(LogBatches.of(3), mine(KEY));
+    append(LogBatches.of(3), claimGranted(KEY));
 
     wal.kill();
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
@@ -46,7 +46,7 @@ class WalIdempotencyStoreTest extends IdempotencyKeysContract {
   @Test
   void cachedResult_keysOfEveryKind_returnsOnlyCompletedAndClaimsNothing() throws Exception {
     assertThat(wal.spool().cachedResult(KEY)).isEmpty();
-    var claim = mine(KEY);
+    var claim = claimGranted(KEY);
     assertThat(wal.spool().cachedResult(KEY)).isEmpty();
     append(LogBatches.of(3), claim);
     wal.kill();
@@ -58,10 +58,10 @@ class WalIdempotencyStoreTest extends IdempotencyKeysContract {
 
   @Test
   void claim_claimedBeforeAKill_isGranted() throws Exception {
-    mine(KEY);
+    claimGranted(KEY);
 
     wal.kill();
 
-    mine(KEY);
+    claimGranted(KEY);
   }
 }

@@ -6,10 +6,10 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.failover.FailoverSpool;
 import dev.sluice.core.ledger.Ledger;
 import dev.sluice.core.port.LogStore.DeliverySlice;
-import dev.sluice.testkit.HandClock;
 import dev.sluice.testkit.InMemoryLogStore;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
+import dev.sluice.testkit.ManualClock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
@@ -25,8 +25,8 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class WalLedgerTest {
   private final LogBatch batch = LogBatches.of(5);
   private final LocalDate firstDay = batch.day();
-  private final HandClock clock =
-      new HandClock(Instant.ofEpochSecond(0, batch.receivedNanos()).toString());
+  private final ManualClock clock =
+      new ManualClock(Instant.ofEpochSecond(0, batch.receivedNanos()).toString());
 
   @RegisterExtension final WalFixture wal;
 

@@ -54,10 +54,10 @@ class WalRecoveryTest {
 
   @Test
   void poll_deliveredBeforeAKill_isRedeliveredUnchanged() throws Exception {
-    var batches = LogBatches.some(4, 10);
+    var batches = LogBatches.list(4, 10);
     append(batches);
     var first = poll(wal.newConsumer());
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
 
     wal.kill();
     var deliveries = wal.newConsumer();
@@ -68,7 +68,7 @@ class WalRecoveryTest {
     assertThat(first.redelivered()).isFalse();
     assertThat(second.redelivered()).isTrue();
     assertThat(second.token()).isEqualTo(first.token());
-    SpoolContract.assertSame(second.batches(), batches);
+    SpoolContract.assertSameBatches(second.batches(), batches);
     assertThat(third.redelivered()).isFalse();
   }
 
@@ -91,7 +91,7 @@ class WalRecoveryTest {
     assertThat(answer.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
 
     wal.kill();
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
   @Test
@@ -139,7 +139,7 @@ class WalRecoveryTest {
 
   @Test
   void skip_thenKill_isStillSkippedAndCounted() throws Exception {
-    var batches = LogBatches.some(3, 10);
+    var batches = LogBatches.list(3, 10);
     append(batches);
     var deliveries = wal.newConsumer();
     var all = poll(deliveries);
@@ -150,7 +150,7 @@ class WalRecoveryTest {
     var rest = poll(deliveries);
 
     assertThat(rest.token()).isNotEqualTo(all.token());
-    SpoolContract.assertSame(rest.batches(), List.of(batches.get(0), batches.get(2)));
+    SpoolContract.assertSameBatches(rest.batches(), List.of(batches.get(0), batches.get(2)));
     deliveries.ack(rest);
     wal.kill();
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
@@ -215,7 +215,7 @@ class WalRecoveryTest {
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
     assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
     restart(readable);
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
   private static byte[] newer(byte[] frame) throws UnreadableFrameException {
@@ -247,7 +247,7 @@ class WalRecoveryTest {
 
     var delivery = poll(deliveries);
 
-    SpoolContract.assertSame(delivery.batches(), List.of(batches.get(0), batches.get(2)));
+    SpoolContract.assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertSurvivesKill(new RecordCounts(22, 15, 0, 0, 7));
     deliveries = wal.newConsumer();
     deliveries.ack(poll(deliveries));
@@ -270,7 +270,7 @@ class WalRecoveryTest {
 
     assertThat(rest.redelivered()).isTrue();
     assertThat(rest.token()).isNotEqualTo(all.token());
-    SpoolContract.assertSame(rest.batches(), batches.subList(1, 2));
+    SpoolContract.assertSameBatches(rest.batches(), batches.subList(1, 2));
   }
 
   @Test
@@ -297,7 +297,7 @@ class WalRecoveryTest {
       var deliveries = wal.newConsumer();
       var delivery = deliveries.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
-      SpoolContract.assertSame(delivery.batches(), batches);
+      SpoolContract.assertSameBatches(delivery.batches(), batches);
       deliveries.ack(delivery);
       assertThat(wal.spool().recordCounts())
           .as("byte %d", i)
@@ -307,13 +307,13 @@ class WalRecoveryTest {
 
   @Test
   void poll_wrongChecksumInIndex_isRepairedWhileRunning() throws Exception {
-    var batches = LogBatches.some(3, 10);
+    var batches = LogBatches.list(3, 10);
     append(batches);
     var index = index();
     var lines = Files.readString(index);
     Files.writeString(index, lines.replaceFirst("(?<=\"crc32\":)[0-9]+", "7"));
 
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), batches);
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), batches);
 
     assertThat(index).hasContent(lines);
   }
@@ -334,7 +334,7 @@ class WalRecoveryTest {
 
   @Test
   void status_someFrames_listsThem() throws Exception {
-    append(LogBatches.some(3, 10));
+    append(LogBatches.list(3, 10));
 
     var status = wal.spool().status();
 
@@ -347,7 +347,7 @@ class WalRecoveryTest {
 
   @Test
   void deadLetters_kill_areTheSame() throws Exception {
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     var letters = letters(3);
     ack(poll(wal.newConsumer()), letters);
 
@@ -361,7 +361,7 @@ class WalRecoveryTest {
 
   @Test
   void replay_kill_isPendingOnceAndNoLetter() throws Exception {
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     var letters = letters(2);
     ack(poll(wal.newConsumer()), letters);
 
@@ -371,7 +371,7 @@ class WalRecoveryTest {
     var deliveries = wal.newConsumer();
     var delivery = poll(deliveries);
     assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
+    SpoolContract.assertSameBatches(delivery.batches(), List.of(letters.getFirst().log()));
     deliveries.ack(delivery);
     assertSurvivesKill(new RecordCounts(10, 0, 1, 0, 0));
     assertThat(wal.spool().deadLetters().find("1")).isEmpty();
@@ -381,7 +381,7 @@ class WalRecoveryTest {
   /** It was in no other spool: it need not wait for one that may be away for days. */
   @Test
   void replay_fallbackLog_isDeliveredAsRedelivered() throws Exception {
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     var letters = letters(1);
     ack(poll(wal.newConsumer()), letters);
     wal.spool().deadLetters().replay("1", letters.getFirst().log());
@@ -390,12 +390,12 @@ class WalRecoveryTest {
     var delivery = wal.newConsumer().pollConfirmed(PATIENCE, Duration.ZERO).orElseThrow();
 
     assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSame(delivery.batches(), List.of(letters.getFirst().log()));
+    SpoolContract.assertSameBatches(delivery.batches(), List.of(letters.getFirst().log()));
   }
 
   @Test
   void replay_killBeforeItsJournalLine_isNoLetterAndDeliveredOnce() throws Exception {
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     var letters = letters(1);
     ack(poll(wal.newConsumer()), letters);
     wal.spool().deadLetters().replay("1", letters.getFirst().log());
@@ -411,7 +411,7 @@ class WalRecoveryTest {
 
   @Test
   void ack_noSpaceForItsLine_throwsAndSucceedsOnceThereIs() throws Exception {
-    append(LogBatches.some(3, 10));
+    append(LogBatches.list(3, 10));
     var disk = new SmallDisk(wal.node(), Long.MAX_VALUE / 2);
     wal.reopen(disk);
     var deliveries = wal.newConsumer();
@@ -431,10 +431,10 @@ class WalRecoveryTest {
   @Test
   void ack_manyLetters_isCompactedToTheSameState() throws Exception {
     var keep = letters(1).getFirst();
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     ack(poll(wal.newConsumer()), List.of(keep));
     for (int i = 2; i < 40; i++) {
-      append(LogBatches.some(1, 1));
+      append(LogBatches.list(1, 1));
       ack(poll(wal.newConsumer()), List.of(large()));
       wal.spool().deadLetters().purge(Integer.toString(i));
     }
@@ -443,19 +443,19 @@ class WalRecoveryTest {
     assertSurvivesKill(new RecordCounts(48, 0, 1, 38, 0));
     assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
         .isEqualTo(keep.reason());
-    append(LogBatches.some(1, 1));
+    append(LogBatches.list(1, 1));
     ack(poll(wal.newConsumer()), letters(1));
     assertThat(wal.spool().deadLetters().find("40")).isPresent();
   }
 
   @Test
   void open_segmentsRemoved_isAnImbalanceAndLosesNothingNew() throws Exception {
-    append(LogBatches.some(3, 10));
+    append(LogBatches.list(3, 10));
     var deliveries = wal.newConsumer();
     deliveries.ack(poll(deliveries));
-    append(LogBatches.some(2, 10));
+    append(LogBatches.list(2, 10));
     deliveries.ack(poll(deliveries)); // the line holds that all 50 were accepted
-    append(LogBatches.some(1, 10));
+    append(LogBatches.list(1, 10));
     wal.spool().close();
     deleteSegments();
     wal.reopen();
@@ -465,13 +465,13 @@ class WalRecoveryTest {
     var batch = LogBatches.of(4);
     append(batch);
     wal.kill();
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(54, 4, 0, 0, 0));
   }
 
   @Test
   void open_ackedFramesLost_losesNothingAppendedLater() throws Exception {
-    append(LogBatches.some(2, 10));
+    append(LogBatches.list(2, 10));
     var deliveries = wal.newConsumer();
     deliveries.ack(poll(deliveries));
     var file = data();
@@ -488,7 +488,7 @@ class WalRecoveryTest {
     append(batch);
     wal.kill();
 
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(24, 4, 0, 0, 0));
   }
 
@@ -504,18 +504,18 @@ class WalRecoveryTest {
     deleteSegments();
     wal.reopen();
 
-    var batches = LogBatches.some(3, 4);
+    var batches = LogBatches.list(3, 4);
     append(batches);
     wal.kill();
 
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), batches);
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), batches);
     assertThat(wal.spool().recordCounts().inFlight()).isEqualTo(12);
     assertThat(wal.spool().recordCounts().quarantined()).isEqualTo(10);
   }
 
   @Test
   void append_allSegmentsPruned_isAfterTheAckedPosition() throws Exception {
-    append(LogBatches.some(3, 10));
+    append(LogBatches.list(3, 10));
     var deliveries = wal.newConsumer();
     deliveries.ack(poll(deliveries));
     wal.spool().close();
@@ -526,7 +526,7 @@ class WalRecoveryTest {
 
     assertThat(append(batch)).extracting("receipt.entry").asString().endsWith("/seg-000002/1");
     assertSurvivesKill(new RecordCounts(34, 4, 0, 0, 0));
-    SpoolContract.assertSame(poll(wal.newConsumer()).batches(), List.of(batch));
+    SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
 
   private void deleteSegments() throws IOException {

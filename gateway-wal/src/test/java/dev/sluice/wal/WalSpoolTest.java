@@ -36,7 +36,7 @@ class WalSpoolTest extends SpoolContract {
   }
 
   @Override
-  protected SpoolConsumer restarted() {
+  protected SpoolConsumer restartConsumer() {
     try {
       return wal.reopen().newConsumer();
     } catch (IOException e) {

@@ -8,10 +8,10 @@ import dev.sluice.core.port.Dictionary.DictionaryEntry;
 import dev.sluice.core.port.Dictionary.EntryKind;
 import dev.sluice.core.port.EmbeddingMetrics;
 import dev.sluice.core.search.EmbeddingBackfill;
-import dev.sluice.testkit.ConceptEmbedder;
+import dev.sluice.testkit.FakeEmbedder;
 import dev.sluice.testkit.InMemoryDictionary;
-import dev.sluice.testkit.InMemoryTemplateVectors;
-import dev.sluice.testkit.InMemoryTemplates;
+import dev.sluice.testkit.InMemoryTemplateStats;
+import dev.sluice.testkit.InMemoryTemplateVectorStore;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -24,15 +24,16 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class EmbeddingsLifecycleTest {
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
-  private final InMemoryTemplateVectors vectors = new InMemoryTemplateVectors(dictionary, 3);
-  private final ConceptEmbedder embedder = new ConceptEmbedder("concepts", 3, Map.of("disk", 1));
+  private final InMemoryTemplateVectorStore vectors =
+      new InMemoryTemplateVectorStore(dictionary, 3);
+  private final FakeEmbedder embedder = new FakeEmbedder("concepts", 3, Map.of("disk", 1));
   private final AtomicInteger failed = new AtomicInteger();
   private final EmbeddingsLifecycle lifecycle = lifecycle(0.5);
 
   private EmbeddingsLifecycle lifecycle(double share) {
     return new EmbeddingsLifecycle(
         new EmbeddingBackfill(
-            new InMemoryTemplates(dictionary),
+            new InMemoryTemplateStats(dictionary),
             vectors,
             embedder,
             new FailureCounter(failed),
@@ -85,13 +86,13 @@ class EmbeddingsLifecycleTest {
 
   @Test
   void run_modelUnavailable_retriesUntilItIsAvailable() {
-    embedder.trouble("away");
+    embedder.setUnavailable("away");
     addTemplate("disk full");
     lifecycle.start();
     await().until(() -> failed.get() > 0);
     assertThat(isEmbedded("disk full")).isFalse();
 
-    embedder.trouble(null);
+    embedder.setUnavailable(null);
 
     await().until(() -> isEmbedded("disk full"));
   }
@@ -120,7 +121,7 @@ class EmbeddingsLifecycleTest {
 
     resting.stop();
 
-    assertThat(embedder.asked()).isZero();
+    assertThat(embedder.calls()).isZero();
   }
 
   @Test

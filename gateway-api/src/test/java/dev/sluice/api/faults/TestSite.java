@@ -5,7 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.embedded.EmbeddedClickHouse;
 import dev.sluice.embedded.EmbeddedRedis;
-import dev.sluice.testkit.Engines;
+import dev.sluice.testkit.SharedEngines;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.io.IOException;
@@ -191,7 +191,12 @@ final class TestSite implements AutoCloseable {
       clickHouse =
           EmbeddedClickHouse.start(
               new EmbeddedClickHouse.Settings(
-                  folder.resolve("clickhouse"), Engines.cache(), 0, -1, "sluice", "sluice"));
+                  folder.resolve("clickhouse"),
+                  SharedEngines.cacheDirectory(),
+                  0,
+                  -1,
+                  "sluice",
+                  "sluice"));
       open.push(clickHouse);
       int redisPort = redis.port();
       int clickHousePort = clickHouse.httpPort();

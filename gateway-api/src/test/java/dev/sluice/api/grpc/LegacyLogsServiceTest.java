@@ -121,7 +121,7 @@ class LegacyLogsServiceTest {
 
   @Test
   void ingestLogs_spoolFull_isRetryableUnavailable() throws Exception {
-    spool.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
+    spool.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     var log =
         LogEntryInput.newBuilder().setAppId("a").setLevel("INFO").setMessage("m").setSource("s");
 
@@ -309,11 +309,11 @@ class LegacyLogsServiceTest {
   void healthCheck_dependencyDown_namesWhatIsUnavailable() {
     storeUnavailable = Optional.of("gone");
     assertThat(health()).isEqualTo("false logs cannot be read: gone");
-    spool.refuse(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
+    spool.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     assertThat(health()).isEqualTo("false logs cannot be taken: full; logs cannot be read: gone");
     storeUnavailable = Optional.empty();
     assertThat(health()).isEqualTo("false logs cannot be taken: full");
-    spool.refuse(null);
+    spool.setUnavailable(null);
     assertThat(health()).isEqualTo("true ");
   }
 

@@ -45,7 +45,7 @@ class DeliveryHealthTest {
 
   @Test
   void health_schemaMismatch_isUpAndReportsThePauseUntilItEnds() {
-    store.answer(new StoreResult.SchemaMismatch("no column Body"));
+    store.setOutcome(new StoreResult.SchemaMismatch("no column Body"));
     spool.append(LogBatches.of(1));
 
     await().until(() -> worker.pauseState().isPresent());
@@ -56,7 +56,7 @@ class DeliveryHealthTest {
     assertThat(registry.get("sluice.delivery.postponed").tag("reason", "schema").counter().count())
         .isPositive();
 
-    store.answer(null);
+    store.setOutcome(null);
 
     await().until(() -> worker.pauseState().isEmpty());
     assertThat(health.health().getDetails()).doesNotContainKey("trouble");

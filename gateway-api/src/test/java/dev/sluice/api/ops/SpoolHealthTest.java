@@ -60,7 +60,7 @@ class SpoolHealthTest {
 
   @Test
   void health_failoverWithDeliverRole_isUpAndReportsDelivery() {
-    first.refuse(BUSY);
+    first.setUnavailable(BUSY);
     append(3);
 
     var health = health(true).health();
@@ -76,7 +76,7 @@ class SpoolHealthTest {
 
   @Test
   void health_failoverWithoutDeliverRole_isUpAndReportsTheBacklog() {
-    first.refuse(BUSY);
+    first.setUnavailable(BUSY);
     append(3);
 
     var health = health(false).health();
@@ -92,8 +92,9 @@ class SpoolHealthTest {
 
   @Test
   void health_bothSpoolsUnavailable_isDownWithTheReason() {
-    first.refuse(BUSY);
-    second.refuse(new AppendResult.Unavailable(Duration.ofSeconds(1), "no room on the disk"));
+    first.setUnavailable(BUSY);
+    second.setUnavailable(
+        new AppendResult.Unavailable(Duration.ofSeconds(1), "no room on the disk"));
     var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
 
     var health = health(true).health();
@@ -110,7 +111,7 @@ class SpoolHealthTest {
     var health = new SpoolHealth(first, null, true);
     assertThat(health.health().getStatus()).isEqualTo(Status.UP);
 
-    first.refuse(BUSY);
+    first.setUnavailable(BUSY);
 
     assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
     assertThat(health.health().getDetails()).containsEntry("reason", "it is full");

@@ -32,7 +32,7 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>An operation is one log of about 185 bytes of OTLP with two attributes, of 500 in a body, in
  * one of the forms in which clients send it, from the bytes to each of its fields. {@code
  * protobufJava} and {@code jacksonTree} are the same by the usual libraries. All come to the same
- * sum of all fields ({@link FieldSum}), by their whole content, or nothing is measured.
+ * sum of all fields ({@link FieldChecksum}), by their whole content, or nothing is measured.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
@@ -48,11 +48,11 @@ public class ProtobufAndJsonBenchmark {
 
   private final OtlpWalker walker = new OtlpWalker(Limits.DEFAULT);
   private final JsonMapper mapper = new JsonMapper();
-  private final SampleForms[] forms = new SampleForms[BODIES];
-  private FieldSum sum = new FieldSum(true);
+  private final SamplePayloads[] payloads = new SamplePayloads[BODIES];
+  private FieldChecksum sum = new FieldChecksum(true);
   private int next;
 
-  private interface Way {
+  private interface ChecksumFunction {
     long sum() throws MalformedOtlpException, InvalidProtocolBufferException;
   }
 
@@ -60,91 +60,93 @@ public class ProtobufAndJsonBenchmark {
   public void generate() throws MalformedOtlpException, InvalidProtocolBufferException {
     var random = new SplittableRandom(42);
     for (int i = 0; i < BODIES; i++) {
-      forms[i] = SampleForms.of(random, LOGS);
+      payloads[i] = SamplePayloads.of(random, LOGS);
     }
-    sum = new FieldSum(true);
+    sum = new FieldChecksum(true);
     compare();
-    sum = new FieldSum(false);
+    sum = new FieldChecksum(false);
     compare();
     System.out.printf(
         "%n# bytes per log: OTLP %.1f, in JSON %.1f, native protobuf %.1f, native JSON %.1f%n",
-        (double) forms[0].otlp().length / LOGS,
-        (double) forms[0].otlpJson().length / LOGS,
-        (double) forms[0].flat().length / LOGS,
-        (double) forms[0].json().length / LOGS);
+        (double) payloads[0].otlp().length / LOGS,
+        (double) payloads[0].otlpJson().length / LOGS,
+        (double) payloads[0].nativeProtobuf().length / LOGS,
+        (double) payloads[0].nativeJson().length / LOGS);
   }
 
   private void compare() throws MalformedOtlpException, InvalidProtocolBufferException {
     for (int i = 0; i < BODIES; i++) {
-      long wanted = of(i, this::protobuf);
-      for (var way :
-          new Way[] {
+      long expected = checksumOf(i, this::protobuf);
+      for (var function :
+          new ChecksumFunction[] {
             this::nativeProtobuf,
             this::otlpJson,
             this::nativeJson,
             this::protobufJava,
             this::jacksonTree
           }) {
-        long got = of(i, way);
-        if (got != wanted) {
-          throw new IllegalStateException("%x is %x in another form".formatted(wanted, got));
+        long actual = checksumOf(i, function);
+        if (actual != expected) {
+          throw new IllegalStateException("%x is %x in another form".formatted(expected, actual));
         }
       }
     }
   }
 
-  private long of(int form, Way way) throws MalformedOtlpException, InvalidProtocolBufferException {
+  private long checksumOf(int form, ChecksumFunction function)
+      throws MalformedOtlpException, InvalidProtocolBufferException {
     next = form;
-    return way.sum();
+    return function.sum();
   }
 
-  private SampleForms form() {
-    return forms[next++ & BODIES - 1];
+  private SamplePayloads nextPayload() {
+    return payloads[next++ & BODIES - 1];
   }
 
-  private long walked(OtlpPayload payload) throws MalformedOtlpException {
+  private long checksum(OtlpPayload payload) throws MalformedOtlpException {
     if (payload.rejectedCount() != 0) {
       throw new IllegalStateException(payload.rejections().toString());
     }
     walker.walk(payload.bytes(), 0, payload.length(), sum);
-    return sum.take();
+    return sum.takeSum();
   }
 
   @Benchmark
   @Allocates(0)
   public long protobuf() throws MalformedOtlpException {
-    var body = form().otlp();
+    var body = nextPayload().otlp();
     walker.walk(body, 0, body.length, sum);
-    return sum.take();
+    return sum.takeSum();
   }
 
   @Benchmark
   @Allocates(273.7)
   public long nativeProtobuf() throws MalformedOtlpException {
-    return walked(NativeProtobufDecoder.ofRequest(form().flat(), Limits.DEFAULT));
+    return checksum(
+        NativeProtobufDecoder.ofRequest(nextPayload().nativeProtobuf(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1245)
   public long otlpJson() throws MalformedOtlpException {
-    return walked(OtlpJsonDecoder.read(form().otlpJson(), Limits.DEFAULT));
+    return checksum(OtlpJsonDecoder.read(nextPayload().otlpJson(), Limits.DEFAULT));
   }
 
   @Benchmark
   @Allocates(1198) // why more than most runs show: NativeLogsBenchmark
   public long nativeJson() throws MalformedOtlpException {
-    return walked(NativeJsonDecoder.ofJson(form().json(), Limits.DEFAULT));
+    return checksum(NativeJsonDecoder.ofJson(nextPayload().nativeJson(), Limits.DEFAULT));
   }
 
   @Benchmark
   public long protobufJava() throws InvalidProtocolBufferException {
-    sum.add(ExportLogsServiceRequest.parseFrom(form().otlp()));
-    return sum.take();
+    sum.add(ExportLogsServiceRequest.parseFrom(nextPayload().otlp()));
+    return sum.takeSum();
   }
 
   @Benchmark
   public long jacksonTree() {
-    sum.add(mapper.readTree(form().otlpJson()));
-    return sum.take();
+    sum.add(mapper.readTree(nextPayload().otlpJson()));
+    return sum.takeSum();
   }
 }

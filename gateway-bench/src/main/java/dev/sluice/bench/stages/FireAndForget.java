@@ -11,29 +11,29 @@ import org.jspecify.annotations.Nullable;
  * bounded, since a sender that is answered at once is faster than any table: once it is much, a
  * request is answered when its insert is sent.
  */
-final class FireAndForget implements Way {
-  private static final int AT_ONCE = 32;
-  private static final int LOGS = 10_000;
+final class FireAndForget implements StagePipeline {
+  private static final int MAX_IN_FLIGHT = 32;
+  private static final int MAX_PENDING_LOGS = 10_000;
 
-  private final Inserts inserts;
+  private final InsertClient insertClient;
 
   // guarded by this
-  private final Queue<Waiting> waiting = new ArrayDeque<>();
-  private int logs; // of what waits
-  private int underWay;
+  private final Queue<PendingInsert> pending = new ArrayDeque<>();
+  private int pendingLogs; // of what waits
+  private int inFlight;
 
-  FireAndForget(Inserts inserts) {
-    this.inserts = inserts;
+  FireAndForget(InsertClient insertClient) {
+    this.insertClient = insertClient;
   }
 
-  private record Waiting(Rows rows, CompletableFuture<Void> answer) {}
+  private record PendingInsert(Rows rows, CompletableFuture<Void> answer) {}
 
   @Override
-  public synchronized CompletionStage<?> take(Rows rows) {
+  public synchronized CompletionStage<?> submit(Rows rows) {
     var answer = new CompletableFuture<Void>();
-    waiting.add(new Waiting(rows, answer));
-    logs += rows.logs();
-    if (logs <= LOGS) {
+    pending.add(new PendingInsert(rows, answer));
+    pendingLogs += rows.logs();
+    if (pendingLogs <= MAX_PENDING_LOGS) {
       answer.complete(null);
     }
     send();
@@ -41,21 +41,24 @@ final class FireAndForget implements Way {
   }
 
   private synchronized void send() {
-    while (underWay < AT_ONCE && !waiting.isEmpty()) {
-      var next = waiting.remove();
-      logs -= next.rows.logs();
-      underWay++;
+    while (inFlight < MAX_IN_FLIGHT && !pending.isEmpty()) {
+      var next = pending.remove();
+      pendingLogs -= next.rows.logs();
+      inFlight++;
       next.answer.complete(null);
-      var _ = inserts.insert(next.rows).whenComplete((_, failed) -> ended(next.rows, failed));
+      var _ =
+          insertClient
+              .insert(next.rows)
+              .whenComplete((_, failed) -> onInsertComplete(next.rows, failed));
     }
   }
 
-  private void ended(Rows rows, @Nullable Throwable failed) {
+  private void onInsertComplete(Rows rows, @Nullable Throwable failed) {
     if (failed != null) {
       System.err.printf("%d logs are lost: %s%n", rows.logs(), failed);
     }
     synchronized (this) {
-      underWay--;
+      inFlight--;
       send();
     }
   }

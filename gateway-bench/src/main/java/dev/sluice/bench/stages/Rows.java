@@ -11,7 +11,7 @@ import java.util.Collection;
  */
 record Rows(byte[] lines, int logs) {
 
-  static Rows together(Collection<Rows> parts) {
+  static Rows merge(Collection<Rows> parts) {
     int bytes = parts.stream().mapToInt(each -> each.lines.length).sum();
     var lines = new ByteArrayOutputStream(bytes);
     for (var each : parts) {

@@ -22,21 +22,21 @@ import tools.jackson.core.JacksonException;
  */
 public final class StageServer {
   private static final String TABLE = "otel_logs";
-  private static final String GATHERED = "bench_gathered";
+  private static final String BUFFER_TABLE = "bench_gathered";
   private static final int CONSUMERS = 4;
 
   private final RowWriter writer = new RowWriter();
-  private final Way way;
+  private final StagePipeline pipeline;
 
-  private StageServer(Way way) {
-    this.way = way;
+  private StageServer(StagePipeline pipeline) {
+    this.pipeline = pipeline;
   }
 
   public static void main(String[] arguments) {
     // as the gateway; else the libraries would tell of each request
     ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
     var settings = settings(arguments);
-    var server = new StageServer(way(settings));
+    var server = new StageServer(createPipeline(settings));
     HttpServer.create()
         .host("127.0.0.1")
         .port(Integer.parseInt(setting(settings, "port")))
@@ -44,7 +44,7 @@ public final class StageServer {
             routes ->
                 routes
                     .get("/ready", (_, response) -> response.sendString(Mono.just("ready")))
-                    .post("/api/v1/logs", server::take))
+                    .post("/api/v1/logs", server::handle))
         .bindNow()
         .onDispose()
         .block();
@@ -61,13 +61,13 @@ public final class StageServer {
     return Objects.requireNonNull(settings.get(name), name);
   }
 
-  private static Way way(Map<String, String> settings) {
+  private static StagePipeline createPipeline(Map<String, String> settings) {
     return switch (setting(settings, "stage")) {
       case "1" -> inserts(settings)::insert;
-      case "2" -> new FireAndForget(gathered(settings));
-      case "3" -> new SharedInserts(inserts(settings));
-      case "4" -> stream(settings).deliver(1, Thread.ofPlatform().factory());
-      case "5" -> stream(settings).deliver(CONSUMERS, Thread.ofVirtual().factory());
+      case "2" -> new FireAndForget(bufferedInserts(settings));
+      case "3" -> new CoalescedInserts(inserts(settings));
+      case "4" -> redisStream(settings).startConsumers(1, Thread.ofPlatform().factory());
+      case "5" -> redisStream(settings).startConsumers(CONSUMERS, Thread.ofVirtual().factory());
       default -> throw new IllegalArgumentException("no stage of ours: " + settings.get("stage"));
     };
   }
@@ -77,34 +77,36 @@ public final class StageServer {
    * each insert at once. So a table that gathers in memory stands in for the queue, for as many
    * bytes as that would have by default, and for a second, the shortest that it can.
    */
-  private static Inserts gathered(Map<String, String> settings) {
-    var inserts = inserts(settings, GATHERED, "async_insert = 1", "wait_for_async_insert = 0");
-    inserts.command(
+  private static InsertClient bufferedInserts(Map<String, String> settings) {
+    var insertClient =
+        inserts(settings, BUFFER_TABLE, "async_insert = 1", "wait_for_async_insert = 0");
+    insertClient.command(
         """
         CREATE TABLE IF NOT EXISTS %s AS %s
         ENGINE = Buffer(currentDatabase(), '%s', 1, 1, 1, 1, 1000000, 1, 10485760)"""
-            .formatted(GATHERED, TABLE, TABLE));
-    return inserts;
+            .formatted(BUFFER_TABLE, TABLE, TABLE));
+    return insertClient;
   }
 
-  private static Inserts inserts(Map<String, String> settings) {
+  private static InsertClient inserts(Map<String, String> settings) {
     return inserts(settings, TABLE);
   }
 
-  private static Inserts inserts(Map<String, String> settings, String table, String... with) {
-    return new Inserts(
+  private static InsertClient inserts(
+      Map<String, String> settings, String table, String... clickHouseSettings) {
+    return new InsertClient(
         setting(settings, "sluice.clickhouse.url"),
         setting(settings, "sluice.clickhouse.user"),
         setting(settings, "sluice.clickhouse.password"),
         table,
-        with);
+        clickHouseSettings);
   }
 
-  private static StreamFirst stream(Map<String, String> settings) {
-    return new StreamFirst(setting(settings, "sluice.redis.url"), inserts(settings));
+  private static RedisStreamPipeline redisStream(Map<String, String> settings) {
+    return new RedisStreamPipeline(setting(settings, "sluice.redis.url"), inserts(settings));
   }
 
-  private Mono<Void> take(HttpServerRequest request, HttpServerResponse response) {
+  private Mono<Void> handle(HttpServerRequest request, HttpServerResponse response) {
     return request
         .receive()
         .aggregate()
@@ -112,15 +114,15 @@ public final class StageServer {
         .flatMap(
             body -> {
               var rows = writer.rows(body);
-              return Mono.fromCompletionStage(way.take(rows))
+              return Mono.fromCompletionStage(pipeline.submit(rows))
                   .thenReturn("{\"accepted\":%d}".formatted(rows.logs()));
             })
-        .flatMap(answer -> answer(response, 202, answer))
-        .onErrorResume(JacksonException.class, _ -> answer(response, 400, "no log"))
-        .onErrorResume(failed -> answer(response, 503, failed.toString()));
+        .flatMap(json -> respond(response, 202, json))
+        .onErrorResume(JacksonException.class, _ -> respond(response, 400, "no log"))
+        .onErrorResume(failed -> respond(response, 503, failed.toString()));
   }
 
-  private static Mono<Void> answer(HttpServerResponse response, int status, String text) {
+  private static Mono<Void> respond(HttpServerResponse response, int status, String text) {
     return response.status(status).sendString(Mono.just(text)).then();
   }
 }

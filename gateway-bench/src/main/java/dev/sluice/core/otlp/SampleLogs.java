@@ -67,14 +67,14 @@ public final class SampleLogs {
   private static int expandedBytes(byte[] otlp) {
     var walker = new OtlpWalker(Limits.DEFAULT);
     try {
-      walker.walk(otlp, 0, otlp.length, new Nothing());
+      walker.walk(otlp, 0, otlp.length, new StrictVisitor());
     } catch (MalformedOtlpException e) {
       throw new IllegalStateException(e);
     }
     return Math.toIntExact(walker.expandedBytes());
   }
 
-  private static final class Nothing implements OtlpRecordVisitor {
+  private static final class StrictVisitor implements OtlpRecordVisitor {
     @Override
     public void visitRecord(OtlpRecord log) {}
 

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.bench.Allocates;
 import dev.sluice.core.dictionary.HashNamespace;
-import dev.sluice.core.dictionary.NullDictionary;
+import dev.sluice.core.dictionary.NoopDictionary;
 import dev.sluice.core.dictionary.SharedDictionaryCache;
 import dev.sluice.core.dictionary.WorkerDictionaryCache;
 import dev.sluice.core.port.Dictionary.EntryKind;
@@ -60,8 +60,8 @@ import org.openjdk.jmh.annotations.Warmup;
 public class TemplateKeyBenchmark {
   static final int LOGS = 100_000;
   private static final int ROUNDS = 100;
-  private static final double WANTED_MICROS = 0.3;
-  private static final String[] SHAPES = {
+  private static final double MAX_MICROS = 0.3;
+  private static final String[] MESSAGE_FORMATS = {
     "GET /api/v2/orders/%d HTTP/1.1 200 in %d ms for client 10.12.%d.17",
     "connection %d to postgres-primary:5432 reset by peer after %d ms, retry %d",
     "order %d accepted: %d items, total %d.90 EUR, express delivery",
@@ -76,46 +76,46 @@ public class TemplateKeyBenchmark {
     "certificate of node-%d.eu.internal expires in %d days, serial %d"
   };
   private static final Pattern NUMBER = Pattern.compile("\\d+");
-  private static final String MORE =
+  private static final String SUFFIX =
       "; the request was handled by the pool of the frontend and its answer was written to the log";
 
   @Param({"70", "150"})
   private int length;
 
-  private final MessageMasker mask = new MessageMasker();
+  private final MessageMasker masker = new MessageMasker();
   private final int[] starts = new int[LOGS + 1];
   private byte[] bytes;
   private final Map<String, UUID> map = new ConcurrentHashMap<>();
-  private WorkerDictionaryCache lookup;
-  private HashNamespace scope;
+  private WorkerDictionaryCache cache;
+  private HashNamespace namespace;
 
   @Setup(Level.Trial)
-  public void learn() throws InterruptedException {
+  public void populate() throws InterruptedException {
     var random = new SplittableRandom(42);
     var out = new ByteArrayOutputStream();
-    var more = MORE.substring(0, Math.min(MORE.length(), length - 65));
+    var suffix = SUFFIX.substring(0, Math.min(SUFFIX.length(), length - 65));
     for (int i = 0; i < LOGS; i++) {
-      var shape = SHAPES[random.nextInt(SHAPES.length)] + more;
+      var format = MESSAGE_FORMATS[random.nextInt(MESSAGE_FORMATS.length)] + suffix;
       out.writeBytes(
-          shape
+          format
               .formatted(random.nextInt(1_000_000), random.nextInt(900), random.nextInt(250))
               .getBytes(UTF_8));
       starts[i + 1] = out.size();
     }
     bytes = out.toByteArray();
     System.out.printf("%n# %.1f bytes a message%n", (double) bytes.length / LOGS);
-    lookup =
-        new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, new NullDictionary())
+    cache =
+        new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, new NoopDictionary())
             .newWorkerCache();
-    lookup.setReceiveTime(1_800_000_000_000_000_000L);
+    cache.setReceiveTime(1_800_000_000_000_000_000L);
     var service = "checkout".getBytes(UTF_8);
-    scope = lookup.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
+    namespace = cache.namespace(EntryKind.TEMPLATE, "acme", service, 0, service.length);
     for (int i = 0; i < LOGS; i++) {
-      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
-      lookup.findOrPut(scope, mask.bytes(), 0, mask.length());
-      map.put(masked(i), new UUID(lookup.idHigh(), lookup.idLow()));
+      masker.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      cache.findOrPut(namespace, masker.bytes(), 0, masker.length());
+      map.put(masked(i), new UUID(cache.idHigh(), cache.idLow()));
     }
-    lookup.flush();
+    cache.flush();
     if (known() != LOGS || regex() != LOGS) {
       throw new IllegalStateException("some of them are not known");
     }
@@ -126,8 +126,8 @@ public class TemplateKeyBenchmark {
   public int mask() {
     int length = 0;
     for (int i = 0; i < LOGS; i++) {
-      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
-      length += mask.length();
+      masker.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      length += masker.length();
     }
     return length;
   }
@@ -137,8 +137,8 @@ public class TemplateKeyBenchmark {
   public int known() {
     int known = 0;
     for (int i = 0; i < LOGS; i++) {
-      mask.apply(bytes, starts[i], starts[i + 1] - starts[i]);
-      if (lookup.find(scope, mask.bytes(), 0, mask.length())) {
+      masker.apply(bytes, starts[i], starts[i + 1] - starts[i]);
+      if (cache.find(namespace, masker.bytes(), 0, masker.length())) {
         known++;
       }
     }
@@ -166,11 +166,11 @@ public class TemplateKeyBenchmark {
     for (var length : new int[] {70, 150}) {
       var benchmark = new TemplateKeyBenchmark();
       benchmark.length = length;
-      benchmark.learn();
+      benchmark.populate();
       double mask = micros(benchmark::mask);
       double known = micros(benchmark::known);
       System.out.printf("mask %.3f us, known %.3f us of CPU%n", mask, known);
-      reached &= length != 70 || known <= WANTED_MICROS;
+      reached &= length != 70 || known <= MAX_MICROS;
     }
     System.exit(reached ? 0 : 1);
   }
@@ -179,13 +179,13 @@ public class TemplateKeyBenchmark {
   private static double micros(IntSupplier round) {
     var threads = ManagementFactory.getThreadMXBean();
     long best = Long.MAX_VALUE;
-    int made = 0;
+    int result = 0;
     for (int i = 0; i < ROUNDS; i++) {
       long begun = threads.getCurrentThreadCpuTime();
-      made |= round.getAsInt();
+      result |= round.getAsInt();
       best = Math.min(best, threads.getCurrentThreadCpuTime() - begun);
     }
-    if (made == 0) {
+    if (result == 0) {
       throw new IllegalStateException("nothing was made of them");
     }
     return best / 1e3 / LOGS;

@@ -49,7 +49,7 @@ class RowWriterTest {
   }
 
   @Test
-  void rows_array_aLineEachWithAnIdOfItsOwn() {
+  void rows_array_hasALineAndAnIdPerLog() {
     var rows = rows("[" + LOG + "," + LOG + "]");
 
     assertThat(rows.logs()).isEqualTo(2);
@@ -57,8 +57,8 @@ class RowWriterTest {
   }
 
   @Test
-  void rows_together_theLinesOfAll() {
-    var together = Rows.together(List.of(rows(LOG), rows("[" + LOG + "," + LOG + "]")));
+  void merge_severalRows_hasAllLines() {
+    var together = Rows.merge(List.of(rows(LOG), rows("[" + LOG + "," + LOG + "]")));
 
     assertThat(together.logs()).isEqualTo(3);
     assertThat(read(together)).hasSize(3);

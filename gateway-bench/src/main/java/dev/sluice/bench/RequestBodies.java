@@ -1,0 +1,113 @@
+package dev.sluice.bench;
+
+import java.io.BufferedOutputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.function.Supplier;
+import java.util.zip.GZIPOutputStream;
+
+/** What load generators send, as files they can read. */
+final class RequestBodies {
+  private static final long SEED = 7;
+
+  private RequestBodies() {}
+
+  /** How a log is sent. */
+  enum BodyFormat {
+    OTLP("application/x-protobuf", ""),
+    OTLP_GZIP("application/x-protobuf", "gzip"),
+    JSON("application/json", "");
+
+    final String contentType;
+    final String contentEncoding;
+
+    BodyFormat(String contentType, String contentEncoding) {
+      this.contentType = contentType;
+      this.contentEncoding = contentEncoding;
+    }
+  }
+
+  /** One file, each body with its length before it, as a varint of protobuf: for wrk and ghz. */
+  static Path writeBodies(Path folder, BodyFormat form, int bodies, int logs) throws IOException {
+    return writeBodies(folder, form, bodies, logs, SyntheticLogs.LogShape.DEFAULT);
+  }
+
+  static Path writeBodies(
+      Path folder, BodyFormat form, int bodies, int logs, SyntheticLogs.LogShape shape)
+      throws IOException {
+    return writeBodies(folder, source(form, bodies, logs, shape), bodies);
+  }
+
+  /** The same of whatever the source gives. */
+  static Path writeBodies(Path folder, Supplier<byte[]> source, int bodies) throws IOException {
+    var file = folder.resolve("bodies");
+    try (var out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 16)) {
+      for (int i = 0; i < bodies; i++) {
+        var body = source.get();
+        writeVarint(out, body.length);
+        out.write(body);
+      }
+    }
+    return file;
+  }
+
+  /** A file each, and one that names them all: for vegeta. */
+  static Path writeVegetaTargets(Path folder, String url, BodyFormat form, int bodies, int logs)
+      throws IOException {
+    return writeVegetaTargets(
+        folder,
+        url,
+        form.contentType,
+        source(form, bodies, logs, SyntheticLogs.LogShape.DEFAULT),
+        bodies);
+  }
+
+  /** The same of whatever the source gives. */
+  static Path writeVegetaTargets(
+      Path folder, String url, String type, Supplier<byte[]> source, int bodies)
+      throws IOException {
+    var parts = Files.createDirectories(folder.resolve("parts")).toAbsolutePath();
+    var targets = new StringBuilder();
+    for (int i = 0; i < bodies; i++) {
+      var part = Files.write(parts.resolve(Integer.toString(i)), source.get());
+      targets.append("POST %s\nContent-Type: %s\n@%s\n\n".formatted(url, type, part));
+    }
+    return Files.writeString(folder.resolve("targets"), targets);
+  }
+
+  private static Supplier<byte[]> source(
+      BodyFormat form, int bodies, int logs, SyntheticLogs.LogShape shape) {
+    // the last log is of now, so that none is of the future
+    var now = Instant.now();
+    long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
+    var syntheticLogs = new SyntheticLogs(SEED, (long) bodies * logs, nanos, shape);
+    return switch (form) {
+      case OTLP -> () -> syntheticLogs.otlp(logs);
+      case OTLP_GZIP -> () -> gzip(syntheticLogs.otlp(logs));
+      case JSON -> () -> syntheticLogs.json(logs);
+    };
+  }
+
+  private static byte[] gzip(byte[] body) {
+    var out = new ByteArrayOutputStream(body.length / 2);
+    try (var gzip = new GZIPOutputStream(out)) {
+      gzip.write(body);
+    } catch (IOException e) {
+      throw new AssertionError("nothing fails in memory", e);
+    }
+    return out.toByteArray();
+  }
+
+  private static void writeVarint(OutputStream out, int value) throws IOException {
+    int rest = value;
+    while ((rest & ~0x7F) != 0) {
+      out.write(rest & 0x7F | 0x80);
+      rest >>>= 7;
+    }
+    out.write(rest);
+  }
+}

@@ -1,0 +1,391 @@
+package dev.sluice.bench;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpWriter;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * The logs of a shop: twelve services on five hosts each, which write some fifty different lines
+ * with fresh numbers. A log has two attributes, every fourth a trace; in OTLP it has about 185
+ * bytes; a {@link LogShape} has it otherwise. The same seed gives the same logs, a millisecond
+ * apart up to the moment that is given.
+ */
+final class SyntheticLogs {
+  private static final int HOSTS = 5;
+  private static final long INTERVAL_NANOS = 1_000_000;
+  private static final List<Service> SERVICES =
+      List.of(
+          new Service(
+              "gateway",
+              "edge.access",
+              "INFO GET /api/v2/orders/####### 200 ## ms, client 10.##.#.##, cached",
+              "INFO POST /api/v2/basket/@@@@@@@@/items 201 ### ms, client 10.##.#.##",
+              "WARN GET /api/v2/products?page=## 429 # ms, client 10.##.#.##, over its rate",
+              "ERROR upstream catalog:8443 gave no answer within #### ms, attempt # of 3"),
+          new Service(
+              "checkout",
+              "shop.checkout.Orders",
+              "INFO order ####### placed: # items, total ##.## EUR, express delivery",
+              "INFO order ####### confirmed after ### ms, warehouse wh-##",
+              "WARN order ####### waits for its payment since ## s",
+              "ERROR order ####### could not be placed: no stock of sku ######"),
+          new Service(
+              "payment",
+              "shop.payment.Cards",
+              "INFO payment @@@@@@@@-@@@@ of ###.## EUR authorised by acquirer acq-#",
+              "INFO payment @@@@@@@@-@@@@ captured, settlement batch ######",
+              "WARN card of customer ###### declined, reason code ##, retry in ## s",
+              "ERROR acquirer acq-# timed out after #### ms for payment @@@@@@@@-@@@@"),
+          new Service(
+              "catalog",
+              "shop.catalog.Search",
+              "INFO search for ## terms took ## ms, #### hits of ######, page ##",
+              "DEBUG cache hit for product ###### version ##, age ### s",
+              "DEBUG product ###### read from index segment ##, ### bytes",
+              "WARN slow search: ##### ms, #### shards asked, query @@@@@@@@@@@@"),
+          new Service(
+              "inventory",
+              "stock.Ledger",
+              "INFO reserved # of sku ###### in wh-##, left ####",
+              "INFO released # of sku ###### in wh-##, reservation @@@@@@@@ expired",
+              "WARN sku ###### in wh-## is below its minimum: ## of ###",
+              "ERROR negative stock of sku ###### in wh-##: correction ##### needed"),
+          new Service(
+              "sessions",
+              "auth.Sessions",
+              "INFO user ###### signed in from a new device, session @@@@@@@@@@@@, # factors",
+              "INFO session @@@@@@@@@@@@ of user ###### ended after #### s",
+              "WARN # wrong passwords for user ###### from 10.##.#.##",
+              "DEBUG token @@@@@@@@ refreshed, valid for #### s"),
+          new Service(
+              "postgres",
+              "postgres",
+              "INFO checkpoint complete: wrote ##### buffers, write=##.### s, sync=#.### s",
+              "INFO automatic vacuum of table shop.orders: ### pages removed, ##### remain",
+              "WARN duration: ####.### ms statement: select from order_lines where id = #######",
+              "ERROR deadlock detected: process ##### waits for ShareLock on transaction ########"),
+          new Service(
+              "kafka",
+              "kafka.log.LogCleaner",
+              "INFO [partition orders-##] rolled new segment at offset ########## in # ms",
+              "INFO [broker #] group billing rebalanced, generation ####, ## members",
+              "WARN [broker #] follower ## is ##### records behind on payments-##",
+              "DEBUG [partition orders-##] appended ### records, ##### bytes, epoch ##"),
+          new Service(
+              "kubelet",
+              "kubelet.sync",
+              "INFO pod shop/checkout-@@@@@@@@@@-@@@@@ started in #### ms on node-##",
+              "INFO volume pvc-@@@@@@@@-@@@@ mounted for pod shop/postgres-#",
+              "WARN liveness probe of shop/catalog-@@@@@@@@@@ failed: status 503 after ## s",
+              "ERROR pod shop/search-@@@@@@@@@@-@@@@@ was killed: memory ####Mi over ####Mi"),
+          new Service(
+              "mailer",
+              "notify.Mailer",
+              "INFO mail @@@@@@@@@@@@ to customer ###### handed over in ### ms, queue ##",
+              "INFO template order-confirmed rendered in # ms, ##### bytes",
+              "WARN mail @@@@@@@@@@@@ deferred by mx##.example.com: greylisted for ### s",
+              "DEBUG connection ## to mx##.example.com reused, ### mails sent"),
+          new Service(
+              "pricing",
+              "shop.pricing.Rules",
+              "INFO priced basket @@@@@@@@ of ## lines in # ms, rules ###, saved #.## EUR",
+              "DEBUG rule #### applies to sku ######: -## percent, priority ##",
+              "DEBUG exchange rate EUR/USD 1.#### from feed ##, age ### s",
+              "WARN price list #### is ## h old, the import of ##:## is missing"),
+          new Service(
+              "delivery",
+              "logistics.Routes",
+              "INFO parcel ############ scanned at hub ##, due in ## h",
+              "INFO route ##### planned: ## stops, ### km, vehicle v-###",
+              "WARN parcel ############ delayed by ## min at hub ##",
+              "ERROR carrier c-# refused parcel ############: weight ##.# kg"));
+
+  /** Of what further attributes are about, and what they tell of it. */
+  private static final List<String> ATTRIBUTE_PREFIXES = List.of("http", "peer", "job");
+
+  private static final List<Attribute> EXTRA_ATTRIBUTES =
+      List.of(
+          new Attribute("id", "#@@@@@@@-@@@@"),
+          new Attribute("status", "###"),
+          new Attribute("duration.ms", "####"),
+          new Attribute("address", "10.##.#.##"),
+          new Attribute("port", "#####"),
+          new Attribute("attempt", "#"),
+          new Attribute("route", "orders.items.read"),
+          new Attribute("version", "1.##.#"),
+          new Attribute("bytes", "######"),
+          new Attribute("zone", "eu-central-1"));
+
+  /** What a longer body goes on with: words that stay and fresh numbers, so that its line does. */
+  private static final String BODY_FILLER =
+      ", item ###### of #### at shelf ##-##, read by #@@@@@@@ in ## ms";
+
+  private static final List<String> SYLLABLES =
+      List.of(
+          "ba", "do", "fi", "go", "ka", "ko", "la", "le", "mi", "mo", "ne", "nu", "pa", "po", "ra",
+          "ri", "sa", "tu", "vo", "ze");
+
+  private final Random random;
+  private final LogShape shape;
+  private final List<Service> services;
+  private long time;
+
+  /**
+   * @param logs that will be asked for
+   * @param lastNanos when the last of them is from, in nanoseconds since 1970
+   */
+  SyntheticLogs(long seed, long logs, long lastNanos) {
+    this(seed, logs, lastNanos, LogShape.DEFAULT);
+  }
+
+  SyntheticLogs(long seed, long logs, long lastNanos, LogShape shape) {
+    random = new Random(seed);
+    this.shape = shape;
+    services = services(shape);
+    time = lastNanos - logs * INTERVAL_NANOS;
+  }
+
+  /**
+   * What logs are like.
+   *
+   * @param attributes each has, at most {@value #MAX_ATTRIBUTES}
+   * @param bodyBytes of each body; 0 for as many as its line has
+   * @param lines that are written, as many for each service as for any other; 0 for the shop's own
+   */
+  record LogShape(int attributes, int bodyBytes, int lines) {
+    static final int MAX_ATTRIBUTES = 32;
+    static final LogShape DEFAULT = new LogShape(2, 0, 0);
+
+    LogShape {
+      if (attributes < 0 || attributes > MAX_ATTRIBUTES || bodyBytes < 0 || lines < 0) {
+        throw new IllegalArgumentException(
+            "no logs have %d attributes, %d bytes and %d lines"
+                .formatted(attributes, bodyBytes, lines));
+      }
+    }
+  }
+
+  private record Attribute(String key, String value) {}
+
+  private static List<Service> services(LogShape shape) {
+    var services = shape.lines == 0 ? SERVICES : randomServices(shape.lines);
+    return shape.bodyBytes == 0
+        ? services
+        : services.stream().map(service -> service.withBodyBytes(shape.bodyBytes)).toList();
+  }
+
+  /** Lines that nobody takes for one another, since their words are made up. */
+  private static List<Service> randomServices(int lines) {
+    var random = new Random(lines);
+    var services = new ArrayList<Service>();
+    for (int i = 0; i < SERVICES.size() && i < lines; i++) {
+      var template = SERVICES.get(i);
+      var own =
+          Stream.generate(() -> randomLine(random))
+              .limit(Math.ceilDiv(lines - i, SERVICES.size()))
+              .toArray(String[]::new);
+      services.add(new Service(template.name, template.logger, own));
+    }
+    return List.copyOf(services);
+  }
+
+  private static String randomLine(Random random) {
+    return "INFO %s %s ###### of %s took ### ms, %s by %s"
+        .formatted(
+            randomWord(random),
+            randomWord(random),
+            randomWord(random),
+            randomWord(random),
+            randomWord(random));
+  }
+
+  private static String randomWord(Random random) {
+    var word = new StringBuilder();
+    for (int i = 0; i < 4; i++) {
+      word.append(SYLLABLES.get(random.nextInt(SYLLABLES.size())));
+    }
+    return word.toString();
+  }
+
+  /** Each line begins with its severity; a # stands for a digit, an @ for a hexadecimal one. */
+  private record Service(String name, String logger, String... lines) {
+
+    Service withBodyBytes(int bytes) {
+      var sized = lines.clone();
+      for (int i = 0; i < sized.length; i++) {
+        int body = sized[i].indexOf(' ') + 1;
+        var filler = BODY_FILLER.repeat(bytes / BODY_FILLER.length() + 1);
+        sized[i] = (sized[i] + filler).substring(0, body + bytes);
+      }
+      return new Service(name, logger, sized);
+    }
+  }
+
+  /** What a log is, whatever it is sent as; an empty trace for none. */
+  private record SyntheticLog(
+      long time,
+      Service service,
+      int host,
+      String severity,
+      String body,
+      List<Attribute> attributes,
+      byte[] trace,
+      byte[] span) {
+
+    int severityNumber() {
+      return switch (severity) {
+        case "DEBUG" -> 5;
+        case "WARN" -> 13;
+        case "ERROR" -> 17;
+        default -> 9;
+      };
+    }
+
+    String hostName() {
+      return service.name + "-" + host + ".eu-central-1.internal";
+    }
+  }
+
+  /** A request of so many logs, each below the host and service that wrote it. */
+  byte[] otlp(int logs) {
+    var byResource = new ArrayList<List<SyntheticLog>>();
+    for (int i = 0; i < services.size() * HOSTS; i++) {
+      byResource.add(new ArrayList<>());
+    }
+    for (int i = 0; i < logs; i++) {
+      var log = next();
+      byResource.get(services.indexOf(log.service) * HOSTS + log.host).add(log);
+    }
+    var out = new ByteOutput(logs * 256);
+    var writer = new OtlpWriter(out);
+    for (var resource : byResource) {
+      if (!resource.isEmpty()) {
+        write(writer, resource);
+      }
+    }
+    return out.toByteArray();
+  }
+
+  private static void write(OtlpWriter writer, List<SyntheticLog> logs) {
+    int resourceLogs = writer.beginMessage(1);
+    int resource = writer.beginMessage(1);
+    writer.writeAttribute(1, "service.name", logs.getFirst().service.name);
+    writer.writeAttribute(1, "host.name", logs.getFirst().hostName());
+    writer.endMessage(resource);
+    int scopeLogs = writer.beginMessage(2);
+    for (var log : logs) {
+      int record = writer.beginMessage(2);
+      writer.writeFixed64(1, log.time);
+      writer.writeFixed64(11, log.time);
+      writer.writeVarint(2, log.severityNumber());
+      writer.writeString(3, log.severity);
+      int body = writer.beginMessage(5);
+      writer.writeString(1, log.body);
+      writer.endMessage(body);
+      for (var attribute : log.attributes) {
+        writer.writeAttribute(6, attribute.key, attribute.value);
+      }
+      if (log.trace.length > 0) {
+        writer.writeBytes(9, log.trace, 0, log.trace.length);
+        writer.writeBytes(10, log.span, 0, log.span.length);
+      }
+      writer.endMessage(record);
+    }
+    writer.endMessage(scopeLogs);
+    writer.endMessage(resourceLogs);
+  }
+
+  /** A log as {@code POST /api/v1/logs} takes it: an object, or an array of so many. */
+  byte[] json(int logs) {
+    if (logs == 1) {
+      return object().getBytes(UTF_8);
+    }
+    var array = new StringBuilder("[").append(object());
+    for (int i = 1; i < logs; i++) {
+      array.append(',').append(object());
+    }
+    return array.append(']').toString().getBytes(UTF_8);
+  }
+
+  private String object() {
+    var log = next();
+    var object =
+        JsonMapper.shared()
+            .createObjectNode()
+            .put("timestamp", log.time)
+            .put("severity", log.severity)
+            .put("service", log.service.name)
+            .put("host", log.hostName())
+            .put("body", log.body);
+    var attributes = object.putObject("attributes");
+    log.attributes.forEach(attribute -> attributes.put(attribute.key, attribute.value));
+    if (log.trace.length > 0) {
+      object.put("trace_id", HexFormat.of().formatHex(log.trace));
+      object.put("span_id", HexFormat.of().formatHex(log.span));
+    }
+    return object.toString();
+  }
+
+  private SyntheticLog next() {
+    time += INTERVAL_NANOS;
+    var service = services.get(random.nextInt(services.size()));
+    var line = service.lines[random.nextInt(service.lines.length)];
+    int space = line.indexOf(' ');
+    boolean traced = random.nextInt(4) == 0;
+    return new SyntheticLog(
+        time,
+        service,
+        random.nextInt(HOSTS),
+        line.substring(0, space),
+        fillPlaceholders(line, space + 1),
+        attributes(service),
+        bytes(traced ? 16 : 0),
+        bytes(traced ? 8 : 0));
+  }
+
+  private List<Attribute> attributes(Service service) {
+    var attributes = new ArrayList<Attribute>(shape.attributes);
+    for (int i = 0; i < shape.attributes; i++) {
+      attributes.add(
+          switch (i) {
+            case 0 -> new Attribute("log.logger", service.logger);
+            case 1 -> new Attribute("thread.name", fillPlaceholders("request-executor-##", 0));
+            default -> extraAttribute(i - 2);
+          });
+    }
+    return attributes;
+  }
+
+  private Attribute extraAttribute(int number) {
+    var attribute = EXTRA_ATTRIBUTES.get(number % EXTRA_ATTRIBUTES.size());
+    var prefix = ATTRIBUTE_PREFIXES.get(number / EXTRA_ATTRIBUTES.size());
+    return new Attribute(prefix + "." + attribute.key, fillPlaceholders(attribute.value, 0));
+  }
+
+  private byte[] bytes(int length) {
+    var bytes = new byte[length];
+    random.nextBytes(bytes);
+    return bytes;
+  }
+
+  private String fillPlaceholders(String line, int from) {
+    var text = new StringBuilder(line.length());
+    for (int i = from; i < line.length(); i++) {
+      char c = line.charAt(i);
+      text.append(
+          switch (c) {
+            case '#' -> (char) ('1' + random.nextInt(9)); // no number begins with 0
+            case '@' -> Character.forDigit(random.nextInt(16), 16);
+            default -> c;
+          });
+    }
+    return text.toString();
+  }
+}

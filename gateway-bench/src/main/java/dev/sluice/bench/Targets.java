@@ -1,0 +1,109 @@
+package dev.sluice.bench;
+
+import dev.sluice.bench.EndToEndReport.Case;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is to be reached on two cores, which the load generator, Redis and ClickHouse share with the
+ * gateway, beside what was.
+ *
+ * @param outcomes of the cases that were measured
+ */
+record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clickHouseBaseline) {
+
+  /**
+   * @param wanted at least, or at most
+   */
+  record Target(String title, double wanted, boolean atMost, double reached) {
+    boolean isReached() {
+      return atMost ? reached <= wanted : reached >= wanted;
+    }
+
+    /** As a row of a table. */
+    List<String> cells() {
+      return List.of(
+          title,
+          (atMost ? "at most " : "") + text(wanted),
+          text(reached),
+          isReached() ? "yes" : "no");
+    }
+
+    private static String text(double number) {
+      return String.format(Locale.ROOT, number >= 10 ? "%,.0f" : "%.2f", number);
+    }
+  }
+
+  /** Of the cases that were measured. */
+  List<Target> evaluate() {
+    var targets = new ArrayList<Target>();
+    atLeast(targets, Case.OTLP, "stored logs/s", 600_000, CaseResult::storedPerSecond);
+    if (clickHouseBaseline != null) {
+      atMost(
+          targets,
+          Case.OTLP,
+          "CPU of gateway and Redis, of the floor's",
+          1,
+          it -> it.ratioToBaseline(clickHouseBaseline));
+    }
+    atMost(
+        targets,
+        Case.OTLP,
+        "resident memory of the gateway, MiB",
+        512,
+        it -> it.cost("gateway").peakMebibytes());
+    var otlp = outcomes.get(Case.OTLP);
+    if (otlp != null) {
+      double stored = otlp.storedPerSecond();
+      atLeast(
+          targets, Case.GRPC, "stored, of OTLP/HTTP's", 0.9, it -> it.storedPerSecond() / stored);
+      atLeast(
+          targets, Case.GZIP, "stored, of OTLP/HTTP's", 0.6, it -> it.storedPerSecond() / stored);
+    }
+    atLeast(targets, Case.JSON, "requests/s", 35_000, CaseResult::acceptedPerSecond);
+    atLeast(targets, Case.ARRAYS, "accepted logs/s", 350_000, CaseResult::acceptedPerSecond);
+    atMost(targets, Case.OPEN, "p99, ms", 25, it -> it.latency().p99());
+    atLeast(targets, Case.DRAIN, "stored logs/s", 900_000, CaseResult::storedPerSecond);
+    return targets;
+  }
+
+  private void atLeast(
+      List<Target> targets,
+      Case benchmarkCase,
+      String metric,
+      double wanted,
+      ToDoubleFunction<CaseResult> reached) {
+    add(targets, benchmarkCase, metric, wanted, false, reached);
+  }
+
+  private void atMost(
+      List<Target> targets,
+      Case benchmarkCase,
+      String metric,
+      double wanted,
+      ToDoubleFunction<CaseResult> reached) {
+    add(targets, benchmarkCase, metric, wanted, true, reached);
+  }
+
+  private void add(
+      List<Target> targets,
+      Case benchmarkCase,
+      String metric,
+      double wanted,
+      boolean atMost,
+      ToDoubleFunction<CaseResult> reached) {
+    var caseResult = outcomes.get(benchmarkCase);
+    if (caseResult != null) {
+      targets.add(
+          new Target(
+              benchmarkCase.title + ": " + metric,
+              wanted,
+              atMost,
+              reached.applyAsDouble(caseResult)));
+    }
+  }
+}

@@ -1,0 +1,284 @@
+package dev.sluice.bench;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.sluice.core.dictionary.ContentId;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.UUID;
+import tools.jackson.databind.json.JsonMapper;
+
+/**
+ * Many logs of many templates, as they lie in the store after an hour, and questions about them in
+ * other words. ClickHouse makes the logs up itself: a few templates have most of them, as in any
+ * system.
+ *
+ * @param templates at most {@link #MAX_TEMPLATES}
+ * @param logs of the hour before now
+ */
+record TemplateDataset(int templates, long logs) {
+  private static final List<String> SUBJECTS =
+      List.of(
+          "connection to the database",
+          "read replica",
+          "payment",
+          "order",
+          "session",
+          "cache entry",
+          "disk volume",
+          "certificate",
+          "worker thread",
+          "message",
+          "queue consumer",
+          "index shard",
+          "file upload",
+          "webhook",
+          "DNS lookup",
+          "TLS handshake",
+          "HTTP request",
+          "row lock",
+          "snapshot",
+          "nightly backup",
+          "leader election",
+          "heartbeat",
+          "configuration file",
+          "user login",
+          "password reset",
+          "access token",
+          "rate limiter",
+          "background job",
+          "cron task",
+          "container",
+          "pod",
+          "cluster node",
+          "volume mount",
+          "image pull",
+          "load balancer",
+          "health check",
+          "file descriptor",
+          "heap space",
+          "garbage collection",
+          "schema migration",
+          "transaction",
+          "table partition",
+          "offset commit",
+          "email",
+          "invoice",
+          "shipment",
+          "coupon",
+          "search query",
+          "thumbnail",
+          "audit record");
+
+  /** What happened, and how somebody asks who does not know the message. */
+  private static final List<List<String>> EVENTS =
+      List.of(
+          List.of("timed out after <*> ms", "took too long"),
+          List.of("was refused by <*>", "was turned away"),
+          List.of("failed with code <*>", "did not work"),
+          List.of("started on <*>", "came up"),
+          List.of("stopped after <*> s", "went down"),
+          List.of("completed in <*> ms", "is done"),
+          List.of("was retried <*> times", "had to be tried again"),
+          List.of("was cancelled by <*>", "was called off"),
+          List.of("expired at <*>", "ran out"),
+          List.of("was created with id <*>", "came into being"),
+          List.of("was deleted from <*>", "was removed"),
+          List.of("was moved to <*>", "went elsewhere"),
+          List.of("exceeded limit <*>", "was over its quota"),
+          List.of("is missing on <*>", "cannot be found"),
+          List.of("was rejected as invalid: <*>", "was malformed"),
+          List.of("was restored from <*>", "came back from a copy"),
+          List.of("is waiting for <*>", "hangs"),
+          List.of("was throttled for <*> ms", "was slowed down"),
+          List.of("was lost on <*>", "disappeared"),
+          List.of("was reopened by <*>", "was opened once more"));
+
+  private static final List<String> DETAILS =
+      List.of(
+          "", " during rollout", " in the primary region", " on the standby", " after failover");
+
+  private static final List<String> SERVICES =
+      List.of("gateway", "checkout", "payment", "catalog", "sessions", "mailer");
+
+  private static final List<String> QUERY_FORMATS =
+      List.of(
+          "why did it happen that the %s %s", "%s %s", "which %s %s today", "users say the %s %s");
+
+  /** As many as can be put together. */
+  static final int MAX_TEMPLATES = SUBJECTS.size() * EVENTS.size() * DETAILS.size();
+
+  private static final long HOUR = 3_600_000_000_000L;
+
+  /** Of an insert: larger ones want memory. */
+  private static final long INSERT_ROWS = 1_000_000;
+
+  /** In turn; those that come twice are asked once. */
+  private static final int QUERIES = 3_000;
+
+  private static final String PLAN_TABLE = "bench_templates";
+
+  /** Rows of the dictionary, and what the logs are made by. */
+  private static final String DICTIONARY_SQL =
+      """
+      INSERT INTO log_templates (Tenant, TemplateId, Text, FirstSeen, LastSeen)
+      SELECT 'default', Id, Text, fromUnixTimestamp64Nano(toInt64(%d)), now64(9) FROM %s""";
+
+  /** Of numbers from 0 to n, which come as often as one over their place. */
+  private static final String LOGS_SQL =
+      """
+      INSERT INTO otel_logs (Timestamp, SeverityNumber, SeverityText, ServiceName, Body,
+        ResourceAttributes, LogAttributes, Id, Tenant, TemplateId, ObservedTimestamp,
+        ReceivedTimestamp)
+      SELECT
+        time, Severity, Severity = 17 ? 'ERROR' : 'INFO', Service,
+        replaceOne(Text, '<*>', lower(hex(sipHash64(number)))),
+        map('service.name', Service), map('log.logger', 'shop.' || Service),
+        toFixedString(unhex(leftPad(hex(intDiv(nanos, 1000000) * 65536), 16, '0')
+          || leftPad(hex(number), 16, '0')), 16),
+        'default', Id, time, time
+      FROM (
+        SELECT number, toInt64(%1$d + number * %2$d) AS nanos,
+          fromUnixTimestamp64Nano(nanos) AS time,
+          toUInt32(least(exp(randUniform(0, log(%5$d + 1))) - 1, %5$d - 1)) AS n
+        FROM numbers(%3$d, %4$d)) AS numbers
+      INNER JOIN %6$s AS plan ON plan.N = numbers.n
+      SETTINGS max_insert_threads = 1, min_insert_block_size_rows = %4$d,
+        min_insert_block_size_bytes = 2000000000""";
+
+  /** Returns when the last of them came. The tables are there already. */
+  Instant load(ClickHouseAdmin clickHouseAdmin, Path folder)
+      throws IOException, InterruptedException {
+    var now = Instant.now();
+    long first = now.toEpochMilli() * 1_000_000 - HOUR;
+    clickHouseAdmin.query(
+        """
+        CREATE TABLE %s (N UInt32, Id UUID, Service String, Severity UInt8, Text String)
+        ENGINE = Memory"""
+            .formatted(PLAN_TABLE));
+    clickHouseAdmin.insert("INSERT INTO %s FORMAT TSV".formatted(PLAN_TABLE), writePlan(folder));
+    clickHouseAdmin.query(DICTIONARY_SQL.formatted(first, PLAN_TABLE));
+    for (long from = 0; from < logs; from += INSERT_ROWS) {
+      clickHouseAdmin.query(
+          LOGS_SQL.formatted(
+              first, HOUR / logs, from, Math.min(INSERT_ROWS, logs - from), templates, PLAN_TABLE));
+    }
+    clickHouseAdmin.query("DROP TABLE " + PLAN_TABLE);
+    clickHouseAdmin.awaitMerges();
+    if (clickHouseAdmin.countRows(Measurement.TABLE) != logs) {
+      throw new IOException(
+          "%,d rows are there".formatted(clickHouseAdmin.countRows(Measurement.TABLE)));
+    }
+    return now;
+  }
+
+  private Path writePlan(Path folder) throws IOException {
+    var rows = new StringBuilder();
+    var texts = texts();
+    for (int i = 0; i < texts.size(); i++) {
+      UUID id = ContentId.of(texts.get(i));
+      var service = SERVICES.get(i % SERVICES.size());
+      int severity = i % 3 == 0 ? 17 : 9;
+      rows.append("%d\t%s\t%s\t%d\t%s%n".formatted(i, id, service, severity, texts.get(i)));
+    }
+    return Files.writeString(folder.resolve("plan"), rows);
+  }
+
+  /** In an order of no meaning. */
+  List<String> texts() {
+    if (templates > MAX_TEMPLATES) {
+      throw new IllegalArgumentException(templates + " templates, at most " + MAX_TEMPLATES);
+    }
+    var texts = new ArrayList<String>();
+    for (var subject : SUBJECTS) {
+      for (var event : EVENTS) {
+        for (var detail : DETAILS) {
+          texts.add(subject + " " + event.getFirst() + detail);
+        }
+      }
+    }
+    Collections.shuffle(texts, new Random(7));
+    return texts.subList(0, templates);
+  }
+
+  /** How somebody asks. */
+  enum QueryKind {
+    /** A sentence about all logs. */
+    MEANING("by meaning"),
+    /** The same of one service and the last half hour. */
+    SCOPED("of a service, in half an hour"),
+    /**
+     * The same of all services and the time before, which ends in any second of a minute; every
+     * template has come since.
+     */
+    PAST("of all but the last half an hour"),
+    /** With a value that one log has. */
+    VALUE("with a value"),
+    /** By the words of messages. */
+    KEYWORD("by keywords");
+
+    final String title;
+
+    QueryKind(String title) {
+      this.title = title;
+    }
+  }
+
+  /**
+   * Bodies of requests, no two of them the same.
+   *
+   * @param round in each, questions are in another order
+   * @param values that a log has
+   * @param end of the logs
+   */
+  static List<byte[]> queryBodies(
+      List<QueryKind> kinds, int round, List<String> values, Instant end) {
+    var random = new Random(round);
+    var half = end.minusSeconds(1_800);
+    var bodies = new LinkedHashSet<String>();
+    for (int i = 0; i < QUERIES; i++) {
+      var subject = pick(SUBJECTS, random);
+      var event = pick(EVENTS, random);
+      var words = pick(QUERY_FORMATS, random).formatted(subject, event.getLast());
+      var request = JsonMapper.shared().createObjectNode();
+      switch (pick(kinds, random)) {
+        case MEANING -> request.put("query", words);
+        case SCOPED ->
+            request
+                .put("query", words)
+                .put("service", pick(SERVICES, random))
+                .put("from", half.toString());
+        case PAST ->
+            request.put("query", words).put("to", half.minusSeconds(random.nextInt(60)).toString());
+        case VALUE -> request.put("query", words + " " + pick(values, random));
+        case KEYWORD ->
+            request
+                .put("query", subject + " " + event.getFirst().replace("<*>", "").strip())
+                .put("mode", "keyword");
+      }
+      bodies.add(request.toString());
+    }
+    return bodies.stream().map(body -> body.getBytes(UTF_8)).toList();
+  }
+
+  /** Values that are in one log each. */
+  List<String> values(ClickHouseAdmin clickHouseAdmin) throws IOException, InterruptedException {
+    return clickHouseAdmin
+        .query(
+            "SELECT lower(hex(sipHash64(toUInt64(number * %d)))) FROM numbers(1000) FORMAT TSV"
+                .formatted(logs / 1_000))
+        .lines()
+        .toList();
+  }
+
+  private static <T> T pick(List<T> values, Random random) {
+    return values.get(random.nextInt(values.size()));
+  }
+}

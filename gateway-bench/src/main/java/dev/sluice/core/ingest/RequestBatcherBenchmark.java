@@ -1,0 +1,238 @@
+package dev.sluice.core.ingest;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.domain.LogIdGenerator;
+import dev.sluice.core.ingest.RequestBatcher.AppendOutcome;
+import dev.sluice.core.ingest.RequestBatcher.BatchLimits;
+import dev.sluice.core.ingest.RequestBatcher.PendingRequest;
+import dev.sluice.core.otlp.SampleLogs;
+import dev.sluice.core.port.Spool;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.time.LocalDate;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.SplittableRandom;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.NullUnmarked;
+import org.openjdk.jmh.annotations.AuxCounters;
+import org.openjdk.jmh.annotations.Benchmark;
+import org.openjdk.jmh.annotations.BenchmarkMode;
+import org.openjdk.jmh.annotations.Fork;
+import org.openjdk.jmh.annotations.Measurement;
+import org.openjdk.jmh.annotations.Mode;
+import org.openjdk.jmh.annotations.OutputTimeUnit;
+import org.openjdk.jmh.annotations.Param;
+import org.openjdk.jmh.annotations.Scope;
+import org.openjdk.jmh.annotations.Setup;
+import org.openjdk.jmh.annotations.State;
+import org.openjdk.jmh.annotations.TearDown;
+import org.openjdk.jmh.annotations.Threads;
+import org.openjdk.jmh.annotations.Warmup;
+import org.openjdk.jmh.infra.Blackhole;
+
+/**
+ * How many requests a second become durable when four threads hand them in at once, by what makes
+ * entries of them?
+ *
+ * <pre>java -jar gateway-bench/target/benchmarks.jar CoalescerBenchmark -prof gc</pre>
+ *
+ * <p>An operation is one request of ten logs, from when it is judged to when it is answered; each
+ * thread has so many of them {@code outstanding}, as an event loop has connections. {@code each}
+ * appends every request by itself, {@code queue} has a thread of its own that takes from a blocking
+ * queue whatever is there. The spool is one thread that spends some microseconds on an entry and
+ * less on its bytes, as Redis does; read {@code entries}, per second, for how many that were.
+ */
+@Fork(2)
+@Threads(4)
+@Warmup(iterations = 3, time = 1)
+@Measurement(iterations = 5, time = 1)
+@BenchmarkMode(Mode.Throughput)
+@OutputTimeUnit(TimeUnit.SECONDS)
+@State(Scope.Benchmark)
+@NullUnmarked // JMH fills the fields
+public class RequestBatcherBenchmark {
+  private static final int LOGS = 10;
+  private static final BatchLimits LIMITS = new BatchLimits(10_000, 4 << 20, Duration.ofMillis(2));
+
+  /** Some fifteen microseconds, whatever the entry holds. */
+  private static final int ENTRY_TOKENS = 5_000;
+
+  private static final int BYTES_PER_TOKEN = 16;
+
+  @Param({"1", "32"})
+  int outstanding;
+
+  private final LogIdGenerator ids = new LogIdGenerator(InstantSource.system());
+  private final LinkedBlockingQueue<PendingRequest> queue = new LinkedBlockingQueue<>();
+  private LogBatch request;
+  private ScheduledExecutorService timer;
+  private SlowSpool spool;
+  private RequestBatcher batcher;
+  private Thread drain;
+
+  /** What JMH shows beside the operations. */
+  @AuxCounters
+  @State(Scope.Thread)
+  public static class Counters {
+    public long entries;
+  }
+
+  /** The requests of one thread that are not answered yet. */
+  @State(Scope.Thread)
+  public static class Window {
+    private CompletableFuture<?>[] requests;
+    private int next;
+
+    @Setup
+    public void open(RequestBatcherBenchmark benchmark) {
+      requests = new CompletableFuture<?>[benchmark.outstanding];
+      for (int i = 0; i < requests.length; i++) {
+        requests[i] = CompletableFuture.completedFuture(null);
+      }
+    }
+
+    /** Waits for the oldest of them, this one included. */
+    private Object add(CompletableFuture<?> request) {
+      requests[next] = request;
+      next = (next + 1) % requests.length;
+      return requests[next].join();
+    }
+  }
+
+  @Setup
+  public void open() {
+    request = SampleLogs.batch(new SplittableRandom(42), LOGS);
+    timer = Executors.newSingleThreadScheduledExecutor();
+    spool = new SlowSpool();
+    batcher = new RequestBatcher(spool, ids, this::after, LIMITS);
+    drain = Thread.ofPlatform().daemon().start(this::drain);
+  }
+
+  @TearDown
+  public void close() throws InterruptedException {
+    drain.interrupt();
+    drain.join();
+    timer.shutdownNow();
+    spool.close();
+  }
+
+  private void after(Duration delay, Runnable task) {
+    var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+  }
+
+  private PendingRequest pendingRequest() {
+    return new PendingRequest(
+        request.tenant(),
+        false,
+        request.receivedNanos(),
+        request.otlp(),
+        request.otlp().length,
+        LOGS,
+        LOGS,
+        request.expandedBytes(),
+        request.excludedOrdinals(),
+        new CompletableFuture<>());
+  }
+
+  @Benchmark
+  public Object batcher(Window window, Counters counters) {
+    return countEntries(counters, window, batcher.add(pendingRequest()));
+  }
+
+  @Benchmark
+  public Object unbatched(Window window, Counters counters) {
+    var pending = pendingRequest();
+    var _ = append(List.of(pending));
+    return countEntries(counters, window, pending.outcome());
+  }
+
+  @Benchmark
+  public Object queue(Window window, Counters counters) {
+    var pending = pendingRequest();
+    queue.add(pending);
+    return countEntries(counters, window, pending.outcome());
+  }
+
+  private Object countEntries(
+      Counters counters, Window window, CompletableFuture<AppendOutcome> outcome) {
+    var completed = window.add(outcome);
+    counters.entries += spool.entries.getAndSet(0);
+    return completed;
+  }
+
+  private void drain() {
+    var requests = new ArrayList<PendingRequest>();
+    try {
+      while (true) {
+        requests.add(queue.take());
+        queue.drainTo(requests, LIMITS.maxRecords() / LOGS - 1);
+        append(List.copyOf(requests)).join();
+        requests.clear();
+      }
+    } catch (InterruptedException _) {
+      // closed
+    }
+  }
+
+  private CompletableFuture<?> append(List<PendingRequest> requests) {
+    var batch = batcher.merge(requests);
+    return spool
+        .append(batch, Spool.AppendMode.SYNC)
+        .thenAccept(
+            result -> {
+              int offset = 0;
+              for (var request : requests) {
+                request.outcome().complete(new AppendOutcome(result, batch.firstId().plus(offset)));
+                offset += request.records();
+              }
+            });
+  }
+
+  /** Takes its time for an entry, in a thread of its own, and keeps nothing. */
+  private static final class SlowSpool implements Spool, AutoCloseable {
+    private final AtomicLong entries = new AtomicLong();
+    private final ExecutorService thread = Executors.newSingleThreadExecutor();
+
+    @Override
+    public CompletableFuture<AppendResult> append(LogBatch batch, AppendMode appendMode) {
+      return CompletableFuture.supplyAsync(
+          () -> {
+            Blackhole.consumeCPU(ENTRY_TOKENS + batch.otlp().length / BYTES_PER_TOKEN);
+            entries.incrementAndGet();
+            return new AppendResult.Accepted(new Receipt(0, "entry"));
+          },
+          thread);
+    }
+
+    @Override
+    public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+      throw new UnsupportedOperationException("nobody asks");
+    }
+
+    @Override
+    public CompletionStage<SpoolStatus> spoolStatus() {
+      throw new UnsupportedOperationException("nobody asks");
+    }
+
+    @Override
+    public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
+      return new TreeMap<>();
+    }
+
+    @Override
+    public void close() {
+      thread.close();
+    }
+  }
+}

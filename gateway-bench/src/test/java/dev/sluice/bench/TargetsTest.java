@@ -1,0 +1,61 @@
+package dev.sluice.bench;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.bench.EndToEndReport.Case;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class TargetsTest {
+  private static final Map<String, CaseResult.Cost> COSTS =
+      Map.of(
+          "gateway", new CaseResult.Cost(1.2, 1.2, 600),
+          "Redis", new CaseResult.Cost(0.4, 0.4, 100),
+          "ClickHouse", new CaseResult.Cost(2, 3, 900));
+
+  @Test
+  void evaluate_measuredCases_saysWhatIsReached() {
+    var targets =
+        new Targets(
+            Map.of(
+                Case.OTLP, stored(500_000), Case.GRPC, stored(460_000), Case.GZIP, stored(290_000)),
+            new ClickHouseBaseline(1, 1, 2));
+
+    assertThat(targets.evaluate())
+        .extracting(target -> String.join(" | ", target.cells()))
+        .containsExactly(
+            "OTLP/HTTP, 500 a request: stored logs/s | 600,000 | 500,000 | no",
+            "OTLP/HTTP, 500 a request: CPU of gateway and Redis, of the floor's | at most 1.00 | 0.80 | yes",
+            "OTLP/HTTP, 500 a request: resident memory of the gateway, MiB | at most 512 | 600 | no",
+            "OTLP/gRPC, 500 a request: stored, of OTLP/HTTP's | 0.90 | 0.92 | yes",
+            "OTLP/HTTP, gzip: stored, of OTLP/HTTP's | 0.60 | 0.58 | no");
+  }
+
+  @Test
+  void evaluate_openLoop_usesItsLatency() {
+    assertThat(new Targets(Map.of(Case.OPEN, stored(1)), null).evaluate())
+        .singleElement()
+        .matches(Targets.Target::isReached)
+        .extracting(Targets.Target::reached)
+        .isEqualTo(20.0);
+  }
+
+  private static CaseResult stored(double perSecond) {
+    return new CaseResult(
+        "",
+        500,
+        0,
+        1,
+        1,
+        0,
+        0,
+        0L,
+        perSecond,
+        perSecond,
+        1,
+        COSTS,
+        0,
+        0,
+        new Latency(1, 2, 20, 30));
+  }
+}

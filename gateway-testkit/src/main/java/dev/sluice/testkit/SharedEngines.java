@@ -1,0 +1,69 @@
+package dev.sluice.testkit;
+
+import dev.sluice.embedded.EmbeddedClickHouse;
+import dev.sluice.embedded.EmbeddedRedis;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * A real Redis and a real ClickHouse, started at first use and shared by all tests of a JVM. Tests
+ * keep apart by keys and databases of their own.
+ */
+public final class SharedEngines {
+  private SharedEngines() {}
+
+  public static EmbeddedRedis redis() {
+    return Redis.ENGINE;
+  }
+
+  public static EmbeddedClickHouse clickHouse() {
+    return ClickHouse.ENGINE;
+  }
+
+  /** Where the ClickHouse library is kept between runs: one download for each checkout. */
+  public static Path cacheDirectory() {
+    var configured = System.getProperty("sluice.cache");
+    if (configured != null) {
+      return Path.of(configured);
+    }
+    var folder = Path.of("").toAbsolutePath();
+    while (!Files.isDirectory(folder.resolve(".mvn"))) {
+      folder = folder.getParent();
+      if (folder == null) {
+        throw new IllegalStateException("not inside the repository; set -Dsluice.cache");
+      }
+    }
+    return folder.resolve(".cache/sluice");
+  }
+
+  private static Path createDirectory(String name) {
+    try {
+      return Files.createDirectories(
+          Path.of("target/engines/" + name + "-" + ProcessHandle.current().pid()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static final class Redis {
+    static final EmbeddedRedis ENGINE =
+        EmbeddedRedis.start(new EmbeddedRedis.Settings(createDirectory("redis"), 0, "512mb"));
+
+    static {
+      Runtime.getRuntime().addShutdownHook(new Thread(ENGINE::close));
+    }
+  }
+
+  private static final class ClickHouse {
+    static final EmbeddedClickHouse ENGINE =
+        EmbeddedClickHouse.start(
+            new EmbeddedClickHouse.Settings(
+                createDirectory("clickhouse"), cacheDirectory(), 0, 0, "sluice", "sluice"));
+
+    static {
+      Runtime.getRuntime().addShutdownHook(new Thread(ENGINE::close));
+    }
+  }
+}

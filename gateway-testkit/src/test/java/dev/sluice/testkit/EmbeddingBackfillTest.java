@@ -1,0 +1,350 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Embedder;
+import dev.sluice.core.port.EmbeddingMetrics;
+import dev.sluice.core.port.TemplateVectorStore.TemplateSample;
+import dev.sluice.core.search.EmbeddingBackfill;
+import dev.sluice.core.search.EmbeddingBackfill.Throttle;
+import dev.sluice.testkit.InMemoryTemplateVectorStore.StoredSample;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class EmbeddingBackfillTest {
+  private static final String TENANT = "default";
+  private static final String EMBEDDING_VERSION = "concepts/4/1";
+  private static final Throttle RUNNING = _ -> true;
+
+  private final ManualClock clock = new ManualClock("2026-01-15T08:00:00Z");
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplateStats templates = new InMemoryTemplateStats(dictionary);
+  private final InMemoryTemplateVectorStore vectors =
+      new InMemoryTemplateVectorStore(dictionary, 4);
+  private final FakeEmbedder embedder = embedder("concepts");
+  private final RecordingEmbeddingMetrics metrics = new RecordingEmbeddingMetrics();
+
+  private static final class RecordingEmbeddingMetrics implements EmbeddingMetrics {
+    private int embedded;
+    private int failed;
+    private long backlog = -1;
+
+    @Override
+    public void recordEmbedded(Duration took) {
+      embedded++;
+    }
+
+    @Override
+    public void recordFailure() {
+      failed++;
+    }
+
+    @Override
+    public void recordBacklog(long templates) {
+      backlog = templates;
+    }
+  }
+
+  private static FakeEmbedder embedder(String name) {
+    return new FakeEmbedder(name, 4, Map.of("disk", 1, "memory", 2));
+  }
+
+  private EmbeddingBackfill backfill(Embedder by) {
+    return new EmbeddingBackfill(templates, vectors, by, metrics, clock, TENANT);
+  }
+
+  private long now() {
+    return clock.instant().getEpochSecond() * 1_000_000_000L;
+  }
+
+  private void template(String text, @Nullable String into) {
+    var link = into == null ? null : ContentId.of(into);
+    dictionary.write(
+        List.of(
+            new DictionaryEntry(
+                TENANT, EntryKind.TEMPLATE, ContentId.of(text), text, now(), now(), link)));
+  }
+
+  private void storeLog(String template, String service, String body) {
+    templates.count(TENANT, service, ContentId.of(template), 9, now());
+    vectors.store(
+        new StoredSample(
+            TENANT, ContentId.of(template), now(), 9, new TemplateSample(service, "", body)));
+  }
+
+  private boolean hasVectors(String template) {
+    return !vectors.find(EMBEDDING_VERSION, TENANT, List.of(ContentId.of(template))).isEmpty();
+  }
+
+  @Test
+  void embedNextPage_idleForAWhile_compactsOnce() throws Exception {
+    template("disk <*> full", null);
+    storeLog("disk <*> full", "web", "disk 7 full");
+    var embeddings = backfill(embedder);
+    embeddings.embedNextPage(RUNNING);
+    clock.advance(Duration.ofSeconds(9));
+    embeddings.embedNextPage(RUNNING);
+    assertThat(vectors.compactions()).isZero();
+
+    clock.advance(Duration.ofSeconds(1));
+    embeddings.embedNextPage(RUNNING);
+    embeddings.embedNextPage(RUNNING);
+    assertThat(vectors.compactions()).isEqualTo(1);
+  }
+
+  @Test
+  void embedNextPage_newTemplates_areEmbeddedOnceEach() throws Exception {
+    template("disk <*> full", null);
+    storeLog("disk <*> full", "web", "disk 7 full");
+    template("out of memory", "out of <*>");
+    storeLog("out of memory", "web", "out of memory");
+    var embeddings = backfill(embedder);
+
+    assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
+
+    assertThat(hasVectors("disk <*> full")).isTrue();
+    assertThat(hasVectors("out of memory")).isTrue(); // logs have it, whatever became of it
+    assertThat(metrics.embedded).isEqualTo(2);
+    assertThat(metrics.backlog).isZero();
+    int before = embedder.embeddedTexts();
+    assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
+    assertThat(backfill(embedder).embedNextPage(RUNNING)).isTrue(); // as after a restart
+    assertThat(embedder.embeddedTexts()).isEqualTo(before);
+  }
+
+  @Test
+  void embedNextPage_moreThanOneBatch_isDoneAfterTheLast() throws Exception {
+    for (int i = 0; i < 2_500; i++) {
+      template("disk " + i, null);
+      storeLog("disk " + i, "web", "disk");
+    }
+    var embeddings = backfill(embedder);
+
+    int rounds = 1;
+    while (!embeddings.embedNextPage(RUNNING)) {
+      rounds++;
+    }
+
+    assertThat(rounds).isEqualTo(3);
+    assertThat(metrics.backlog).isZero();
+  }
+
+  /**
+   * A page of them takes a minute by a small share of a core, and nobody is to see nothing of it.
+   */
+  @Test
+  void embedNextPage_manyTemplates_reportsTheBacklogMeanwhile() throws Exception {
+    for (int i = 0; i < 100; i++) {
+      template("disk " + i, null);
+      storeLog("disk " + i, "web", "disk");
+    }
+    var told = new TreeSet<Long>();
+
+    backfill(embedder)
+        .embedNextPage(
+            _ -> {
+              told.add(metrics.backlog);
+              return true;
+            });
+
+    assertThat(told.last()).isEqualTo(100);
+    assertThat(told.first()).isBetween(1L, 99L);
+    assertThat(metrics.backlog).isZero();
+  }
+
+  @Test
+  void embedNextPage_noLogYet_waitsAMinuteForOne() throws Exception {
+    template("disk <*> full", null);
+    var embeddings = backfill(embedder);
+
+    assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
+    assertThat(hasVectors("disk <*> full")).isFalse();
+    assertThat(metrics.backlog).isEqualTo(1);
+
+    clock.advance(Duration.ofSeconds(61));
+    embeddings.embedNextPage(RUNNING);
+    assertThat(hasVectors("disk <*> full")).isTrue();
+  }
+
+  @Test
+  void embedNextPage_logArrives_isEmbeddedWithIt() throws Exception {
+    template("disk <*> full", null);
+    var embeddings = backfill(embedder);
+    embeddings.embedNextPage(RUNNING);
+    storeLog("disk <*> full", "web", "disk 7 full");
+
+    embeddings.embedNextPage(RUNNING);
+
+    assertThat(hasVectors("disk <*> full")).isTrue();
+  }
+
+  @Test
+  void embedNextPage_modelUnavailable_storesNothingAndCatchesUp() throws Exception {
+    template("disk <*> full", null);
+    storeLog("disk <*> full", "web", "disk 7 full");
+    var embeddings = backfill(embedder);
+    embedder.setUnavailable("away");
+
+    assertThatThrownBy(() -> embeddings.embedNextPage(RUNNING))
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
+    assertThat(hasVectors("disk <*> full")).isFalse();
+    assertThat(metrics.failed).isEqualTo(1);
+    assertThat(metrics.backlog).isEqualTo(1);
+
+    embedder.setUnavailable(null);
+    embeddings.embedNextPage(RUNNING);
+    assertThat(hasVectors("disk <*> full")).isTrue();
+    assertThat(metrics.backlog).isZero();
+  }
+
+  @Test
+  void embedNextPage_modelFailsMidway_keepsWhatWasEmbedded() throws Exception {
+    for (var text : List.of("disk a", "disk b", "disk c")) {
+      template(text, null);
+      storeLog(text, "web", text);
+    }
+    var embeddings = backfill(embedder);
+    var asked = new AtomicInteger();
+
+    assertThatThrownBy(
+            () ->
+                embeddings.embedNextPage(
+                    _ -> {
+                      if (asked.incrementAndGet() == 3) {
+                        embedder.setUnavailable("away");
+                      }
+                      return true;
+                    }))
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
+
+    assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isEqualTo(1);
+  }
+
+  @Test
+  void embedNextPage_invalidText_blocksNoOther() throws Exception {
+    for (var text : List.of("disk a", "poison", "disk b")) {
+      template(text, null);
+      storeLog(text, "web", text);
+    }
+    embedder.rejectTextsContaining("poison");
+    var embeddings = backfill(embedder);
+
+    assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
+    embeddings.embedNextPage(RUNNING);
+
+    assertThat(hasVectors("disk a")).isTrue();
+    assertThat(hasVectors("disk b")).isTrue();
+    assertThat(hasVectors("poison")).isFalse();
+    assertThat(metrics.failed).isEqualTo(1);
+    assertThat(metrics.backlog).isEqualTo(1);
+  }
+
+  @Test
+  void embedNextPage_remoteModel_isCalledInBatches() throws Exception {
+    for (int i = 0; i < 128; i++) {
+      template("disk " + i, null);
+      storeLog("disk " + i, "web", "disk");
+    }
+    embedder.setRemote();
+    var took = new ArrayList<Duration>();
+
+    backfill(embedder).embedNextPage(took::add);
+
+    assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isZero();
+    assertThat(embedder.calls()).isEqualTo(2);
+    assertThat(metrics.embedded).isEqualTo(128);
+    assertThat(took).as("samples were looked up before each").hasSize(2);
+  }
+
+  @Test
+  void embedNextPage_localModel_isCalledOneByOne() throws Exception {
+    for (int i = 0; i < 64; i++) {
+      template("disk " + i, null);
+      storeLog("disk " + i, "web", "disk");
+    }
+    var took = new ArrayList<Duration>();
+
+    backfill(embedder).embedNextPage(took::add);
+
+    assertThat(embedder.calls()).isEqualTo(64);
+    assertThat(took).hasSize(64).allSatisfy(each -> assertThat(each).isPositive());
+  }
+
+  @Test
+  void embedNextPage_invalidTextInABatch_blocksNoOther() throws Exception {
+    for (var text : List.of("disk a", "poison", "disk b")) {
+      template(text, null);
+      storeLog(text, "web", text);
+    }
+    embedder.rejectTextsContaining("poison");
+    embedder.setRemote();
+    var embeddings = backfill(embedder);
+
+    assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
+
+    assertThat(hasVectors("disk a")).isTrue();
+    assertThat(hasVectors("disk b")).isTrue();
+    assertThat(metrics.failed).isEqualTo(1);
+    assertThat(metrics.embedded).isEqualTo(2);
+    assertThat(embedder.calls()).as("together, and then each").isEqualTo(4);
+    embeddings.embedNextPage(RUNNING);
+    assertThat(embedder.calls()).isEqualTo(4);
+  }
+
+  /** They were paid for, and without them it would come to the refused one never. */
+  @Test
+  void embedNextPage_modelFailsWhileIsolatingInvalidText_keepsWhatWasEmbedded() throws Exception {
+    for (var text : List.of("disk a", "disk b", "poison")) {
+      template(text, null);
+      storeLog(text, "web", text);
+    }
+    embedder.rejectTextsContaining("poison");
+    embedder.setRemote();
+    embedder.failAfterCalls(2); // of all three, and of one
+
+    assertThatThrownBy(() -> backfill(embedder).embedNextPage(RUNNING))
+        .isInstanceOf(Embedder.EmbedderUnavailableException.class);
+
+    assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isEqualTo(2);
+  }
+
+  @Test
+  void embedNextPage_stopped_keepsWhatWasEmbedded() {
+    for (var text : List.of("disk a", "disk b")) {
+      template(text, null);
+      storeLog(text, "web", text);
+    }
+    var embeddings = backfill(embedder);
+    var asked = new AtomicInteger();
+
+    assertThatThrownBy(() -> embeddings.embedNextPage(_ -> asked.incrementAndGet() == 1))
+        .isInstanceOf(InterruptedException.class);
+
+    assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isEqualTo(1);
+  }
+
+  @Test
+  void embedNextPage_otherModel_embedsAllAgainSeparately() throws Exception {
+    template("disk <*> full", null);
+    storeLog("disk <*> full", "web", "disk 7 full");
+    backfill(embedder).embedNextPage(RUNNING);
+
+    backfill(embedder("newer")).embedNextPage(RUNNING);
+
+    assertThat(vectors.find("newer/4/1", TENANT, List.of(ContentId.of("disk <*> full"))))
+        .hasSize(1);
+    assertThat(hasVectors("disk <*> full")).isTrue();
+  }
+}

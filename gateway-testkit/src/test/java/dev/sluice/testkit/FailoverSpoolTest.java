@@ -1,0 +1,709 @@
+package dev.sluice.testkit;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.failover.FailoverSpool;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.IdempotencyStore.ClaimResult;
+import dev.sluice.core.port.Scheduler;
+import dev.sluice.core.port.Spool.AppendMode;
+import dev.sluice.core.port.Spool.AppendResult;
+import dev.sluice.core.port.Spool.DeliveryStatus;
+import dev.sluice.core.port.Spool.Receipt;
+import dev.sluice.core.port.Spool.RecordCounts;
+import dev.sluice.core.port.SpoolConsumer;
+import dev.sluice.core.port.SpoolConsumer.Delivery;
+import dev.sluice.core.port.TimeoutScheduler;
+import dev.sluice.testkit.FlakySpool.Behavior;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two spools in memory that are one, by a time that the test moves. */
+@Timeout(60)
+final class FailoverSpoolTest {
+  private static final Duration PRIMARY_TIMEOUT = Duration.ofMillis(500);
+  private static final Duration PROBE_INTERVAL = Duration.ofSeconds(1);
+  private static final int MAX_KEYS = 100;
+  private static final Duration RETENTION = Duration.ofHours(2);
+  private static final Duration LONGEST_INSERT = Duration.ofMinutes(7);
+  private static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
+  private static final IdempotencyStore.IdempotencyKey KEY =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 2));
+  private static final IdempotencyStore.IdempotencyKey OTHER =
+      new IdempotencyStore.IdempotencyKey("default", "order-1", new UUID(1, 3));
+
+  private final ManualClock clock = new ManualClock("2026-08-24T10:00:00Z");
+  private final InMemorySpool primarySpool = new InMemorySpool();
+  private final FlakySpool primary = new FlakySpool(primarySpool);
+  private final InMemorySpool fallback = new InMemorySpool();
+  private final FailoverSpool failover = failover(PRIMARY_TIMEOUT, PROBE_INTERVAL);
+  private final SpoolConsumer consumer = failover.fallbackConsumer();
+
+  private FailoverSpool failover(Duration patience, Duration probe) {
+    return failover(clock, clock, patience, probe, true);
+  }
+
+  private FailoverSpool failover(boolean delivers) {
+    return failover(clock, clock, PRIMARY_TIMEOUT, PROBE_INTERVAL, delivers);
+  }
+
+  private FailoverSpool failover(
+      Scheduler scheduler,
+      TimeoutScheduler timeoutScheduler,
+      Duration patience,
+      Duration probe,
+      boolean delivers) {
+    return new FailoverSpool(
+        new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool, primarySpool),
+        new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback, fallback),
+        fallback,
+        new FailoverSpool.FailoverSettings(
+            patience, probe, delivers, MAX_KEYS, RETENTION, LONGEST_INSERT),
+        scheduler,
+        timeoutScheduler,
+        clock);
+  }
+
+  @AfterEach
+  void close() {
+    failover.close();
+  }
+
+  @Test
+  void append_primaryHealthy_isInPrimaryOnly() {
+    var receipt = receipt(failover.append(LogBatches.of(3)).toCompletableFuture());
+
+    assertThat(receipt.shard()).isZero();
+    assertThat(primarySpool.recordCounts().accepted()).isEqualTo(3);
+    assertThat(fallback.recordCounts()).isEqualTo(RecordCounts.NONE);
+    assertThat(failover.failoverStatus()).isEqualTo(new FailoverSpool.FailoverStatus(true, "", 0));
+  }
+
+  @Test
+  void append_primaryUnavailableOrThrowing_isInFallbackAtOnce() {
+    for (var behavior : List.of(Behavior.UNAVAILABLE, Behavior.THROWING)) {
+      primary.setBehavior(behavior);
+
+      assertThat(receipt(append(LogBatches.of(3))).shard()).isNegative();
+    }
+
+    assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0, 0, 0));
+    assertThat(failover.failoverStatus().reason()).isEqualTo("first is full");
+  }
+
+  @Test
+  void append_primaryUnresponsive_waitsForItsTimeoutOnce() {
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+
+    var appended = append(LogBatches.of(3));
+    clock.advance(PRIMARY_TIMEOUT.minusMillis(1));
+    assertThat(appended).isNotDone();
+    clock.advance(Duration.ofMillis(1));
+
+    assertThat(receipt(appended).shard()).isNegative();
+    var next = append(LogBatches.of(1));
+    assertThat(next).isDone(); // nobody else waits for it
+    assertThat(primary.calls).hasValue(1);
+    assertThat(failover.failoverStatus())
+        .isEqualTo(
+            new FailoverSpool.FailoverStatus(false, "Redis does not answer within 500 ms", 4));
+  }
+
+  @Test
+  void append_primaryRespondsInTime_cancelsItsTimeout() {
+    primary.setBehavior(Behavior.DELAYED);
+    var appended = append(LogBatches.of(3));
+    assertThat(clock.pendingTasks()).isOne();
+
+    primary.delayedRelease.complete(null);
+
+    assertThat(receipt(appended).shard()).isZero();
+    assertThat(clock.pendingTasks()).isZero();
+  }
+
+  @Test
+  void append_schedulerStopped_isAnsweredByPrimary() {
+    primary.setBehavior(Behavior.DELAYED);
+    TimeoutScheduler stopped =
+        (_, _) -> {
+          throw new IllegalStateException("stopped");
+        };
+    try (var ending = failover(clock, stopped, PRIMARY_TIMEOUT, PROBE_INTERVAL, true)) {
+      var appended = ending.append(LogBatches.of(3), AppendMode.SYNC).toCompletableFuture();
+      assertThat(appended).isNotDone();
+
+      primary.delayedRelease.complete(null);
+
+      assertThat(receipt(appended).shard()).isZero();
+    }
+  }
+
+  @Test
+  void append_bothUnavailable_isUnavailableWithBothReasons() {
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    fallback.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
+
+    assertThat(append(LogBatches.of(3)).join())
+        .isEqualTo(
+            new AppendResult.Unavailable(
+                Duration.ofSeconds(3), "Redis: first is full; the log: disk is full", true));
+    assertThat(failover.unavailableReason())
+        .contains("Redis: first is full; the log: disk is full");
+
+    fallback.setUnavailable(null);
+    assertThat(failover.unavailableReason()).isEmpty();
+  }
+
+  /** What ended in doubt and comes again may be in the first, though that is away by now. */
+  @Test
+  void append_outcomeUnknownAndFallbackUnavailable_staysUnknown() throws Exception {
+    var batch = LogBatches.of(1);
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    append(LogBatches.of(1)).join();
+    fallback.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
+    var refused =
+        failover.append(batch, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture().join();
+    fallback.setUnavailable(null);
+
+    receipt(failover.append(batch, AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture());
+
+    assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isTrue();
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+  }
+
+  /** It must not wait for the first to come back, which may take days. */
+  @Test
+  void append_onlyFallbackUnavailable_isConfirmedOnRetry() throws Exception {
+    var batch = LogBatches.of(3);
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    clock.advance(PROBE_INTERVAL);
+    fallback.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "disk is full"));
+    var refused = append(batch).join();
+    fallback.setUnavailable(null);
+
+    receipt(append(batch));
+
+    assertThat(((AppendResult.Unavailable) refused).outcomeUnknown()).isFalse();
+    assertThat(primary.calls).hasValue(0);
+    var delivery =
+        await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    assertThat(ids(delivery)).containsExactly(batch.appendId());
+    assertThat(delivery.redelivered()).isFalse();
+  }
+
+  @Test
+  void probe_primaryUnavailable_opensTheBreakerBeforeAnyAppend() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+
+    clock.advance(PROBE_INTERVAL);
+
+    receipt(append(LogBatches.of(1)));
+    assertThat(primary.calls).hasValue(0);
+  }
+
+  @Test
+  void probe_healthyTwiceInARow_closesTheBreaker() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    clock.advance(PROBE_INTERVAL);
+    assertThat(failover.failoverStatus().firstTakesLogs()).isFalse();
+
+    for (var behavior :
+        List.of(
+            Behavior.HEALTHY,
+            Behavior.UNRESPONSIVE,
+            Behavior.HEALTHY,
+            Behavior.UNAVAILABLE,
+            Behavior.HEALTHY)) {
+      primary.setBehavior(behavior);
+      clock.advance(PROBE_INTERVAL);
+      if (behavior == Behavior.UNRESPONSIVE) {
+        clock.advance(PRIMARY_TIMEOUT);
+      }
+      assertThat(failover.failoverStatus().firstTakesLogs()).as("%s", behavior).isFalse();
+    }
+    clock.advance(PROBE_INTERVAL);
+
+    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
+  }
+
+  @Test
+  void drain_primaryRecovered_movesAllInOrder() throws Exception {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    var batches = LogBatches.list(50, 2);
+    batches.forEach(batch -> receipt(append(batch)));
+    assertThat(failover.recordCounts().inFlight()).isEqualTo(100);
+
+    recoverPrimary();
+
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(failover.recordCounts()).isEqualTo(new RecordCounts(100, 100, 0, 0, 0));
+    var delivery = primarySpool.poll(Duration.ZERO).orElseThrow();
+    assertThat(ids(delivery)).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
+  }
+
+  @Test
+  void drain_primaryResponseLost_isInPrimaryOnce() {
+    failover.start();
+    primary.setBehavior(Behavior.RESPONSE_LOST);
+    var appended = append(LogBatches.of(3));
+    clock.advance(PRIMARY_TIMEOUT);
+    receipt(appended);
+    assertThat(primarySpool.recordCounts().accepted()).isEqualTo(3);
+    assertThat(fallback.recordCounts().accepted()).isEqualTo(3);
+
+    recoverPrimary();
+
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(3, 3, 0, 0, 0));
+  }
+
+  @Test
+  void drain_primaryFailsMidway_continuesOnRecoveryAndDeliversNoneMeanwhile() throws Exception {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    LogBatches.list(10, 1).forEach(batch -> receipt(append(batch)));
+    var left = new AtomicInteger(5);
+    primary.behavior = () -> left.getAndDecrement() > 0 ? Behavior.HEALTHY : Behavior.UNAVAILABLE;
+    clock.advance(PROBE_INTERVAL);
+    clock.advance(PROBE_INTERVAL);
+    await().until(() -> left.get() < 0 && !failover.failoverStatus().firstTakesLogs());
+    assertThat(primarySpool.recordCounts().accepted()).isBetween(1L, 5L);
+
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty(); // the first may deliver some of it
+    receipt(append(LogBatches.of(2)));
+    var fresh = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    assertThat(fresh.records()).isEqualTo(2);
+    consumer.ack(fresh);
+    recoverPrimary();
+
+    await().until(() -> fallback.recordCounts().inFlight() == 0);
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(10, 10, 0, 0, 0));
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
+  }
+
+  @Test
+  void poll_primaryUnavailable_returnsConfirmedAndHoldsTheRest() throws Exception {
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+    var doubtful = append(LogBatches.of(3));
+    clock.advance(PRIMARY_TIMEOUT);
+    receipt(doubtful);
+    receipt(append(LogBatches.of(5)));
+
+    var delivery = consumer.poll(Duration.ZERO).orElseThrow();
+
+    assertThat(delivery.records()).isEqualTo(5);
+    assertThat(delivery.redelivered()).isFalse();
+    assertThat(consumer.poll(Duration.ZERO).orElseThrow().redelivered()).isTrue();
+    consumer.ack(delivery);
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
+    assertThat(fallback.recordCounts().inFlight()).isEqualTo(3);
+  }
+
+  @Test
+  void poll_primaryRecovered_returnsOnlyTheInFlightDelivery() throws Exception {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    clock.advance(PROBE_INTERVAL); // else what opens would be doubtful
+    receipt(append(LogBatches.of(5)));
+    var begun = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    receipt(append(LogBatches.of(2)));
+    recoverPrimary();
+
+    var again = consumer.poll(SHORT_TIMEOUT).orElseThrow();
+    assertThat(again.token()).isEqualTo(begun.token());
+    consumer.ack(again);
+
+    await().until(() -> fallback.recordCounts().inFlight() == 0);
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(primarySpool.recordCounts().accepted()).isEqualTo(2);
+    assertThat(fallback.recordCounts().accepted()).isEqualTo(5);
+  }
+
+  /** An insert of it may still be under way in the store. */
+  @Test
+  void drain_workerStoppedWithADelivery_leavesItForTheNextStart() throws Exception {
+    failover.start();
+    var begun = inFlightDelivery();
+    consumer.close();
+    recoverPrimary();
+
+    failover.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
+
+    assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
+    failover.close();
+    try (var next = failover(true)) {
+      next.start();
+      var again = next.fallbackConsumer().poll(SHORT_TIMEOUT).orElseThrow();
+      assertThat(again.token()).isEqualTo(begun.token());
+      assertThat(again.redelivered()).isTrue();
+      assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
+      next.fallbackConsumer().ack(again);
+
+      await().until(() -> fallback.recordCounts().inFlight() == 0);
+      assertThat(next.fallbackConsumer().poll(SHORT_TIMEOUT)).isEmpty();
+    }
+    assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(2, 2, 0, 0, 0));
+  }
+
+  @Test
+  void drain_batchOfInFlightDeliverySkipped_leavesTheRestToTheWorker() throws Exception {
+    failover.start();
+    inFlightDelivery();
+    var begun = consumer.poll(SHORT_TIMEOUT).orElseThrow();
+    assertThat(begun.batches()).hasSize(2);
+    consumer.skip(begun.batches().getFirst().appendId(), "bad");
+    recoverPrimary();
+
+    var rest = consumer.poll(SHORT_TIMEOUT).orElseThrow();
+
+    SpoolContract.assertSameBatches(rest.batches(), begun.batches().subList(1, 2));
+  }
+
+  @Test
+  void drain_inFlightBeforeStartAndNoWorker_waitsForTheLongestInsert() throws Exception {
+    failover.start();
+    inFlightDelivery();
+    primary.setBehavior(Behavior.HEALTHY);
+    consumer.close();
+    failover.close();
+
+    try (var next = failover(false)) {
+      next.start();
+      clock.advance(LONGEST_INSERT.minusSeconds(1));
+      next.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
+      assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
+    }
+    try (var next = failover(false)) {
+      next.start();
+      clock.advance(LONGEST_INSERT);
+
+      await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+      var delivery = primarySpool.poll(Duration.ZERO).orElseThrow();
+      assertThat(delivery.records()).isEqualTo(7);
+      assertThat(delivery.redelivered()).isTrue();
+    }
+  }
+
+  /** A delivery of five records in two batches that a worker has begun, and two records behind. */
+  private Delivery inFlightDelivery() throws Exception {
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    clock.advance(PROBE_INTERVAL); // else what opens would be doubtful
+    receipt(append(LogBatches.of(3)));
+    receipt(append(LogBatches.of(2)));
+    var begun = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    receipt(append(LogBatches.of(2)));
+    return begun;
+  }
+
+  @Test
+  void append_whileDrainIsBlocked_isAccepted() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    LogBatches.list(20, 1).forEach(batch -> receipt(append(batch)));
+    var silent = new AtomicBoolean();
+    primary.behavior =
+        () ->
+            Thread.currentThread().getName().equals("fallback-drainer") && silent.get()
+                ? Behavior.UNRESPONSIVE
+                : Behavior.HEALTHY;
+    silent.set(true);
+    clock.advance(PROBE_INTERVAL);
+    clock.advance(PROBE_INTERVAL);
+    await().until(() -> primary.calls.get() > 1); // one that is answered late holds up nobody
+
+    for (var batch : LogBatches.list(100, 1)) {
+      assertThat(receipt(append(batch)).shard()).isZero();
+    }
+  }
+
+  @Test
+  void statusOf_drainedBatch_isThatOfPrimary() throws Exception {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    var batch = LogBatches.of(5);
+    var receipt = receipt(append(batch));
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+    recoverPrimary();
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Pending());
+
+    primarySpool.ack(primarySpool.poll(Duration.ZERO).orElseThrow());
+
+    assertThat(statusOf(receipt, batch)).isEqualTo(new DeliveryStatus.Delivered(0));
+  }
+
+  @Test
+  void claim_completedBeforeFailover_isCompletedAfterIt() {
+    receipt(append(LogBatches.of(1), claimGranted(KEY)));
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    append(LogBatches.of(1)).join();
+
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
+    clock.advance(RETENTION);
+    assertThat(claim(OTHER)).isInstanceOf(ClaimResult.Granted.class);
+  }
+
+  @Test
+  void claim_moreThanMaxKeys_evictsTheLeastRecentlyUsed() {
+    receipt(append(LogBatches.of(1), claimGranted(KEY)));
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    append(LogBatches.of(1)).join();
+    for (int i = 0; i < MAX_KEYS; i++) {
+      claimGranted(new IdempotencyStore.IdempotencyKey("default", "another-" + i, new UUID(1, 2)));
+    }
+
+    assertThat(claim(OTHER)).isInstanceOf(ClaimResult.Granted.class);
+  }
+
+  @Test
+  void claim_inProgressInPrimary_isInProgressInFallback() {
+    claimGranted(KEY);
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    append(LogBatches.of(1)).join();
+
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.InProgress());
+    clock.advance(IdempotencyStore.CLAIM_TTL);
+    assertThat(claim(KEY)).isInstanceOf(ClaimResult.Granted.class);
+  }
+
+  @Test
+  void appendUnderClaim_primaryResponseLost_isInFallbackAndCompletedInBoth() {
+    failover.start();
+    var claim = claimGranted(KEY);
+    primary.setBehavior(Behavior.RESPONSE_LOST);
+
+    var appended = append(LogBatches.of(4), claim);
+    clock.advance(PRIMARY_TIMEOUT);
+
+    receipt(appended);
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    recoverPrimary();
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
+  }
+
+  /** What was under way to the first when it fell silent may still arrive there. */
+  @Test
+  void appendUnderClaim_primaryNeverReceivedIt_isDrainedUnderPrimaryClaim() {
+    failover.start();
+    var claim = claimGranted(KEY);
+    primary.setBehavior(Behavior.UNRESPONSIVE);
+    var appended = append(LogBatches.of(4), claim);
+    clock.advance(PRIMARY_TIMEOUT);
+    receipt(appended);
+    recoverPrimary();
+
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(primarySpool.recordCounts()).isEqualTo(new RecordCounts(4, 4, 0, 0, 0));
+    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
+  }
+
+  @Test
+  void claim_completedInFallbackBeforeStart_isCompleted() {
+    var claim = (ClaimResult.Granted) fallback.claim(KEY).toCompletableFuture().join();
+    receipt(fallback.append(LogBatches.of(1), claim.claim()).toCompletableFuture());
+
+    assertThat(claim(OTHER)).isEqualTo(new ClaimResult.KeyReused());
+    assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
+    assertThat(primary.calls).hasValue(0);
+  }
+
+  @Test
+  void drain_keyedBatchInFallback_completesTheKeyInPrimary() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    receipt(append(LogBatches.of(4), claimGranted(KEY)));
+    recoverPrimary();
+
+    await().until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    assertThat(primarySpool.claim(KEY).toCompletableFuture().join())
+        .isEqualTo(new ClaimResult.Completed());
+  }
+
+  @Test
+  void release_eitherSpool_keyIsFree() {
+    join(failover.release(claimGranted(KEY).claim()));
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    append(LogBatches.of(1)).join();
+    join(failover.release(claimGranted(KEY).claim()));
+
+    claimGranted(KEY);
+  }
+
+  @Test
+  void drain_primaryHealthy_movesEverythingAndReturns() {
+    failover.start();
+    primary.setBehavior(Behavior.UNAVAILABLE);
+    LogBatches.list(10, 1).forEach(batch -> receipt(append(batch)));
+    consumer.close();
+    recoverPrimary();
+
+    failover.drain(Duration.ofSeconds(30));
+
+    assertThat(fallback.recordCounts()).isEqualTo(RecordCounts.NONE);
+    failover.close();
+    failover.close();
+  }
+
+  /**
+   * The first fails in every way at random. Whoever delivers looks first when told to, as the store
+   * does; whatever is stored twice was handed out as new twice.
+   */
+  @Test
+  void deliver_primaryFailsAtRandom_storesExactlyOnce() throws Exception {
+    try (var timer = Executors.newScheduledThreadPool(2);
+        var threads = Executors.newVirtualThreadPerTaskExecutor();
+        var both =
+            failover(
+                (delay, task) -> {
+                  var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
+                },
+                (within, missed) -> {
+                  var wait = timer.schedule(missed, within.toNanos(), TimeUnit.NANOSECONDS);
+                  return () -> wait.cancel(false);
+                },
+                Duration.ofMillis(20),
+                Duration.ofMillis(3),
+                true)) {
+      both.start();
+      primary.behavior = FailoverSpoolTest::randomBehavior;
+      var stored = new ConcurrentHashMap<UUID, Integer>();
+      var accepted = ConcurrentHashMap.<UUID>newKeySet();
+      var working = new AtomicBoolean(true);
+      var workers =
+          List.of(
+              threads.submit(() -> work(primarySpool, stored, working)),
+              threads.submit(() -> work(both.fallbackConsumer(), stored, working)));
+      var clients =
+          IntStream.range(0, 16).mapToObj(_ -> threads.submit(() -> send(both, accepted))).toList();
+      for (var client : clients) {
+        client.get();
+      }
+      primary.setBehavior(Behavior.HEALTHY);
+
+      await()
+          .atMost(Duration.ofSeconds(30))
+          .untilAsserted(() -> assertThat(stored.keySet()).containsAll(accepted));
+      await().until(() -> both.recordCounts().inFlight() == 0);
+      working.set(false);
+      for (var worker : workers) {
+        worker.get();
+      }
+      assertThat(accepted).hasSize(16 * 200);
+      assertThat(stored.values()).containsOnly(1);
+      assertThat(both.recordCounts().accepted()).isEqualTo(stored.size());
+    }
+  }
+
+  /** Troubles that last for a while, and well in between. */
+  private static Behavior randomBehavior() {
+    long phase = TimeUnit.NANOSECONDS.toMillis(System.nanoTime()) / 40 % 3;
+    var moods = Behavior.values();
+    return phase > 0 && ThreadLocalRandom.current().nextInt(4) == 0
+        ? moods[ThreadLocalRandom.current().nextInt(moods.length)]
+        : Behavior.HEALTHY;
+  }
+
+  private static @Nullable Void send(FailoverSpool failover, Set<UUID> accepted) {
+    for (var batch : LogBatches.list(200, 1)) {
+      receipt(failover.append(batch, AppendMode.SYNC).toCompletableFuture());
+      accepted.add(batch.appendId());
+    }
+    return null;
+  }
+
+  private static @Nullable Void work(
+      SpoolConsumer spoolConsumer, Map<UUID, Integer> stored, AtomicBoolean working)
+      throws InterruptedException {
+    while (working.get()) {
+      var next = spoolConsumer.poll(Duration.ofMillis(5));
+      if (next.isEmpty()) {
+        continue;
+      }
+      var delivery = next.get();
+      for (var id : ids(delivery)) {
+        stored.merge(id, 1, (there, one) -> delivery.redelivered() ? there : there + one);
+      }
+      if (ThreadLocalRandom.current().nextInt(5) > 0) { // else it was stored and not known to be
+        spoolConsumer.ack(delivery);
+      }
+    }
+    return null;
+  }
+
+  /** What was open closes: asked twice, and waiting until what follows is under way. */
+  private void recoverPrimary() {
+    primary.setBehavior(Behavior.HEALTHY);
+    clock.advance(PROBE_INTERVAL);
+    clock.advance(PROBE_INTERVAL);
+    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
+  }
+
+  private CompletableFuture<AppendResult> append(LogBatch batch) {
+    return failover.append(batch, AppendMode.SYNC).toCompletableFuture();
+  }
+
+  private CompletableFuture<AppendResult> append(LogBatch batch, ClaimResult.Granted granted) {
+    return failover.append(batch, granted.claim(), AppendMode.SYNC).toCompletableFuture();
+  }
+
+  private ClaimResult claim(IdempotencyStore.IdempotencyKey key) {
+    return failover.claim(key).toCompletableFuture().join();
+  }
+
+  private ClaimResult.Granted claimGranted(IdempotencyStore.IdempotencyKey key) {
+    var claimResult = claim(key);
+    assertThat(claimResult).isInstanceOf(ClaimResult.Granted.class);
+    return (ClaimResult.Granted) claimResult;
+  }
+
+  private void join(CompletionStage<Void> stage) {
+    stage.toCompletableFuture().join();
+  }
+
+  private DeliveryStatus statusOf(Receipt receipt, LogBatch batch) {
+    return failover
+        .statusOf(receipt, batch.firstId(), batch.records())
+        .toCompletableFuture()
+        .join();
+  }
+
+  private static Receipt receipt(CompletableFuture<AppendResult> appended) {
+    var answer = appended.orTimeout(30, TimeUnit.SECONDS).join();
+    assertThat(answer).isInstanceOf(AppendResult.Accepted.class);
+    return ((AppendResult.Accepted) answer).receipt();
+  }
+
+  private static List<UUID> ids(Delivery delivery) {
+    return delivery.batches().stream().map(LogBatch::appendId).toList();
+  }
+}

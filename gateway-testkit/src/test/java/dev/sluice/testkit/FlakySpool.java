@@ -1,0 +1,103 @@
+package dev.sluice.testkit;
+
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.IdempotencyStore;
+import dev.sluice.core.port.Spool;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.util.SortedMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
+
+/** A spool in front of another, which fails in the way that the test says. */
+final class FlakySpool implements Spool, IdempotencyStore {
+  enum Behavior {
+    HEALTHY,
+    /** Says that it is in trouble. */
+    UNAVAILABLE,
+    /** Does nothing and says nothing. */
+    UNRESPONSIVE,
+    /** Does everything and says nothing. */
+    RESPONSE_LOST,
+    /** Does everything once it is told to. */
+    DELAYED,
+    THROWING
+  }
+
+  final InMemorySpool spool;
+  final AtomicInteger calls = new AtomicInteger();
+
+  /** What those wait for that are late. */
+  final CompletableFuture<Void> delayedRelease = new CompletableFuture<>();
+
+  volatile Supplier<Behavior> behavior = () -> Behavior.HEALTHY;
+
+  FlakySpool(InMemorySpool spool) {
+    this.spool = spool;
+  }
+
+  void setBehavior(Behavior next) {
+    behavior = () -> next;
+  }
+
+  private <T> CompletionStage<T> respond(T unavailable, Supplier<CompletionStage<T>> step) {
+    return switch (behavior.get()) {
+      case HEALTHY -> step.get();
+      case UNAVAILABLE -> CompletableFuture.completedStage(unavailable);
+      case UNRESPONSIVE -> new CompletableFuture<>();
+      case RESPONSE_LOST -> {
+        var _ = step.get();
+        yield new CompletableFuture<>();
+      }
+      case DELAYED -> delayedRelease.thenCompose(_ -> step.get());
+      case THROWING -> throw new IllegalStateException("not even a stage");
+    };
+  }
+
+  private static AppendResult unavailableResult() {
+    return new AppendResult.Unavailable(Duration.ofSeconds(7), "first is full");
+  }
+
+  @Override
+  public CompletionStage<AppendResult> append(LogBatch batch, AppendMode appendMode) {
+    calls.incrementAndGet();
+    return respond(unavailableResult(), () -> spool.append(batch, appendMode));
+  }
+
+  @Override
+  public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode appendMode) {
+    calls.incrementAndGet();
+    return respond(unavailableResult(), () -> spool.append(batch, claim, appendMode));
+  }
+
+  @Override
+  public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
+    calls.incrementAndGet();
+    return respond(
+        new ClaimResult.Unavailable(Duration.ofSeconds(7), "first is full"),
+        () -> spool.claim(key));
+  }
+
+  @Override
+  public CompletionStage<Void> release(Claim claim) {
+    return behavior.get() == Behavior.HEALTHY ? spool.release(claim) : new CompletableFuture<>();
+  }
+
+  @Override
+  public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
+    return spool.statusOf(receipt, first, records);
+  }
+
+  @Override
+  public CompletionStage<SpoolStatus> spoolStatus() {
+    return respond(new SpoolStatus("first is full", null, 0, 0), spool::spoolStatus);
+  }
+
+  @Override
+  public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
+    return spool.recordCounts(from);
+  }
+}

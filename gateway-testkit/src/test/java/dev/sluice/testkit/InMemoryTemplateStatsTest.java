@@ -1,0 +1,27 @@
+package dev.sluice.testkit;
+
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.TemplateStats;
+import java.util.List;
+
+final class InMemoryTemplateStatsTest extends TemplateStatsContract {
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+  private final InMemoryTemplateStats templates = new InMemoryTemplateStats(dictionary);
+
+  @Override
+  protected TemplateStats stats() {
+    return templates;
+  }
+
+  @Override
+  protected Dictionary dictionary() {
+    return dictionary;
+  }
+
+  @Override
+  protected void store(List<CountedLog> logs) {
+    for (var log : logs) {
+      templates.count(log.tenant(), log.service(), log.template(), log.severity(), log.nanos());
+    }
+  }
+}

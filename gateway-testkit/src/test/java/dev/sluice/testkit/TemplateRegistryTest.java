@@ -1,0 +1,481 @@
+package dev.sluice.testkit;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+
+import dev.sluice.core.dictionary.ContentId;
+import dev.sluice.core.dictionary.SharedDictionaryCache;
+import dev.sluice.core.domain.LogBatch;
+import dev.sluice.core.domain.LogId;
+import dev.sluice.core.port.Dictionary;
+import dev.sluice.core.port.Dictionary.DictionaryEntry;
+import dev.sluice.core.port.Dictionary.EntryKind;
+import dev.sluice.core.port.Dictionary.WriteResult;
+import dev.sluice.core.port.LogEnricher;
+import dev.sluice.core.templates.CustomMask;
+import dev.sluice.core.templates.MinerSettings;
+import dev.sluice.core.templates.TemplateRegistry;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What gateways that share a dictionary make of messages, each with a worker of its own. */
+final class TemplateRegistryTest {
+  private static final long NOON = 1_800_014_400_000_000_000L;
+
+  private final InMemoryDictionary dictionary = new InMemoryDictionary();
+
+  /** One process: its templates, its cache and one worker. */
+  private static final class GatewayInstance {
+    final TemplateRegistry registry;
+    final LogEnricher enricher;
+    long receivedNanos = NOON;
+
+    GatewayInstance(Dictionary dictionary, MinerSettings settings) {
+      registry = new TemplateRegistry(settings, dictionary);
+      enricher =
+          registry.newResolver(
+              new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary)
+                  .newWorkerCache());
+    }
+
+    GatewayInstance(Dictionary dictionary) {
+      this(dictionary, MinerSettings.defaults());
+    }
+
+    UUID identify(String tenant, String service, String message) throws InterruptedException {
+      enricher.beginBatch(batch(tenant, receivedNanos));
+      var name = service.getBytes(UTF_8);
+      enricher.beginService(name, 0, name.length);
+      var bytes = message.getBytes(UTF_8);
+      enricher.resolveTemplate(bytes, 0, bytes.length);
+      return new UUID(enricher.idHigh(), enricher.idLow());
+    }
+
+    UUID identify(String message) throws InterruptedException {
+      return identify("acme", "shop", message);
+    }
+
+    /** As all of one delivery. */
+    UUID deliver(String message) throws InterruptedException {
+      var id = identify(message);
+      assertThat(enricher.flush()).isEqualTo(new WriteResult.Written());
+      return id;
+    }
+
+    /** As of one delivery. */
+    Map<String, UUID> deliver(Collection<String> messages) throws InterruptedException {
+      var names = new HashMap<String, UUID>();
+      for (var message : messages) {
+        names.put(message, identify(message));
+      }
+      assertThat(enricher.flush()).isEqualTo(new WriteResult.Written());
+      return names;
+    }
+  }
+
+  private static LogBatch batch(String tenant, long receivedNanos) {
+    return new LogBatch(
+        UUID.randomUUID(), tenant, receivedNanos, new LogId(1, 1), 1, 1, new BitSet(), new byte[0]);
+  }
+
+  @Test
+  void resolveTemplate_messagesDifferingInValues_shareOne() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+
+    var one = gateway.identify("order 17 took 3 ms");
+
+    assertThat(gateway.identify("order 4711 took 18 ms")).isEqualTo(one);
+    assertThat(gateway.identify("order 17 was lost")).isNotEqualTo(one);
+  }
+
+  @Test
+  void flush_newTemplate_isInTheDictionaryOnce() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+    var id = gateway.identify("order 17 took 3 ms");
+
+    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Written());
+
+    assertThat(dictionary.entries())
+        .containsExactly(
+            new DictionaryEntry(
+                "acme", EntryKind.TEMPLATE, id, "order <*> took <*>", NOON, NOON, null));
+    gateway.identify("order 18 took 4 ms");
+    gateway.enricher.flush();
+    assertThat(dictionary.writes()).isEqualTo(1);
+  }
+
+  @Test
+  void flush_dictionaryUnavailable_isRetryableAndWritesTheNextTime() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+    gateway.identify("order 17 took 3 ms");
+    dictionary.setOutcome(new WriteResult.Retryable("away"));
+    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Retryable("away"));
+
+    dictionary.setOutcome(null);
+    var id = gateway.identify("order 17 took 3 ms");
+
+    assertThat(gateway.enricher.flush()).isEqualTo(new WriteResult.Written());
+    assertThat(dictionary.find("acme", EntryKind.TEMPLATE, List.of(id))).hasSize(1);
+  }
+
+  @Test
+  void flush_generalizedTemplate_writesItsLinks() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+    var ids = gateway.deliver(List.of("login of user ann", "login of user bob"));
+    assertThat(new HashSet<>(ids.values())).hasSize(2);
+
+    var third = gateway.deliver("login of user eve");
+
+    var general = resolve(third);
+    assertThat(text(general)).isEqualTo("login of user <*>");
+    assertThat(ids.values()).extracting(this::resolve).containsOnly(general);
+  }
+
+  @Test
+  void resolveTemplate_ofAnotherTenant_isSeparate() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+    for (var user : List.of("ann", "bob", "eve")) {
+      gateway.identify("acme", "shop", "login of user " + user);
+    }
+
+    gateway.identify("other", "shop", "login of user ann");
+    gateway.enricher.flush();
+
+    assertThat(dictionary.entries())
+        .filteredOn(entry -> entry.tenant().equals("other"))
+        .extracting(DictionaryEntry::text)
+        .containsExactly("login of user ann");
+  }
+
+  @Test
+  void resolveTemplate_emptyMessage_hasATemplate() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+
+    var id = gateway.identify("");
+    gateway.enricher.flush();
+
+    assertThat(id).isEqualTo(UUID.fromString("d41d8cd9-8f00-b204-e980-0998ecf8427e"));
+    assertThat(text(id)).isEmpty();
+  }
+
+  @Test
+  void beginBatch_dictionaryUnavailable_failsAndLoadsTheNextTime() throws Exception {
+    new GatewayInstance(dictionary).deliver(users());
+    var silent = new UnavailableDictionary(dictionary);
+    var gateway = new GatewayInstance(silent);
+
+    assertThatIllegalStateException().isThrownBy(() -> gateway.identify("login of user zoe"));
+
+    silent.unavailable = false;
+    assertThat(text(gateway.identify("login of user zoe"))).isEqualTo("login of user <*>");
+  }
+
+  @Test
+  void beginBatch_afterRestart_continuesWithTheGeneralTemplates() throws Exception {
+    new GatewayInstance(dictionary).deliver(users());
+    int written = dictionary.entries().size();
+
+    var id = new GatewayInstance(dictionary).deliver("login of user zoe");
+
+    assertThat(text(id)).isEqualTo("login of user <*>");
+    assertThat(dictionary.entries()).hasSize(written);
+  }
+
+  /** Neither has seen enough by itself. */
+  @Test
+  void sync_messagesOfTwoGateways_becomeOneTemplate() throws Exception {
+    var one = startGateway();
+    var other = startGateway();
+    var names = new HashSet<UUID>();
+    names.addAll(one.deliver(List.of("login of user ann")).values());
+    names.addAll(other.deliver(List.of("login of user bob", "login of user eve")).values());
+    assertThat(names.stream().map(this::resolve).distinct()).hasSize(3);
+
+    one.registry.sync();
+
+    assertThat(names.stream().map(this::resolve).map(this::text).distinct())
+        .containsExactly("login of user <*>");
+    int writes = dictionary.writes();
+    other.registry.sync();
+    one.registry.sync();
+    assertThat(dictionary.writes()).isEqualTo(writes);
+    assertThat(other.registry.stats().templates()).isEqualTo(2);
+  }
+
+  @Test
+  void sync_dictionaryWriteFails_writesTheNextTime() throws Exception {
+    var one = startGateway();
+    var other = startGateway();
+    one.deliver(List.of("login of user ann"));
+    var ids = other.deliver(List.of("login of user bob", "login of user eve")).values();
+    dictionary.setOutcome(new WriteResult.Retryable("away"));
+    one.registry.sync();
+    assertThat(ids).extracting(this::resolve).hasSize(2).doesNotHaveDuplicates();
+
+    dictionary.setOutcome(null);
+    one.registry.sync();
+
+    assertThat(ids)
+        .extracting(this::resolve)
+        .extracting(this::text)
+        .containsOnly("login of user <*>");
+  }
+
+  /** What was found out about old templates says nothing of when they were seen. */
+  @Test
+  void sync_oldTemplatesLinked_preservesTheirTimes() throws Exception {
+    var one = startGateway();
+    var other = startGateway();
+    one.deliver(List.of("login of user ann"));
+    other.deliver(List.of("login of user bob", "login of user eve"));
+
+    one.registry.sync();
+
+    assertThat(dictionary.entries())
+        .hasSize(5)
+        .allSatisfy(
+            entry -> {
+              assertThat(entry.firstSeenNanos()).isEqualTo(NOON);
+              assertThat(entry.lastSeenNanos()).isEqualTo(NOON);
+            });
+  }
+
+  /**
+   * The same messages in any order, on one gateway or two, with restarts: what belongs together is
+   * the same in the end.
+   */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
+  void sync_anyOrderInstancesAndRestarts_convergeToTheSamePartition(long seed) throws Exception {
+    var messages = messages();
+    var expected = partition(new GatewayInstance(dictionary).deliver(messages), dictionary);
+    var random = new Random(seed);
+    var shared = new InMemoryDictionary();
+    var gateways =
+        new ArrayList<>(List.of(new GatewayInstance(shared), new GatewayInstance(shared)));
+    var shuffled = new ArrayList<>(messages);
+    Collections.shuffle(shuffled, random);
+    var names = new HashMap<String, UUID>();
+
+    for (int from = 0; from < shuffled.size(); ) {
+      int to = Math.min(shuffled.size(), from + 1 + random.nextInt(12));
+      int who = random.nextInt(2);
+      names.putAll(gateways.get(who).deliver(shuffled.subList(from, to)));
+      from = to;
+      switch (random.nextInt(4)) {
+        case 0 -> gateways.set(who, new GatewayInstance(shared));
+        case 1 -> gateways.get(who).registry.sync();
+        default -> {} // goes on
+      }
+    }
+    for (int round = 0; round < 3; round++) {
+      for (var gateway : gateways) {
+        gateway.identify("acme", "shop", "it is up"); // or a fresh one would not read the tenant's
+        gateway.enricher.flush();
+        gateway.registry.sync();
+      }
+    }
+
+    assertThat(partition(names, shared)).isEqualTo(expected);
+  }
+
+  @Test
+  void resolveTemplate_floodOfUniqueMessages_overflowsAndIsCounted() throws Exception {
+    var gateway = new GatewayInstance(dictionary, new MinerSettings(50, 1 << 20));
+    var known = gateway.deliver("it is up");
+
+    var names =
+        gateway.deliver(IntStream.range(0, 5_000).mapToObj(TemplateRegistryTest::words).toList());
+
+    long caught = names.values().stream().filter(id -> text(id).equals("<*>")).count();
+    assertThat(caught).isEqualTo(5_000 - 49);
+    assertThat(gateway.registry.stats().overflowedLogs()).isEqualTo(caught);
+    assertThat(gateway.identify("it is up")).isEqualTo(known);
+    assertThat(text(gateway.deliver("x"))).isEqualTo("<*>");
+    gateway.identify("acme", "another", "it went down slowly");
+    gateway.enricher.flush();
+    assertThat(dictionary.entries())
+        .extracting(DictionaryEntry::text)
+        .contains("it went down slowly");
+  }
+
+  /** It has the text of the catch-all, but by right. */
+  @Test
+  void resolveTemplate_messageThatIsOneValue_doesNotOverflow() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+
+    assertThat(text(gateway.deliver("4711"))).isEqualTo("<*>");
+
+    assertThat(gateway.registry.stats().overflowedLogs()).isZero();
+  }
+
+  @Test
+  void resolveTemplate_overflowedButNotFlushed_isNotCounted() throws Exception {
+    var gateway = new GatewayInstance(dictionary, new MinerSettings(1, 1 << 20));
+    gateway.deliver("it is up");
+    gateway.identify("login of user ann");
+    dictionary.setOutcome(new WriteResult.Retryable("away"));
+    gateway.enricher.flush();
+
+    dictionary.setOutcome(null);
+    gateway.deliver("login of user ann");
+
+    assertThat(gateway.registry.stats().overflowedLogs()).isEqualTo(1);
+  }
+
+  /** On the next day every form is asked for again. */
+  @Test
+  void resolveTemplate_knownYesterdayInAFlood_doesNotOverflow() throws Exception {
+    var gateway = new GatewayInstance(dictionary, new MinerSettings(2, 1 << 20));
+    gateway.deliver("it is up");
+    var known = gateway.deliver("it went down slowly");
+    gateway.receivedNanos += 86_400_000_000_000L;
+    for (int i = 0; i < 11_000; i++) {
+      gateway.identify(words(i));
+    }
+
+    assertThat(gateway.identify("it went down slowly")).isEqualTo(known);
+    assertThat(gateway.identify("acme", "another", "it went up again")).isNotEqualTo(catchAll());
+  }
+
+  /** The same message may be of a template by then. */
+  @Test
+  void resolveTemplate_overflowedBefore_isResolvedAgainInTheNextDelivery() throws Exception {
+    var gateway = new GatewayInstance(dictionary, new MinerSettings(1, 1 << 20));
+    gateway.deliver(List.of("it is up"));
+    var caught = gateway.deliver("login of user ann");
+    assertThat(text(caught)).isEqualTo("<*>");
+    new GatewayInstance(dictionary).deliver(List.of("login of user ann"));
+
+    gateway.registry.sync();
+
+    assertThat(text(gateway.identify("login of user ann"))).isEqualTo("login of user ann");
+  }
+
+  @Test
+  void setCustomMasks_replaced_applyFromTheNextBatchToTheirService() throws Exception {
+    var gateway = new GatewayInstance(dictionary);
+    gateway.identify("acme", "shop", "basket of violet");
+    gateway.identify("acme", "bank", "basket of violet");
+
+    gateway.registry.setCustomMasks(
+        List.of(new CustomMask("color", "shop", Pattern.compile("violet"))));
+    var masked = gateway.identify("acme", "shop", "basket of violet");
+    var plain = gateway.identify("acme", "bank", "basket of violet");
+    gateway.enricher.flush();
+
+    assertThat(text(masked)).isEqualTo("basket of <*>");
+    assertThat(text(plain)).isEqualTo("basket of violet");
+  }
+
+  /** Has read what there was. */
+  private GatewayInstance startGateway() throws InterruptedException {
+    var gateway = new GatewayInstance(dictionary);
+    gateway.deliver("it is up");
+    return gateway;
+  }
+
+  private static UUID catchAll() {
+    return ContentId.of("<*>");
+  }
+
+  private String text(UUID id) {
+    return dictionary.find("acme", EntryKind.TEMPLATE, List.of(id)).getFirst().text();
+  }
+
+  private UUID resolve(UUID id) {
+    return resolve(id, dictionary);
+  }
+
+  private static UUID resolve(UUID id, Dictionary dictionary) {
+    try {
+      var entry = dictionary.find("acme", EntryKind.TEMPLATE, List.of(id)).getFirst();
+      var into = entry.mergedInto();
+      return into == null ? id : resolve(into, dictionary);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static Set<Set<String>> partition(Map<String, UUID> names, Dictionary dictionary) {
+    return new HashSet<>(
+        names.entrySet().stream()
+            .collect(
+                Collectors.groupingBy(
+                    name -> resolve(name.getValue(), dictionary),
+                    Collectors.mapping(Map.Entry::getKey, Collectors.toSet())))
+            .values());
+  }
+
+  private static List<String> users() {
+    return List.of("login of user ann", "login of user bob", "login of user eve");
+  }
+
+  /** Of five statements, some of which show only together which of their words are values. */
+  private static List<String> messages() {
+    var messages = new ArrayList<String>();
+    for (int i = 0; i < 24; i++) {
+      messages.add("login of user " + letters(i));
+      messages.add("login of user " + letters(i) + " refused by host " + letters(i / 3));
+      messages.add("state=" + letters(i % 6) + " after " + i + " ms");
+      messages.add("queue " + letters(i % 2) + " has a backlog");
+      messages.add("it took " + i + " tries to reach " + letters(i) + ".eu.example.org");
+    }
+    return messages;
+  }
+
+  private static String letters(int i) {
+    return "w" + (char) ('a' + i % 26) + (char) ('a' + i / 26 % 26) + (char) ('a' + i / 676);
+  }
+
+  private static String words(int i) {
+    return letters(i) + " " + letters(i * 7) + " happened at first";
+  }
+
+  /** Tells nothing until it does. */
+  private static final class UnavailableDictionary implements Dictionary {
+    private final Dictionary delegate;
+    private boolean unavailable = true;
+
+    UnavailableDictionary(Dictionary behind) {
+      this.delegate = behind;
+    }
+
+    @Override
+    public WriteResult write(List<DictionaryEntry> entries) throws InterruptedException {
+      return delegate.write(entries);
+    }
+
+    @Override
+    public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
+        throws InterruptedException {
+      return delegate.find(tenant, kind, ids);
+    }
+
+    @Override
+    public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
+        throws InterruptedException {
+      if (unavailable) {
+        throw new IllegalStateException("away");
+      }
+      return delegate.changesSince(tenant, kind, after, limit);
+    }
+  }
+}
