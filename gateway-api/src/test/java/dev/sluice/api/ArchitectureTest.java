@@ -69,7 +69,7 @@ class ArchitectureTest {
               "dev.sluice.wal..",
               "dev.sluice.clickhouse..",
               "dev.sluice.embeddings..",
-              "dev.sluice.embedded..");
+              "dev.sluice.engines..");
 
   @ArchTest
   static final ArchRule httpDoesNotDependOnGrpc =

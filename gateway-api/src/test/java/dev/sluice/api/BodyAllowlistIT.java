@@ -43,7 +43,8 @@ class BodyAllowlistIT {
     Files.writeString(list, "# what is taken\n\nOrder Placed\n");
     System.setOut(new PrintStream(SHOWN, true, UTF_8));
     gateway =
-        Gateway.ingestOnly("filter", "--sluice.filter.file=" + list, "--sluice.mirror=console");
+        Gateway.ingestOnly(
+            "filter", "--sluice.filter.allowlist-file=" + list, "--sluice.console-mirror=true");
     channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
   }
@@ -201,14 +202,14 @@ class BodyAllowlistIT {
 
   @Test
   void metrics_filtered_areCountedByProtocol() {
-    var sample = "sluice_ingest_filtered_total{entrance=\"http-json\"}";
+    var sample = "sluice_ingest_filtered_total{protocol=\"http-json\"}";
     gateway.postLogs("{\"body\":\"x\"}");
     double before = gateway.meter(sample);
 
     gateway.postLogs("[{\"body\":\"x\"},{\"body\":\"y\"},{\"body\":\"order placed\"}]");
 
     assertThat(gateway.meter(sample) - before).isEqualTo(2);
-    assertThat(gateway.meter("sluice_mirror_dropped_total")).isZero();
+    assertThat(gateway.meter("sluice_console_mirror_dropped_total")).isZero();
   }
 
   @Test

@@ -71,7 +71,7 @@ class ClickHouseOutageIT {
         .get(gateway.management("/actuator/prometheus"))
         .body()
         .lines()
-        .filter(line -> line.startsWith("sluice_delivery_postponed_total"))
+        .filter(line -> line.startsWith("sluice_delivery_retries_total"))
         .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
         .sum();
   }

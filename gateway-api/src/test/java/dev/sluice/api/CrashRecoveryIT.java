@@ -57,7 +57,7 @@ class CrashRecoveryIT {
 
   @Test
   void kill_rightAfterTheResponse_everyAcceptedLogIsStoredOnceAfterRestart() throws Exception {
-    start("--sluice.delivery.max-age=10m");
+    start("--sluice.delivery.linger=10m");
     for (int i = 0; i < REQUESTS; i++) {
       assertThat(post(i).statusCode()).isEqualTo(202);
     }
@@ -69,7 +69,7 @@ class CrashRecoveryIT {
     await()
         .atMost(Duration.ofSeconds(30))
         .until(() -> children.stream().noneMatch(ProcessHandle::isAlive));
-    start("--sluice.delivery.max-age=100ms");
+    start("--sluice.delivery.linger=100ms");
     await()
         .atMost(Duration.ofSeconds(30))
         .untilAsserted(
@@ -80,7 +80,7 @@ class CrashRecoveryIT {
 
   @Test
   void terminate_logsStillInTheSpool_areDeliveredBeforeExit() throws Exception {
-    start("--sluice.delivery.max-age=8s");
+    start("--sluice.delivery.linger=8s");
     for (int i = 0; i < REQUESTS; i++) {
       assertThat(post(i).statusCode()).isEqualTo(202);
     }
@@ -100,7 +100,7 @@ class CrashRecoveryIT {
   @Test
   void terminate_underLoadWhileStoreDown_logsShutdownSummaryAndStoresOnceAfterRestart()
       throws Exception {
-    start("--sluice.clickhouse.url=http://127.0.0.1:" + freePort(), "--sluice.shutdown-budget=3s");
+    start("--sluice.clickhouse.url=http://127.0.0.1:" + freePort(), "--sluice.shutdown-timeout=3s");
     var acknowledged = ConcurrentHashMap.<Integer>newKeySet();
     var sent = new AtomicInteger();
     var clients = new ArrayList<Thread>();
@@ -120,7 +120,7 @@ class CrashRecoveryIT {
     int logs = Integer.parseInt(left.group(2));
     assertThat(Integer.parseInt(left.group(1))).isPositive();
     assertThat(logs).isGreaterThanOrEqualTo(acknowledged.size() * LOGS);
-    start("--sluice.delivery.max-age=100ms");
+    start("--sluice.delivery.linger=100ms");
     await()
         .atMost(Duration.ofSeconds(30))
         .untilAsserted(() -> assertThat(count("count()")).isEqualTo(Integer.toString(logs)));
@@ -167,11 +167,11 @@ class CrashRecoveryIT {
                 "--sluice.ingest.otlp-http-port=0",
                 "--sluice.instance=kill-test",
                 "--sluice.wal.dir=" + folder.resolve("data"),
-                "--sluice.embedded.directory=" + folder.resolve("data"),
-                "--sluice.embedded.cache=" + SharedEngines.cacheDirectory(),
-                "--sluice.embedded.redis.port=0",
-                "--sluice.embedded.clickhouse.http-port=" + clickHouse,
-                "--sluice.embedded.clickhouse.tcp-port=0"));
+                "--sluice.engines.data-dir=" + folder.resolve("data"),
+                "--sluice.engines.cache-dir=" + SharedEngines.cacheDirectory(),
+                "--sluice.engines.redis.port=0",
+                "--sluice.engines.clickhouse.http-port=" + clickHouse,
+                "--sluice.engines.clickhouse.tcp-port=0"));
     command.addAll(List.of(more));
     gateway =
         new ProcessBuilder(command)

@@ -50,7 +50,7 @@ class DeliverRoleIT {
             "--sluice.embeddings.url=http://127.0.0.1:%d/v1"
                 .formatted(endpoint.getAddress().getPort()),
             "--sluice.embeddings.model=of-water",
-            "--sluice.embeddings.dimension=3");
+            "--sluice.embeddings.dimensions=3");
   }
 
   /** What is about water, and what is not. */

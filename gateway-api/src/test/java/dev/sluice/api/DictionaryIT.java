@@ -99,7 +99,7 @@ class DictionaryIT {
             () -> {
               var told = dictionary();
               for (var barrier : List.of("worker", "pending", "shared", "none")) {
-                assertThat(meter("dictionary_lookups_total{barrier=\"" + barrier + "\"}"))
+                assertThat(meter("dictionary_lookups_total{tier=\"" + barrier + "\"}"))
                     .isEqualTo(told.at("/cache/lookups/" + barrier).asDouble());
               }
               assertThat(meter("dictionary_digests_total"))
@@ -172,8 +172,11 @@ class DictionaryIT {
   void start_invalidMask_failsNamingTheSettingAndTheLine(@TempDir Path folder) throws IOException {
     var masks = Files.writeString(folder.resolve("masks.txt"), "# plans\n* /gold|(/\n");
 
-    assertThatThrownBy(() -> Gateway.sharingEngines(gateway, "--sluice.templates.masks=" + masks))
+    assertThatThrownBy(
+            () -> Gateway.sharingEngines(gateway, "--sluice.templates.custom-masks-file=" + masks))
         .hasStackTraceContaining(
-            "sluice.templates.masks is " + masks + ", which has no regular expression in line 2:");
+            "sluice.templates.custom-masks-file is "
+                + masks
+                + ", which has no regular expression in line 2:");
   }
 }

@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.api.boot.GatewayApplication;
 import dev.sluice.api.boot.OtlpPort;
 import dev.sluice.core.ingest.MemoryBudget;
-import dev.sluice.embedded.EmbeddedClickHouse;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedClickHouse;
+import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.testkit.SharedEngines;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -58,12 +58,12 @@ public final class Gateway {
             "--spring.grpc.server.port=0",
             "--spring.jmx.enabled=false",
             "--sluice.ingest.otlp-http-port=0",
-            "--sluice.delivery.max-age=100ms",
-            "--sluice.delivery.longest-pause=500ms",
+            "--sluice.delivery.linger=100ms",
+            "--sluice.delivery.retry.max-delay=500ms",
             "--sluice.ledger.interval=250ms",
             "--sluice.spool=" + spool,
             "--sluice.wal.dir=" + folder("wal-" + FOLDERS.incrementAndGet()),
-            "--sluice.wal.headroom=16MB",
+            "--sluice.wal.min-free-disk=16MB",
             "--sluice.redis.url=" + redis.url(),
             "--sluice.clickhouse.url=" + clickHouse.url());
     application = spring.run(Stream.concat(all, Stream.of(settings)).toArray(String[]::new));
@@ -114,7 +114,8 @@ public final class Gateway {
 
   /** The file of the extra masks of {@link #walOnly}; there are none at first. */
   Path customMasksFile() {
-    return Path.of(application.getEnvironment().getRequiredProperty("sluice.templates.masks"));
+    return Path.of(
+        application.getEnvironment().getRequiredProperty("sluice.templates.custom-masks-file"));
   }
 
   EmbeddedRedis redis() {
@@ -313,7 +314,7 @@ public final class Gateway {
             "wal",
             SharedEngines.redis(),
             startClickHouse("wal-clickhouse"),
-            "--sluice.templates.masks=" + noMasks());
+            "--sluice.templates.custom-masks-file=" + noMasks());
 
     private static Path noMasks() {
       try {

@@ -109,7 +109,8 @@ class IdempotencyIT {
     var other = post(log(service, "other"), KEY, key);
 
     assertThat(other.statusCode()).isEqualTo(422);
-    assertThat(Gateway.json(other).get("type").asString()).isEqualTo("/api/problems/key-reused");
+    assertThat(Gateway.json(other).get("type").asString())
+        .isEqualTo("/api/problems/idempotency-key-reused");
     assertThat(other.headers().firstValue("Retry-After")).isEmpty();
     var otlp = ProtocolClients.http(gateway, service, "b").get("otlp json").post(gateway, KEY, key);
     assertThat(otlp.statusCode()).isEqualTo(422);
@@ -155,7 +156,7 @@ class IdempotencyIT {
             }
             assertThat(response.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
             assertThat(Gateway.json(response).get("type").asString())
-                .isEqualTo("/api/problems/under-way");
+                .isEqualTo("/api/problems/request-in-progress");
           }
         };
     var statuses = new ArrayList<Integer>();
@@ -179,7 +180,8 @@ class IdempotencyIT {
 
     assertThat(second.statusCode()).isEqualTo(409);
     assertThat(second.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
-    assertThat(Gateway.json(second).get("type").asString()).isEqualTo("/api/problems/under-way");
+    assertThat(Gateway.json(second).get("type").asString())
+        .isEqualTo("/api/problems/request-in-progress");
     keys.release(first).toCompletableFuture().join();
     var third = post(log, KEY, key);
     assertThat(third.statusCode()).isEqualTo(202);

@@ -59,7 +59,7 @@ class KeywordFallbackIT {
             "without-endpoint",
             "--sluice.embeddings.url=" + url(),
             "--sluice.embeddings.model=failing",
-            "--sluice.embeddings.tries=1");
+            "--sluice.embeddings.max-attempts=1");
     var logs = JSON.createArrayNode();
     for (var body : new String[] {LEAK, "valve was oiled", "shift ends at noon"}) {
       logs.addObject().put("service", service).put("body", body);

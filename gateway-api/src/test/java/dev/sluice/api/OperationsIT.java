@@ -51,7 +51,7 @@ class OperationsIT {
   }
 
   private static String records(String protocol, String outcome) {
-    return "sluice_ingest_records_total{entrance=\"%s\",outcome=\"%s\"}"
+    return "sluice_ingest_records_total{protocol=\"%s\",outcome=\"%s\"}"
         .formatted(protocol, outcome);
   }
 
@@ -104,29 +104,29 @@ class OperationsIT {
           .isEqualTo(
               after.get(records(entrance, "accepted"))
                   + after.get(records(entrance, "rejected"))
-                  + after.get(records(entrance, "turned_away"))
+                  + after.get(records(entrance, "unavailable"))
                   + after.getOrDefault(records(entrance, "replayed"), 0.0)
                   + after.getOrDefault(records(entrance, "conflicting"), 0.0)
                   + after.getOrDefault(records(entrance, "lost"), 0.0));
-      var label = "{entrance=\"" + entrance + "\"}";
+      var label = "{protocol=\"" + entrance + "\"}";
       assertThat(increase(after, before, "sluice_ingest_bytes_total" + label)).isPositive();
       assertThat(after)
           .containsKeys(
               "sluice_ingest_malformed_total" + label,
               "sluice_ingest_unknown_fields_total" + label,
-              "sluice_ingest_safe_seconds_count" + label);
+              "sluice_ingest_append_duration_seconds_count" + label);
     }
     assertThat(
-            increase(after, before, "sluice_ingest_unknown_fields_total{entrance=\"http-json\"}"))
+            increase(after, before, "sluice_ingest_unknown_fields_total{protocol=\"http-json\"}"))
         .isEqualTo(1);
     assertThat(after.keySet())
         .contains(
             "sluice_delivery_records_total",
             "sluice_delivery_batch_records_count",
             "sluice_delivery_batch_entries_count",
-            "sluice_delivery_store_seconds_count",
+            "sluice_delivery_insert_duration_seconds_count",
             "sluice_delivery_age_seconds_count",
-            "sluice_delivery_postponed_total{reason=\"store\"}",
+            "sluice_delivery_retries_total{reason=\"store\"}",
             "sluice_delivery_dead_lettered_total",
             "sluice_delivery_paused{reason=\"schema\"}",
             "sluice_spool_entries",

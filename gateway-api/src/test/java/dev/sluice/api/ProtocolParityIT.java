@@ -332,7 +332,7 @@ class ProtocolParityIT {
     var channel =
         ManagedChannelBuilder.forAddress("127.0.0.1", gateway.grpcPort()).usePlaintext().build();
     var entrances = protocols();
-    var reference = Gateway.service("entrance");
+    var reference = Gateway.service("protocol");
     entrances.get("OTLP protobuf").accept(reference, channel);
     var expected = row(gateway.awaitStored(reference, 1).getFirst());
     assertThat(expected)
@@ -348,7 +348,7 @@ class ProtocolParityIT {
                 DynamicTest.dynamicTest(
                     entrance.getKey(),
                     () -> {
-                      var service = Gateway.service("entrance");
+                      var service = Gateway.service("protocol");
                       entrance.getValue().accept(service, channel);
                       assertThat(row(gateway.awaitStored(service, 1).getFirst()))
                           .isEqualTo(expected);

@@ -99,7 +99,7 @@ class SlowSpoolTest {
   private double records(String protocol, String outcome) {
     return meters
         .get("sluice.ingest.records")
-        .tags("entrance", protocol, "outcome", outcome)
+        .tags("protocol", protocol, "outcome", outcome)
         .counter()
         .count();
   }
@@ -201,7 +201,7 @@ class SlowSpoolTest {
 
     assertThat(answer)
         .startsWith("HTTP/1.1 408 ")
-        .contains("\"type\":\"/api/problems/too-slow\"", "did not come within 50 ms")
+        .contains("\"type\":\"/api/problems/request-timeout\"", "did not come within 50 ms")
         .containsIgnoringCase("connection: close");
     assertThat(budget.used()).isZero();
     assertThat(spool.appendCalled).isFalse();
@@ -236,7 +236,7 @@ class SlowSpoolTest {
     assertThat(answer)
         .startsWith("HTTP/1.1 503 ")
         .containsIgnoringCase("retry-after: 1")
-        .contains("/api/problems/not-safe");
+        .contains("/api/problems/spool-unavailable");
     assertThat(budget.released()).isZero(); // nothing was ever held
     assertThat(meters.get("sluice.ingest.shed").counter().count()).isEqualTo(1);
   }

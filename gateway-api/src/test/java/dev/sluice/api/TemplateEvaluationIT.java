@@ -133,7 +133,7 @@ class TemplateEvaluationIT {
   }
 
   private double unknownFields() {
-    double count = gateway.meter("sluice_ingest_unknown_fields_total{entrance=\"http-ndjson\"}");
+    double count = gateway.meter("sluice_ingest_unknown_fields_total{protocol=\"http-ndjson\"}");
     return Double.isNaN(count) ? 0 : count; // it exists from the first log on
   }
 
@@ -150,7 +150,7 @@ class TemplateEvaluationIT {
         questions,
         List.of(question("one", "storage exhausted"), question("two", "bounced e-mail message")));
 
-    assertThat(run(List.of("--questions", questions), gateway.http("/")))
+    assertThat(run(List.of("--queries", questions), gateway.http("/")))
         .as(said.toString(UTF_8))
         .isZero();
 
@@ -177,7 +177,7 @@ class TemplateEvaluationIT {
     var questions = folder.resolve("questions");
     Files.write(questions, List.of(question("one", "storage exhausted"), question("two", "")));
 
-    assertThat(run(List.of("--questions", questions), gateway.http("/"))).isEqualTo(2);
+    assertThat(run(List.of("--queries", questions), gateway.http("/"))).isEqualTo(2);
 
     assertThat(said.toString(UTF_8)).contains("questions:2: has no id or no query");
     assertThat(gateway.count(service)).isZero();
@@ -216,7 +216,8 @@ class TemplateEvaluationIT {
   @Test
   void terminate_whileItsGatewayRuns_cleansUp() throws Exception {
     Files.write(logs.resolve("a.ndjson"), lines());
-    var command = new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.demo.Eval"));
+    var command =
+        new ArrayList<>(List.of(java(), "-cp", classPath(), "dev.sluice.demo.TemplateEvaluation"));
     command.addAll(List.of(logs.toString(), results.toString()));
     Stream.of(startGateway()).map(Object::toString).forEach(command::add);
     command.add("--sluice.roles=ingest"); // nothing is ever stored, so it waits
@@ -263,7 +264,7 @@ class TemplateEvaluationIT {
       "-cp",
       classPath(),
       "dev.sluice.api.boot.GatewayApplication",
-      "--sluice.embedded.cache=" + SharedEngines.cacheDirectory()
+      "--sluice.engines.cache-dir=" + SharedEngines.cacheDirectory()
     };
   }
 }

@@ -1,7 +1,7 @@
 package dev.sluice.bench;
 
-import dev.sluice.embedded.EmbeddedClickHouse;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedClickHouse;
+import dev.sluice.engines.EmbeddedRedis;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;

@@ -64,7 +64,7 @@ final class Gateway implements LogServer {
                 "--management.server.port=" + managementPort,
                 "--spring.grpc.server.port=" + grpcPort,
                 "--sluice.ingest.otlp-http-port=-1",
-                "--sluice.embedded.directory=" + folder.resolve("engines"),
+                "--sluice.engines.data-dir=" + folder.resolve("engines"),
                 "--sluice.wal.dir=" + folder.resolve("wal")));
     arguments.addAll(List.of(settings));
     process =
@@ -142,7 +142,7 @@ final class Gateway implements LogServer {
     double lowest = Double.POSITIVE_INFINITY;
     long lastDropNanos = System.nanoTime();
     while (lowest > 0 && System.nanoTime() - lastDropNanos < STALL_TIMEOUT.toNanos()) {
-      double waiting = gauge("sluice_wal_waiting");
+      double waiting = gauge("sluice_wal_backlog_records");
       if (waiting < lowest) {
         lowest = waiting;
         lastDropNanos = System.nanoTime();
@@ -158,7 +158,7 @@ final class Gateway implements LogServer {
   /** Returns when nothing waits to be delivered, neither in Redis nor in the write-ahead log. */
   DrainResult awaitDrained() throws IOException, InterruptedException {
     long end = System.nanoTime() + DRAIN_TIMEOUT.toNanos();
-    while (gauge("sluice_spool_entries") != 0 || gauge("sluice_wal_waiting") != 0) {
+    while (gauge("sluice_spool_entries") != 0 || gauge("sluice_wal_backlog_records") != 0) {
       if (System.nanoTime() > end) {
         throw new IOException("it does not drain");
       }

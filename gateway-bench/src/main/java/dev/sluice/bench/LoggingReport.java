@@ -54,7 +54,7 @@ public final class LoggingReport {
         "durable",
         events,
         seconds,
-        "--sluice.filter.file=" + list);
+        "--sluice.filter.allowlist-file=" + list);
     WorkDir.delete(folder);
   }
 

@@ -87,10 +87,10 @@ public final class MiningReport {
           new Gateway(
               folder,
               "--sluice.templates.enabled=" + templates,
-              "--sluice.embedded.clickhouse.http-port=0",
-              "--sluice.embedded.clickhouse.tcp-port=0",
-              "--sluice.embedded.redis.port=0",
-              "--sluice.embedded.cache=" + Path.of(".cache/sluice").toAbsolutePath());
+              "--sluice.engines.clickhouse.http-port=0",
+              "--sluice.engines.clickhouse.tcp-port=0",
+              "--sluice.engines.redis.port=0",
+              "--sluice.engines.cache-dir=" + Path.of(".cache/sluice").toAbsolutePath());
       sender = new Sender(gateway.port(), bodies, "");
     }
 

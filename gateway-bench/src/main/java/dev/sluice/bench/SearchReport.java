@@ -117,7 +117,7 @@ public final class SearchReport {
   private Gateway gateway(BenchEngines engines, Path folder)
       throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
-    settings.add("--sluice.embeddings.share=" + cpuShare);
+    settings.add("--sluice.embeddings.cpu-share=" + cpuShare);
     return new Gateway(folder.resolve("gateway"), settings.toArray(String[]::new));
   }
 

@@ -1,7 +1,7 @@
 package dev.sluice.bench;
 
 import dev.sluice.core.otlp.SampleLogs;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedRedis;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -52,9 +52,9 @@ public final class SpoolReport {
                 folder,
                 "--sluice.spool=redis-then-wal",
                 "--sluice.redis.url=" + redis.url(),
-                "--sluice.embedded.clickhouse.http-port=0",
-                "--sluice.embedded.clickhouse.tcp-port=0",
-                "--sluice.embedded.cache=" + Path.of(".cache/sluice").toAbsolutePath())) {
+                "--sluice.engines.clickhouse.http-port=0",
+                "--sluice.engines.clickhouse.tcp-port=0",
+                "--sluice.engines.cache-dir=" + Path.of(".cache/sluice").toAbsolutePath())) {
       good = new SpoolReport(gateway, seconds).run(redis);
     }
     WorkDir.delete(folder);

@@ -66,7 +66,7 @@ enum Stage {
    * the stages before know no templates and no identities of resources.
    */
   private static final List<String> COMMON_SETTINGS =
-      List.of("--sluice.templates.enabled=false", "--sluice.dictionary.resources=false");
+      List.of("--sluice.templates.enabled=false", "--sluice.dictionary.encode-resources=false");
 
   /** ClickHouse writes what it has gathered within a second; what has not come by now is lost. */
   private static final Duration BEST_EFFORT_TIMEOUT = Duration.ofSeconds(15);

@@ -11,10 +11,10 @@ class ClickHouseExceptionTest {
   /** The codes that other sinks for ClickHouse were seen to stumble over. */
   @ParameterizedTest
   @CsvSource({
-    "LATER, '3 107 159 164 202 203 209 210 241 242 243 252 285 319 425 999'",
-    "LATER, '1 49 173 394 497 516 735 1000'",
-    "DATA, '6 27 38 41 53 72 117 395 469'",
-    "SCHEMA, '10 16 47 60 81'",
+    "RETRYABLE, '3 107 159 164 202 203 209 210 241 242 243 252 285 319 425 999'",
+    "RETRYABLE, '1 49 173 394 497 516 735 1000'",
+    "REJECTED, '6 27 38 41 53 72 117 395 469'",
+    "SCHEMA_MISMATCH, '10 16 47 60 81'",
   })
   void ofServerError_code_hasItsFailureKind(FailureKind kind, String codes) {
     for (var code : codes.split(" ", -1)) {

@@ -204,7 +204,7 @@ final class GatewayClient {
           .filter(
               line ->
                   line.matches(
-                      "sluice_(ingest_safe|delivery_store|delivery_age)_seconds_(sum|count|max).*"))
+                      "sluice_(ingest_append_duration|delivery_insert_duration|delivery_age)_seconds_(sum|count|max).*"))
           .toList();
     } catch (IOException e) {
       return List.of("no metrics at " + address + ": " + e.getMessage());

@@ -81,7 +81,7 @@ public final class TemplateEvaluation {
   /**
    * Does all of it.
    *
-   * @param commandLine perhaps {@code --questions} and a file of them; the folder of the logs, the
+   * @param commandLine perhaps {@code --queries} and a file of them; the folder of the logs, the
    *     one for the results, and the gateway's address; or instead of an address the command that
    *     starts a gateway, which is ended with this
    * @param out what was done
@@ -92,7 +92,7 @@ public final class TemplateEvaluation {
   public static int run(List<String> commandLine, PrintStream out, PrintStream err)
       throws InterruptedException {
     try {
-      boolean hasQuestions = commandLine.size() > 1 && commandLine.getFirst().equals("--questions");
+      boolean hasQuestions = commandLine.size() > 1 && commandLine.getFirst().equals("--queries");
       var arguments = commandLine.subList(hasQuestions ? 2 : 0, commandLine.size());
       if (arguments.size() < 3) {
         throw new UsageException("LOGS, OUT and a gateway are needed: make eval LOGS=dir OUT=dir");

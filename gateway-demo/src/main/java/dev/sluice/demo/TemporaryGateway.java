@@ -35,7 +35,7 @@ final class TemporaryGateway implements AutoCloseable {
 
   /** Settings of the environment that are about this machine and not about another gateway. */
   private static final Set<String> INHERITED_VARIABLES =
-      Set.of("SLUICE_LIBCHDB", "SLUICE_EMBEDDED_CACHE");
+      Set.of("SLUICE_LIBCHDB", "SLUICE_ENGINES_CACHEDIR");
 
   private final Path folder;
   private final int port = freePort();
@@ -89,13 +89,13 @@ final class TemporaryGateway implements AutoCloseable {
             "--spring.grpc.server.address=127.0.0.1",
             "--spring.grpc.server.port=0",
             "--sluice.ingest.otlp-http-port=-1",
-            "--sluice.embedded.directory=" + folder,
-            "--sluice.embedded.redis.port=0",
-            "--sluice.embedded.clickhouse.http-port=0",
-            "--sluice.embedded.clickhouse.tcp-port=0",
+            "--sluice.engines.data-dir=" + folder,
+            "--sluice.engines.redis.port=0",
+            "--sluice.engines.clickhouse.http-port=0",
+            "--sluice.engines.clickhouse.tcp-port=0",
             "--sluice.wal.dir=" + folder,
-            "--sluice.embeddings.share=1", // nobody else wants the core
-            "--sluice.shutdown-budget=5s"));
+            "--sluice.embeddings.cpu-share=1", // nobody else wants the core
+            "--sluice.shutdown-timeout=5s"));
     var builder =
         new ProcessBuilder(arguments).redirectErrorStream(true).redirectOutput(logFile().toFile());
     builder.environment().keySet().removeIf(TemporaryGateway::isGatewaySetting);

@@ -96,7 +96,7 @@ class TemplateEvaluationTest {
 
     assertThat(
             run(
-                "--questions",
+                "--queries",
                 questions,
                 folder.resolve("logs"),
                 folder.resolve("out"),
@@ -122,7 +122,7 @@ class TemplateEvaluationTest {
 
     assertThat(
             run(
-                "--questions",
+                "--queries",
                 questions,
                 folder.resolve("logs"),
                 folder.resolve("out"),

@@ -13,7 +13,7 @@ import dev.sluice.core.port.Spool.Receipt;
 import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.Spool.SpoolStatus;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.testkit.LogBatches;
 import dev.sluice.testkit.SharedEngines;
 import dev.sluice.testkit.TcpProxy;

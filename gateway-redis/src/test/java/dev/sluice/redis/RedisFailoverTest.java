@@ -9,7 +9,7 @@ import dev.sluice.core.port.Spool.AppendMode;
 import dev.sluice.core.port.Spool.AppendResult;
 import dev.sluice.core.port.Spool.RecordCounts;
 import dev.sluice.core.port.SpoolConsumer;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.testkit.InMemorySpool;
 import dev.sluice.testkit.LogBatches;
 import java.nio.file.Path;

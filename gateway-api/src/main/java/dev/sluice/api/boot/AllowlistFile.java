@@ -29,7 +29,7 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
 
   @Override
   public String setting() {
-    return "sluice.filter.file";
+    return "sluice.filter.allowlist-file";
   }
 
   @Override

@@ -39,7 +39,8 @@ record ClickHouseProperties(
   ClickHouseProperties {
     PropertyChecks.requirePositive("sluice.clickhouse.insert-timeout", insertTimeout);
     PropertyChecks.requirePositive("sluice.clickhouse.query-timeout", queryTimeout);
-    PropertyChecks.requirePositive("sluice.clickhouse.max-queries", maxConcurrentQueries);
+    PropertyChecks.requirePositive(
+        "sluice.clickhouse.max-concurrent-queries", maxConcurrentQueries);
     PropertyChecks.requirePositive("sluice.clickhouse.max-insert", maxInsert);
   }
 

@@ -45,7 +45,7 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
 
   @Override
   public String setting() {
-    return "sluice.templates.masks";
+    return "sluice.templates.custom-masks-file";
   }
 
   @Override

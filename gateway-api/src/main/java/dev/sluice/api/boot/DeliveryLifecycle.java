@@ -75,8 +75,8 @@ final class DeliveryLifecycle implements SmartLifecycle {
     for (var entry : consumersByWorker.entrySet()) {
       var backoff =
           new Backoff(
-              settings.firstPause(),
-              settings.longestPause(),
+              settings.retry().initialDelay(),
+              settings.retry().maxDelay(),
               Thread::sleep,
               RandomGenerator.getDefault());
       started.add(

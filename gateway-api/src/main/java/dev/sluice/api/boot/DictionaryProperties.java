@@ -27,11 +27,11 @@ record DictionaryProperties(
     @DefaultValue("true") boolean encodeResources) {
 
   DictionaryProperties {
-    requireEntries("sluice.dictionary.worker-entries", workerCacheEntries);
-    requireEntries("sluice.dictionary.entries", cacheEntries);
+    requireEntries("sluice.dictionary.worker-cache-entries", workerCacheEntries);
+    requireEntries("sluice.dictionary.cache-entries", cacheEntries);
     if (longTextThreshold.toBytes() != 0) {
       PropertyChecks.requireBetween(
-          "sluice.dictionary.long-text",
+          "sluice.dictionary.long-text-threshold",
           Math.clamp(longTextThreshold.toBytes(), -1, Integer.MAX_VALUE),
           TextReference.MIN_TEXT_BYTES,
           TextReference.MAX_TEXT_BYTES);

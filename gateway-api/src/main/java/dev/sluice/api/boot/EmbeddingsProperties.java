@@ -43,19 +43,19 @@ record EmbeddingsProperties(
     @DefaultValue("3") int maxAttempts) {
 
   EmbeddingsProperties {
-    PropertyChecks.requirePositive("sluice.embeddings.keep-up", pollInterval);
+    PropertyChecks.requirePositive("sluice.embeddings.poll-interval", pollInterval);
     if (!(cpuShare > 0 && cpuShare <= 1)) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.share is %s, above 0 to 1".formatted(cpuShare));
+          "sluice.embeddings.cpu-share is %s, above 0 to 1".formatted(cpuShare));
     }
-    PropertyChecks.requirePositive("sluice.embeddings.at-once", parallelism);
+    PropertyChecks.requirePositive("sluice.embeddings.parallelism", parallelism);
     if (cacheSize.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.kept is %s, at least 0".formatted(cacheSize));
+          "sluice.embeddings.cache-size is %s, at least 0".formatted(cacheSize));
     }
-    PropertyChecks.requirePositive("sluice.embeddings.dimension", dimensions);
+    PropertyChecks.requirePositive("sluice.embeddings.dimensions", dimensions);
     PropertyChecks.requirePositive("sluice.embeddings.timeout", timeout);
-    PropertyChecks.requirePositive("sluice.embeddings.tries", maxAttempts);
+    PropertyChecks.requirePositive("sluice.embeddings.max-attempts", maxAttempts);
     if (url != null
         && (url.getHost() == null
             || url.getScheme() == null

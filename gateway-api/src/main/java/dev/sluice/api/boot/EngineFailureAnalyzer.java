@@ -1,6 +1,6 @@
 package dev.sluice.api.boot;
 
-import dev.sluice.embedded.EngineStartException;
+import dev.sluice.engines.EngineStartException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 

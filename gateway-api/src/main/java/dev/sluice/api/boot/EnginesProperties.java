@@ -25,7 +25,7 @@ record EnginesProperties(
    */
   record Redis(@DefaultValue("16379") int port, @DefaultValue("1gb") String maxMemory) {
     Redis {
-      PropertyChecks.requirePort("sluice.embedded.redis.port", port);
+      PropertyChecks.requirePort("sluice.engines.redis.port", port);
     }
   }
 
@@ -35,8 +35,8 @@ record EnginesProperties(
    */
   record ClickHouse(@DefaultValue("18123") int httpPort, @DefaultValue("19000") int tcpPort) {
     ClickHouse {
-      PropertyChecks.requirePort("sluice.embedded.clickhouse.http-port", httpPort);
-      PropertyChecks.requirePort("sluice.embedded.clickhouse.tcp-port", tcpPort);
+      PropertyChecks.requirePort("sluice.engines.clickhouse.http-port", httpPort);
+      PropertyChecks.requirePort("sluice.engines.clickhouse.tcp-port", tcpPort);
     }
   }
 }

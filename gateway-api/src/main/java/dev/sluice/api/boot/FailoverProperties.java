@@ -16,7 +16,7 @@ record FailoverProperties(
     @DefaultValue("500ms") Duration primaryTimeout, @DefaultValue("1s") Duration probeInterval) {
 
   FailoverProperties {
-    PropertyChecks.requirePositive("sluice.failover.patience", primaryTimeout);
-    PropertyChecks.requirePositive("sluice.failover.probe", probeInterval);
+    PropertyChecks.requirePositive("sluice.failover.primary-timeout", primaryTimeout);
+    PropertyChecks.requirePositive("sluice.failover.probe-interval", probeInterval);
   }
 }

@@ -172,17 +172,16 @@ class GatewayConfiguration {
   @Bean(initMethod = "start", destroyMethod = "close")
   @Conditional(IngestRole.class)
   ConsoleMirror consoleMirror(SluiceProperties sluice, Limits limits) {
-    return switch (sluice.consoleMirror()) {
-      case OFF -> ConsoleMirror.OFF;
-      case CONSOLE -> new ConsoleMirror(System.out, limits, MIRROR_BUFFER_BYTES);
-    };
+    return sluice.consoleMirror()
+        ? new ConsoleMirror(System.out, limits, MIRROR_BUFFER_BYTES)
+        : ConsoleMirror.OFF;
   }
 
   @Bean
   @Conditional(IngestRole.class)
   MeterBinder consoleMirrorMetrics(ConsoleMirror mirror) {
     return registry ->
-        FunctionCounter.builder("sluice.mirror.dropped", mirror, ConsoleMirror::dropped)
+        FunctionCounter.builder("sluice.console.mirror.dropped", mirror, ConsoleMirror::dropped)
             .description("Log records that the mirror had no room or no console for")
             .register(registry);
   }
@@ -216,7 +215,7 @@ class GatewayConfiguration {
         admission,
         limits,
         policy,
-        properties.batchLimits(),
+        properties.batch().limits(),
         properties.storedAckTimeout(),
         clock,
         scheduler,

@@ -2,8 +2,8 @@ package dev.sluice.api.boot;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.sluice.embedded.EmbeddedClickHouse;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedClickHouse;
+import dev.sluice.engines.EmbeddedRedis;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;

@@ -29,13 +29,13 @@ record RedisProperties(
 
   RedisProperties {
     PropertyChecks.requirePositive("sluice.redis.shards", shards);
-    PropertyChecks.requirePositive("sluice.redis.timeout", commandTimeout);
+    PropertyChecks.requirePositive("sluice.redis.command-timeout", commandTimeout);
     if (replicas < 0) {
       throw new IllegalArgumentException(
           "sluice.redis.replicas is " + replicas + "; it must not be negative");
     }
-    PropertyChecks.requirePositive("sluice.redis.append-within", appendTimeout);
-    PropertyChecks.requirePositive("sluice.redis.claim-idle", consumerIdleTimeout);
+    PropertyChecks.requirePositive("sluice.redis.append-timeout", appendTimeout);
+    PropertyChecks.requirePositive("sluice.redis.consumer-idle-timeout", consumerIdleTimeout);
   }
 
   /** Without the url, which may hold a password. */

@@ -65,7 +65,7 @@ class SearchConfiguration {
     if (dimension.isPresent() && dimension.getAsInt() != settings.model().dimension()) {
       endpoint.close();
       throw new IllegalArgumentException(
-          "sluice.embeddings.dimension is %d, but vectors of %s have %d numbers"
+          "sluice.embeddings.dimensions is %d, but vectors of %s have %d numbers"
               .formatted(settings.model().dimension(), settings, dimension.getAsInt()));
     }
     return endpoint;

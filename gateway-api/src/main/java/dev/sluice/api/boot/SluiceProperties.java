@@ -16,8 +16,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     default the host name and the HTTP port, which no two living processes of a host share
  * @param shutdownTimeout how long an orderly end may take: answering what is in hand, delivering
  *     what waits; what is left then stays in the spool
- * @param consoleMirror {@code console} shows the logs that were taken, of severity INFO and above,
- *     on standard output; {@code off} shows none
+ * @param consoleMirror whether accepted logs of severity INFO and above are written to standard
+ *     output
  * @param retention how long logs are kept, counted from their receipt; for ever when unset
  */
 @ConfigurationProperties("sluice")
@@ -26,17 +26,12 @@ record SluiceProperties(
     @DefaultValue("redis-then-wal") SpoolType spool,
     @Nullable String instance,
     @DefaultValue("30s") Duration shutdownTimeout,
-    @DefaultValue("off") MirrorTarget consoleMirror,
+    @DefaultValue("false") boolean consoleMirror,
     @Nullable Duration retention) {
 
   enum Role {
     INGEST,
     DELIVER
-  }
-
-  enum MirrorTarget {
-    OFF,
-    CONSOLE
   }
 
   /** Where logs wait until they are stored. */
@@ -54,7 +49,7 @@ record SluiceProperties(
       throw new IllegalArgumentException(
           "sluice.spool is wal, which only this process can deliver: sluice.roles must have deliver");
     }
-    PropertyChecks.requirePositive("sluice.shutdown-budget", shutdownTimeout);
+    PropertyChecks.requirePositive("sluice.shutdown-timeout", shutdownTimeout);
     if (retention != null) {
       PropertyChecks.requirePositive("sluice.retention", retention);
     }

@@ -153,7 +153,7 @@ class SpoolConfiguration {
           .description("What they take on the disk")
           .baseUnit("bytes")
           .register(registry);
-      gauge("waiting", spoolBackend, WalSpool.Status::pendingRecords)
+      gauge("backlog.records", spoolBackend, WalSpool.Status::pendingRecords)
           .description("Log records in the write-ahead log that are not delivered yet")
           .register(registry);
       gauge("quarantined", spoolBackend, status -> status.quarantined().size())

@@ -30,9 +30,12 @@ record TemplatesProperties(
 
   TemplatesProperties {
     PropertyChecks.requireBetween(
-        "sluice.templates.per-service", maxPerService, 1, MinerSettings.MAX_TEMPLATES_PER_SERVICE);
+        "sluice.templates.max-per-service",
+        maxPerService,
+        1,
+        MinerSettings.MAX_TEMPLATES_PER_SERVICE);
     PropertyChecks.requireAtLeast("sluice.templates.memory", memory, MinerSettings.MIN_BYTES);
-    PropertyChecks.requirePositive("sluice.templates.keep-up", syncInterval);
+    PropertyChecks.requirePositive("sluice.templates.sync-interval", syncInterval);
   }
 
   MinerSettings minerSettings() {

@@ -27,7 +27,7 @@ import org.springframework.util.unit.DataSize;
  *     are written; 0 for as long as they are few ({@code sluice.wal.flush-bytes}), and for 2s where
  *     that is 0 too
  * @param flushBytes how many bytes of logs of level {@code accepted} lie in memory at most, before
- *     compression; 0 for as many as come within {@code sluice.wal.flush-after}
+ *     compression; 0 for as many as come within {@code sluice.wal.flush-interval}
  * @param queueBytes bytes that all logs may hold until they are written, copies included; beyond it
  *     clients are told to come again; 0 for an eighth of the heap, at most 256MB
  * @param segmentBytes at which a new segment is begun
@@ -68,7 +68,7 @@ record WalProperties(
     PropertyChecks.requirePositive("sluice.wal.fsync-interval", fsyncInterval);
     if (flushInterval.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.flush-after is " + flushInterval + ", must not be negative");
+          "sluice.wal.flush-interval is " + flushInterval + ", must not be negative");
     }
     if (flushBytes.isNegative()) {
       throw new IllegalArgumentException(
@@ -77,19 +77,21 @@ record WalProperties(
     queueBytes = PropertyChecks.orHeapFraction(queueBytes);
     PropertyChecks.requirePositive("sluice.wal.queue-bytes", queueBytes);
     PropertyChecks.requirePositive("sluice.wal.segment-bytes", segmentBytes);
-    PropertyChecks.requirePositive("sluice.wal.segment-age", segmentRollInterval);
+    PropertyChecks.requirePositive("sluice.wal.segment-roll-interval", segmentRollInterval);
     if (retainedBytesLowWatermark.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.keep-low is " + retainedBytesLowWatermark + ", must not be negative");
+          "sluice.wal.retained-bytes-low-watermark is "
+              + retainedBytesLowWatermark
+              + ", must not be negative");
     }
     if (retainedBytesLowWatermark.compareTo(retainedBytesHighWatermark) > 0) {
       throw new IllegalArgumentException(
-          "sluice.wal.keep-low is %s, must not be above sluice.wal.keep-high, which is %s"
+          "sluice.wal.retained-bytes-low-watermark is %s, must not be above sluice.wal.retained-bytes-high-watermark, which is %s"
               .formatted(retainedBytesLowWatermark, retainedBytesHighWatermark));
     }
     if (minFreeDisk.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.wal.headroom is " + minFreeDisk + ", must not be negative");
+          "sluice.wal.min-free-disk is " + minFreeDisk + ", must not be negative");
     }
   }
 

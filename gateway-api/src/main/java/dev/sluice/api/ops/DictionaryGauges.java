@@ -44,11 +44,11 @@ public final class DictionaryGauges implements MeterBinder {
         .baseUnit("bytes")
         .register(registry);
     FunctionCounter.builder(
-            "sluice.templates.caught", templateRegistry, t -> t.stats().overflowedLogs())
+            "sluice.templates.overflow", templateRegistry, t -> t.stats().overflowedLogs())
         .description("Log records for whose template there was no room")
         .register(registry);
     FunctionCounter.builder(
-            "sluice.templates.masks.given.up",
+            "sluice.templates.masks.budget.exceeded",
             templateRegistry,
             t -> t.stats().maskBudgetExceeded())
         .description("How often an extra mask was given up on a message")
@@ -61,7 +61,7 @@ public final class DictionaryGauges implements MeterBinder {
       MeterRegistry registry) {
     counter("lookups", value)
         .description("Look-ups of texts, by who answered them")
-        .tag("barrier", tier)
+        .tag("tier", tier)
         .register(registry);
   }
 

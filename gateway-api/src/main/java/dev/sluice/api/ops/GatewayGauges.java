@@ -40,10 +40,10 @@ public final class GatewayGauges implements MeterBinder {
         .description("Age of the oldest spool entry")
         .baseUnit("seconds")
         .register(registry);
-    Gauge.builder("sluice.spool.waiting", this::backlogRecords)
+    Gauge.builder("sluice.spool.records", this::backlogRecords)
         .description("Log records in the spool, about")
         .register(registry);
-    FunctionCounter.builder("sluice.spool.settled", this, GatewayGauges::acked)
+    FunctionCounter.builder("sluice.spool.acked", this, GatewayGauges::acked)
         .description("Log records settled over the life of the spool; its rate is the drain")
         .register(registry);
     Gauge.builder(

@@ -16,7 +16,7 @@ public final class MicrometerEmbeddingMetrics implements EmbeddingMetrics {
 
   public MicrometerEmbeddingMetrics(MeterRegistry registry) {
     templateDuration =
-        Timer.builder("sluice.embeddings.template")
+        Timer.builder("sluice.embeddings.template.duration")
             .description("Making the vectors of one template")
             .register(registry);
     failures =

@@ -40,7 +40,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
             .description("Spool entries in one delivery")
             .register(registry);
     insertDuration =
-        Timer.builder("sluice.delivery.store")
+        Timer.builder("sluice.delivery.insert.duration")
             .description("From handing a delivery to the store until its confirmation")
             .register(registry);
     age =
@@ -50,7 +50,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     for (var pauseReason : PauseReason.values()) {
       retries.put(
           pauseReason,
-          Counter.builder("sluice.delivery.postponed")
+          Counter.builder("sluice.delivery.retries")
               .description("Deliveries that were not stored and are handed out again")
               .tag("reason", label(pauseReason))
               .register(registry));
@@ -80,39 +80,39 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
       received = outcome(name, "received", registry);
       accepted = outcome(name, "accepted", registry);
       rejected = outcome(name, "rejected", registry);
-      unavailable = outcome(name, "turned_away", registry);
+      unavailable = outcome(name, "unavailable", registry);
       replayed = outcome(name, "replayed", registry);
       conflicting = outcome(name, "conflicting", registry);
       lost = outcome(name, "lost", registry);
       filtered =
           Counter.builder("sluice.ingest.filtered")
               .description("Log records that are not on the allow list and were left out")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
       shed =
           Counter.builder("sluice.ingest.shed")
               .description("Requests turned away before any of their body was read")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
       bytes =
           Counter.builder("sluice.ingest.bytes")
               .description("Bytes of requests, decompressed, as OTLP")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
       malformed =
           Counter.builder("sluice.ingest.malformed")
               .description("Requests of which nothing could be used")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
       unknownFields =
           Counter.builder("sluice.ingest.unknown.fields")
               .description("Fields of native logs that were ignored")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
       appendDuration =
-          Timer.builder("sluice.ingest.safe")
+          Timer.builder("sluice.ingest.append.duration")
               .description("From a complete request until its logs are safe in the spool")
-              .tag("entrance", name)
+              .tag("protocol", name)
               .register(registry);
     }
 
@@ -121,7 +121,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
           .description(
               "Log records; received is the sum of the other outcomes, the filtered and those on"
                   + " their way")
-          .tag("entrance", name)
+          .tag("protocol", name)
           .tag("outcome", outcome)
           .register(registry);
     }

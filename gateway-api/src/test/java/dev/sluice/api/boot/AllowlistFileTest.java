@@ -70,7 +70,7 @@ class AllowlistFileTest {
   void read_missingFile_failsNamingTheSetting() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(path))
-        .withMessage("sluice.filter.file is " + path + ", which is not there");
+        .withMessage("sluice.filter.allowlist-file is " + path + ", which is not there");
   }
 
   @Test

@@ -82,7 +82,7 @@ class CustomMasksFileTest {
 
     assertThatIllegalArgumentException()
         .isThrownBy(() -> CustomMasksFile.read(path, given::add))
-        .withMessage("sluice.templates.masks is " + path + ", " + reason);
+        .withMessage("sluice.templates.custom-masks-file is " + path + ", " + reason);
     assertThat(given).isEmpty();
   }
 

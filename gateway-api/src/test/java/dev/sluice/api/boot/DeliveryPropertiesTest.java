@@ -13,8 +13,8 @@ class DeliveryPropertiesTest {
   void new_fewerDeadLettersThanOneBatchMayHave_isRefusedAndNamesBothKeys() {
     assertThatThrownBy(() -> settings(999, 1_000))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("sluice.delivery.dead-letters is 999")
-        .hasMessageContaining("sluice.delivery.max-refused, which is 1000");
+        .hasMessageContaining("sluice.delivery.max-dead-letters is 999")
+        .hasMessageContaining("sluice.delivery.max-dead-letters-per-batch, which is 1000");
     assertThat(settings(1_000, 1_000).maxDeadLetters()).isEqualTo(1_000);
   }
 

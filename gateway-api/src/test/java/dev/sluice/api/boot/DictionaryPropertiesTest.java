@@ -36,15 +36,15 @@ class DictionaryPropertiesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sluice.dictionary.worker-entries, 8",
-    "sluice.dictionary.worker-entries, 67108864",
-    "sluice.dictionary.entries, 8",
-    "sluice.dictionary.entries, 67108864",
-    "sluice.dictionary.long-text, 0",
-    "sluice.dictionary.long-text, 512",
-    "sluice.dictionary.long-text, 1MB",
-    "sluice.templates.per-service, 1",
-    "sluice.templates.per-service, 100000",
+    "sluice.dictionary.worker-cache-entries, 8",
+    "sluice.dictionary.worker-cache-entries, 67108864",
+    "sluice.dictionary.cache-entries, 8",
+    "sluice.dictionary.cache-entries, 67108864",
+    "sluice.dictionary.long-text-threshold, 0",
+    "sluice.dictionary.long-text-threshold, 512",
+    "sluice.dictionary.long-text-threshold, 1MB",
+    "sluice.templates.max-per-service, 1",
+    "sluice.templates.max-per-service, 100000",
     "sluice.templates.memory, 64KB"
   })
   void new_valueAtItsBound_isAccepted(String key, String value) {
@@ -56,14 +56,14 @@ class DictionaryPropertiesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sluice.dictionary.worker-entries, 7, 'is 7, from 8 to 67108864'",
-    "sluice.dictionary.entries, 67108865, 'is 67108865, from 8 to 67108864'",
-    "sluice.dictionary.long-text, 511B, 'is 511, from 512 to 1048576'",
-    "sluice.dictionary.long-text, 2MB, 'is 2097152, from 512 to 1048576'",
-    "sluice.templates.per-service, 0, 'is 0, from 1 to 100000'",
-    "sluice.templates.per-service, 100001, 'is 100001, from 1 to 100000'",
+    "sluice.dictionary.worker-cache-entries, 7, 'is 7, from 8 to 67108864'",
+    "sluice.dictionary.cache-entries, 67108865, 'is 67108865, from 8 to 67108864'",
+    "sluice.dictionary.long-text-threshold, 511B, 'is 511, from 512 to 1048576'",
+    "sluice.dictionary.long-text-threshold, 2MB, 'is 2097152, from 512 to 1048576'",
+    "sluice.templates.max-per-service, 0, 'is 0, from 1 to 100000'",
+    "sluice.templates.max-per-service, 100001, 'is 100001, from 1 to 100000'",
     "sluice.templates.memory, 1KB, 'is 1024B, at least 65536B'",
-    "sluice.templates.keep-up, 0s, 'must be positive, is PT0S'"
+    "sluice.templates.sync-interval, 0s, 'must be positive, is PT0S'"
   })
   void new_valueBeyondItsBound_isRefusedAndNamesTheKey(String key, String value, String reason) {
     var given = Map.of(key, value);

@@ -71,7 +71,7 @@ class EmbeddingsPropertiesTest {
 
   @Test
   void new_cacheSizeZero_isAccepted() {
-    assertThat(settings(Map.of("sluice.embeddings.kept", "0B")).cacheSize())
+    assertThat(settings(Map.of("sluice.embeddings.cache-size", "0B")).cacheSize())
         .isEqualTo(DataSize.ofBytes(0));
   }
 

@@ -68,7 +68,7 @@ class SearchConfigurationTest {
   void embedder_endpointOfAnotherDimension_isRefusedAtStart() {
     assertThatThrownBy(() -> wiring.embedder(properties(true, url(), 4)))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("sluice.embeddings.dimension is 4")
+        .hasMessageContaining("sluice.embeddings.dimensions is 4")
         .hasMessageContaining("3 numbers");
   }
 
@@ -109,6 +109,6 @@ class SearchConfigurationTest {
     }
     assertThatThrownBy(() -> properties(true, null, 0))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("sluice.embeddings.dimension");
+        .hasMessageContaining("sluice.embeddings.dimensions");
   }
 }

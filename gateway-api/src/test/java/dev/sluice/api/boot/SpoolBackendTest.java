@@ -51,7 +51,7 @@ class SpoolBackendTest {
 
   private SpoolBackend redisThenWal() {
     var wal =
-        new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.headroom", "1MB")))
+        new Binder(new MapConfigurationPropertySource(Map.of("sluice.wal.min-free-disk", "1MB")))
             .bindOrCreate("sluice.wal", Bindable.of(WalProperties.class));
     return SpoolBackend.redisThenWal(
         new RedisSpool.Settings(

@@ -51,7 +51,7 @@ class WalPropertiesTest {
   void writeSettings_zero_isUnboundedUnlessBothAre(
       String after, String bytes, Duration waits, long together) {
     var writeSettings =
-        settings(Map.of("sluice.wal.flush-after", after, "sluice.wal.flush-bytes", bytes))
+        settings(Map.of("sluice.wal.flush-interval", after, "sluice.wal.flush-bytes", bytes))
             .writeSettings();
 
     assertThat(writeSettings.flushInterval()).isEqualTo(waits);

@@ -37,7 +37,7 @@ final class FailoverFaults {
         Fault.of(
             "two-gateways-default",
             1,
-            SitePlan.REDIS_THEN_WAL.gateways(2, "--sluice.redis.claim-idle=5s"),
+            SitePlan.REDIS_THEN_WAL.gateways(2, "--sluice.redis.consumer-idle-timeout=5s"),
             FailoverFaults::killOneOfTwo));
   }
 

@@ -36,7 +36,7 @@ final class ProcessFaults {
         Fault.of(
             "two-gateways",
             1,
-            SitePlan.REDIS_ONLY.gateways(2, "--sluice.redis.claim-idle=5s"),
+            SitePlan.REDIS_ONLY.gateways(2, "--sluice.redis.consumer-idle-timeout=5s"),
             ProcessFaults::killOneOfTwo),
         Fault.of(
             "clock-back",

@@ -3,8 +3,8 @@ package dev.sluice.api.faults;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.embedded.EmbeddedClickHouse;
-import dev.sluice.embedded.EmbeddedRedis;
+import dev.sluice.engines.EmbeddedClickHouse;
+import dev.sluice.engines.EmbeddedRedis;
 import dev.sluice.testkit.SharedEngines;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
@@ -69,7 +69,7 @@ final class TestSite implements AutoCloseable {
             1,
             "dev.sluice.api.boot.GatewayApplication",
             List.of("-Xmx512m"),
-            List.of("--sluice.delivery.max-age=300ms", "--sluice.delivery.longest-pause=1s"),
+            List.of("--sluice.delivery.linger=300ms", "--sluice.delivery.retry.max-delay=1s"),
             false,
             0,
             0,

@@ -26,9 +26,9 @@ final class WalFaults {
   private static final int MAX_LOGS_BEFORE_FAULT = 2_500;
   private static final int KILLS = 50;
   private static final int DISK_MIB = 48;
-  private static final String SMALL_MIN_FREE_DISK = "--sluice.wal.headroom=8MB";
-  private static final String ZERO_HIGH_WATERMARK = "--sluice.wal.keep-high=0B";
-  private static final String ZERO_LOW_WATERMARK = "--sluice.wal.keep-low=0B";
+  private static final String SMALL_MIN_FREE_DISK = "--sluice.wal.min-free-disk=8MB";
+  private static final String ZERO_HIGH_WATERMARK = "--sluice.wal.retained-bytes-high-watermark=0B";
+  private static final String ZERO_LOW_WATERMARK = "--sluice.wal.retained-bytes-low-watermark=0B";
 
   /** Logs that do not compress, so that a small disk fills within seconds. */
   private static final Workload.LoadProfile BULKY =

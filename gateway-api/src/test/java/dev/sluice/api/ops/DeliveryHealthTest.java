@@ -53,7 +53,7 @@ class DeliveryHealthTest {
     var troubled = health.health();
     assertThat(troubled.getStatus()).isEqualTo(Status.UP);
     assertThat(troubled.getDetails()).containsEntry("trouble", List.of("schema: no column Body"));
-    assertThat(registry.get("sluice.delivery.postponed").tag("reason", "schema").counter().count())
+    assertThat(registry.get("sluice.delivery.retries").tag("reason", "schema").counter().count())
         .isPositive();
 
     store.setOutcome(null);

@@ -1,0 +1,253 @@
+package dev.sluice.engines;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The folder of one engine, held by one process at a time and closed to other users of the machine.
+ *
+ * <pre>
+ * DIRECTORY/lock     held while this object is open; the kernel lets go of it however we die
+ * DIRECTORY/data/    the engine's
+ * DIRECTORY/run/     written anew at each start: configuration, output, the host's class
+ * DIRECTORY/pids     the processes of the running engine, with the moment each was started
+ * </pre>
+ */
+final class EngineDataDir implements AutoCloseable {
+
+  private static final Logger LOG = LoggerFactory.getLogger(EngineDataDir.class);
+
+  static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rwx------");
+
+  /** Leftovers end by themselves when their gateway dies; this is what they may need for it. */
+  private static final int ORPHAN_TIMEOUT_SECONDS = HostProcess.STOP_TIMEOUT_SECONDS;
+
+  private final Path directory;
+  private final FileChannel channel;
+  private final FileLock lock;
+
+  private EngineDataDir(Path directory, FileChannel channel, FileLock lock) {
+    this.directory = directory;
+    this.channel = channel;
+    this.lock = lock;
+  }
+
+  /**
+   * Takes the folder, making it when there is none, and ends what an earlier owner left running.
+   *
+   * @throws EngineStartException when it cannot be written, or another process has it
+   */
+  static EngineDataDir acquire(Path path) {
+    Path directory = path.toAbsolutePath().normalize();
+    FileChannel channel = null;
+    try {
+      Files.createDirectories(directory);
+      Files.setPosixFilePermissions(directory, OWNER_ONLY);
+      channel =
+          FileChannel.open(
+              directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+      FileLock lock = tryLock(channel);
+      if (lock == null) {
+        channel.close();
+        throw new EngineStartException(
+            "another gateway is using "
+                + directory
+                + "; stop it, or set sluice.engines.data-dir to a folder of this one's own");
+      }
+      EngineDataDir dataDir = new EngineDataDir(directory, channel, lock);
+      dataDir.terminateOrphans();
+      for (Path subdirectory : List.of(dataDir.data(), dataDir.runPath(""))) {
+        Files.createDirectories(subdirectory);
+        Files.setPosixFilePermissions(subdirectory, OWNER_ONLY);
+      }
+      dataDir.copyHostClass();
+      return dataDir;
+    } catch (IOException | UnsupportedOperationException e) {
+      closeQuietly(channel);
+      throw accessFailure(directory, e);
+    } catch (RuntimeException e) {
+      closeQuietly(channel);
+      throw e;
+    }
+  }
+
+  private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+    try {
+      return channel.tryLock();
+    } catch (OverlappingFileLockException _) {
+      return null; // this very process has it
+    }
+  }
+
+  private static void closeQuietly(@Nullable FileChannel channel) {
+    try {
+      if (channel != null) {
+        channel.close();
+      }
+    } catch (IOException _) {
+      // the failure that led here is the one to tell
+    }
+  }
+
+  static EngineStartException accessFailure(Path directory, Exception e) {
+    String reason =
+        e instanceof FileSystemException f && f.getReason() != null
+            ? f.getReason()
+            : e.getClass().getSimpleName() + " " + e.getMessage();
+    return new EngineStartException(
+        "cannot write below %s (%s); make room or set sluice.engines.data-dir to another folder"
+            .formatted(directory, reason),
+        e);
+  }
+
+  Path directory() {
+    return directory;
+  }
+
+  Path data() {
+    return directory.resolve("data");
+  }
+
+  Path runPath(String name) {
+    return directory.resolve("run").resolve(name);
+  }
+
+  /** Class path of {@link EngineHost}. */
+  Path hostClasses() {
+    return runPath("host");
+  }
+
+  /** Writes a file only we may read, whole or not at all. */
+  void write(Path file, String content) {
+    Path temporary = file.resolveSibling(file.getFileName() + ".part");
+    try {
+      Files.deleteIfExists(temporary);
+      Files.createFile(
+          temporary,
+          PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+      Files.writeString(temporary, content);
+      Files.move(
+          temporary, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      throw accessFailure(directory, e);
+    }
+  }
+
+  /** Content without surrounding white space, or null when there is no such file. */
+  @Nullable String read(Path file) {
+    try {
+      return Files.exists(file) ? Files.readString(file).strip() : null;
+    } catch (IOException e) {
+      throw accessFailure(directory, e);
+    }
+  }
+
+  void delete(Path tree) {
+    if (!Files.exists(tree)) {
+      return;
+    }
+    try (Stream<Path> paths = Files.walk(tree)) {
+      for (Path path : paths.sorted(Comparator.reverseOrder()).toList()) {
+        Files.delete(path);
+      }
+    } catch (IOException e) {
+      throw accessFailure(directory, e);
+    }
+  }
+
+  /** Remembers processes for {@link #terminateOrphans} of a later owner. */
+  void recordProcesses(List<ProcessHandle> processes) {
+    StringBuilder lines = new StringBuilder();
+    for (ProcessHandle process : processes) {
+      lines.append(process.pid()).append(' ').append(startMillis(process)).append('\n');
+    }
+    write(pidFile(), lines.toString());
+  }
+
+  private Path pidFile() {
+    return directory.resolve("pids");
+  }
+
+  private static long startMillis(ProcessHandle process) {
+    return process.info().startInstant().map(Instant::toEpochMilli).orElse(-1L);
+  }
+
+  private void terminateOrphans() {
+    String lines = read(pidFile());
+    if (lines == null || lines.isEmpty()) {
+      return;
+    }
+    for (String line : lines.lines().toList()) {
+      String[] fields = line.split(" ", 2);
+      long start = Long.parseLong(fields[1]);
+      // a process id alone may have gone to somebody else's process since
+      ProcessHandle.of(Long.parseLong(fields[0]))
+          .filter(process -> start >= 0 && startMillis(process) == start)
+          .ifPresent(this::terminateOrphan);
+    }
+  }
+
+  private void terminateOrphan(ProcessHandle process) {
+    LOG.warn("ending process {}, left behind by an earlier run in {}", process.pid(), directory);
+    process.destroy();
+    try {
+      process.onExit().get(ORPHAN_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+      return;
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException _) {
+      // the hard way, then
+    }
+    process.destroyForcibly();
+    process
+        .onExit()
+        .orTimeout(ORPHAN_TIMEOUT_SECONDS, TimeUnit.SECONDS)
+        .exceptionally(_ -> process)
+        .join();
+  }
+
+  private void copyHostClass() throws IOException {
+    String resource = EngineHost.class.getName().replace('.', '/') + ".class";
+    Path target = hostClasses().resolve(resource);
+    Files.createDirectories(target.getParent());
+    try (InputStream in = EngineHost.class.getResourceAsStream("/" + resource)) {
+      if (in == null) {
+        throw new IOException("no " + resource + " on the class path");
+      }
+      Files.copy(in, target, StandardCopyOption.REPLACE_EXISTING);
+    }
+  }
+
+  /** Lets the next owner in. The engine must have ended. */
+  @Override
+  public void close() {
+    try {
+      Files.deleteIfExists(pidFile());
+      lock.release();
+    } catch (IOException e) {
+      LOG.warn("cannot clean up {}", directory, e);
+    }
+    closeQuietly(channel);
+  }
+}
