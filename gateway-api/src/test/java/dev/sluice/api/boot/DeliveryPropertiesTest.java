@@ -35,8 +35,7 @@ class DeliveryPropertiesTest {
         1,
         DataSize.ofMegabytes(1),
         Duration.ofSeconds(1),
-        Duration.ofSeconds(1),
-        Duration.ofSeconds(1),
+        new DeliveryProperties.Retry(Duration.ofSeconds(1), Duration.ofSeconds(1)),
         deadLetters,
         maxRefused);
   }

@@ -90,12 +90,7 @@ class WalPropertiesTest {
     assertThatThrownBy(
             () ->
                 new SluiceProperties(
-                    Set.of(Role.INGEST),
-                    SpoolType.WAL,
-                    null,
-                    Duration.ofSeconds(1),
-                    SluiceProperties.MirrorTarget.OFF,
-                    null))
+                    Set.of(Role.INGEST), SpoolType.WAL, null, Duration.ofSeconds(1), false, null))
         .hasMessageContaining("sluice.spool is wal")
         .hasMessageContaining("sluice.roles");
   }

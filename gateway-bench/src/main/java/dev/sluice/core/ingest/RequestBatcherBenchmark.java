@@ -194,7 +194,7 @@ public class RequestBatcherBenchmark {
               int offset = 0;
               for (var request : requests) {
                 request.outcome().complete(new AppendOutcome(result, batch.firstId().plus(offset)));
-                offset += request.records();
+                offset += request.acceptedCount();
               }
             });
   }

@@ -99,7 +99,7 @@ public final class ConsoleMirror implements AutoCloseable {
             request.bytes(),
             request.length(),
             request.excludedOrdinals(),
-            request.records(),
+            request.acceptedCount(),
             request.receivedNanos());
     if (open && budget.reserve(mirrored.reservedBytes())) {
       queue.add(mirrored);

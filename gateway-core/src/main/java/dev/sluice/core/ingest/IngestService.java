@@ -210,7 +210,7 @@ public final class IngestService {
             records,
             acceptedCount,
             (int) (expanded - collector.filteredBytes()),
-            collector.refused(),
+            collector.excludedOrdinals(),
             new CompletableFuture<>());
     var key = request.key();
     return key == null
@@ -227,7 +227,7 @@ public final class IngestService {
           appendOutcome.thenAccept(_ -> {}));
     }
     recordPolicy.mirror().offer(pending);
-    int records = pending.records(); // not the part, whose bytes are in the entry already
+    int records = pending.acceptedCount(); // not the part, whose bytes are in the entry already
     long receivedNanos = pending.receivedNanos();
     return new IngestHandle(
         CompletableFuture.completedFuture(result),
@@ -281,16 +281,16 @@ public final class IngestService {
                 });
       }
       case ClaimResult.Completed() -> {
-        metrics.recordReplayed(request.protocol(), pending.records());
+        metrics.recordReplayed(request.protocol(), pending.acceptedCount());
         yield CompletableFuture.completedStage(result.asReplay());
       }
       case ClaimResult.InProgress() -> {
-        metrics.recordConflict(request.protocol(), pending.records());
+        metrics.recordConflict(request.protocol(), pending.acceptedCount());
         yield CompletableFuture.completedStage(
             new IngestResult.InProgress(admission.retryAfterConflict()));
       }
       case ClaimResult.KeyReused() -> {
-        metrics.recordConflict(request.protocol(), pending.records());
+        metrics.recordConflict(request.protocol(), pending.acceptedCount());
         yield CompletableFuture.completedStage(new IngestResult.IdempotencyKeyReused());
       }
       case ClaimResult.Unavailable(var retryAfter, var reason) ->
@@ -313,11 +313,11 @@ public final class IngestService {
       AppendOutcome outcome) {
     return switch (outcome.result()) {
       case AppendResult.Accepted(var receipt) -> {
-        recordAccepted(request, pending.records(), pending.receivedNanos());
+        recordAccepted(request, pending.acceptedCount(), pending.receivedNanos());
         recordPolicy.mirror().offer(pending);
         yield request.level() == AckLevel.STORED
             ? storedAcks
-                .await(receipt, outcome.firstId(), pending.records())
+                .await(receipt, outcome.firstId(), pending.acceptedCount())
                 .thenApply(deadLetters -> confirmedResult(result, deadLetters))
             : CompletableFuture.completedStage(result);
       }
@@ -348,7 +348,7 @@ public final class IngestService {
   private IngestResult recordUnavailable(
       RequestContext request, PendingRequest pending, Duration retryAfter, String reason) {
     LOG.log(System.Logger.Level.DEBUG, "logs turned away: {0}", reason);
-    metrics.recordUnavailable(request.protocol(), pending.records());
+    metrics.recordUnavailable(request.protocol(), pending.acceptedCount());
     return new IngestResult.Unavailable(admission.retryAfterSpoolFailure(retryAfter));
   }
 

@@ -47,7 +47,7 @@ final class RejectionCollector implements OtlpRecordVisitor {
   }
 
   /** Who is not taken, by the order of the bytes. */
-  BitSet refused() {
+  BitSet excludedOrdinals() {
     return excludedOrdinals;
   }
 

@@ -81,7 +81,7 @@ final class RequestBatcher {
       byte[] bytes,
       int length,
       int ordinalCount,
-      int records,
+      int acceptedCount,
       int expandedBytes,
       BitSet excludedOrdinals,
       CompletableFuture<AppendOutcome> outcome) {}
@@ -177,7 +177,7 @@ final class RequestBatcher {
         overflowed = takeIfPermitted();
       }
       pending.add(request);
-      pendingRecords += request.records();
+      pendingRecords += request.acceptedCount();
       pendingBytes += request.length();
       if (inFlight == 0 || isFull()) {
         ready = takeIfPermitted();
@@ -203,7 +203,7 @@ final class RequestBatcher {
   }
 
   private boolean overflows(PendingRequest request) {
-    return pendingRecords + request.records() > limits.maxRecords()
+    return pendingRecords + request.acceptedCount() > limits.maxRecords()
         || pendingBytes + request.length() > limits.maxBytes();
   }
 
@@ -228,10 +228,10 @@ final class RequestBatcher {
       var request = pending.element();
       taken.add(request);
       pending.remove();
-      takenRecords += request.records();
+      takenRecords += request.acceptedCount();
       takenBytes += request.length();
     } while (!pending.isEmpty()
-        && takenRecords + pending.element().records() <= limits.maxRecords()
+        && takenRecords + pending.element().acceptedCount() <= limits.maxRecords()
         && takenBytes + pending.element().length() <= limits.maxBytes());
     pendingRecords -= takenRecords;
     pendingBytes -= takenBytes;
@@ -333,7 +333,7 @@ final class RequestBatcher {
     int offset = 0;
     for (var request : requests) {
       completions.add(new Place(firstId.plus(offset), request.outcome()));
-      offset += request.records();
+      offset += request.acceptedCount();
     }
     return result ->
         completions.forEach(
@@ -388,7 +388,7 @@ final class RequestBatcher {
     int expanded = 0;
     for (var request : requests) {
       length += request.length();
-      records += request.records();
+      records += request.acceptedCount();
       expanded = saturatedSum(expanded, request.expandedBytes());
     }
     var otlp = first.bytes();
