@@ -1,4 +1,8 @@
-/** What stands behind {@link dev.sluice.core.port.Embedder}: a model in the jar, or an endpoint. */
+/**
+ * Implementations of {@link dev.sluice.core.port.Embedder}: {@link OnnxEmbedder} runs a model in
+ * this process, {@link OpenAiEmbedder} calls an OpenAI-compatible endpoint. Only {@code
+ * dev.sluice.api.boot} uses this package.
+ */
 @NullMarked
 package dev.sluice.embeddings;
 

@@ -1,4 +1,8 @@
-/** The spool on Redis Streams. Knows the core and Lettuce. */
+/**
+ * The spool on Redis Streams. {@link RedisSpool} is the entry type and creates the consumers,
+ * {@link RedisSpoolConsumer}. Only {@code dev.sluice.api.boot} uses this package; it depends on the
+ * core, Lettuce and LZ4.
+ */
 @NullMarked
 package dev.sluice.redis;
 

@@ -1,4 +1,8 @@
-/** Wiring: settings, engines, adapters, life cycle. The only package that names adapters. */
+/**
+ * The Spring configuration of the gateway: settings, life cycle and wiring. {@link
+ * GatewayApplication} starts the process, {@link GatewayConfiguration} declares the beans. This is
+ * the only package of the application that names adapters; no other package depends on it.
+ */
 @NullMarked
 package dev.sluice.api.boot;
 

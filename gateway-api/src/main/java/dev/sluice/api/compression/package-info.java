@@ -1,4 +1,8 @@
-/** Formats that HTTP and gRPC both unpack, where neither may know the other. */
+/**
+ * Decompression formats that HTTP and gRPC share: {@link Zstd}, {@link SnappyFrames}, {@link
+ * SnappyBlock} and {@link StrictInflaterInputStream}. The packages {@code http}, {@code grpc} and
+ * {@code decode} use it; it depends on none of them.
+ */
 @NullMarked
 package dev.sluice.api.compression;
 

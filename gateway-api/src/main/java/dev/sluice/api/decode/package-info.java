@@ -1,6 +1,8 @@
 /**
- * Turns what clients send into OTLP bytes, whatever protocol carries it, and stored logs into the
- * words of a surface that two protocols share; knows neither HTTP nor gRPC.
+ * Decoders from client formats to OTLP bytes, such as {@link NativeJsonDecoder} and {@link
+ * OtlpJsonDecoder}, and encoders of stored logs. A failed decoder throws {@link DecodeException}.
+ * The packages {@code http} and {@code grpc} use it, and {@code ops} for dead letters; it depends
+ * on no protocol, no Spring and no Reactor.
  */
 @NullMarked
 package dev.sluice.api.decode;

@@ -1,4 +1,8 @@
-/** The gRPC surface: native logs, OTLP, and the service of the system Sluice grew out of. */
+/**
+ * The gRPC receivers and queries: {@link OtlpLogsService}, {@link NativeLogsService} and {@link
+ * LegacyLogsService}. {@link GrpcIngestPipeline} is their common ingest path. Only {@code boot}
+ * uses this package; it does not depend on {@code http}.
+ */
 @NullMarked
 package dev.sluice.api.grpc;
 

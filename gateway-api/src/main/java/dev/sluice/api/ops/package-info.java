@@ -1,4 +1,8 @@
-/** What operators see: health, meters, the ledger. */
+/**
+ * Management endpoints, health indicators and metrics, such as {@link LedgerEndpoint}, {@link
+ * SpoolHealth} and {@link MicrometerMetrics}. Only {@code boot} uses this package; it reads the
+ * ports and names no adapter.
+ */
 @NullMarked
 package dev.sluice.api.ops;
 

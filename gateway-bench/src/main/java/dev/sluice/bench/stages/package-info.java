@@ -1,6 +1,8 @@
 /**
- * What a gateway was like before each of its ideas: small servers of their own that take the JSON
- * of {@code POST /api/v1/logs} and store it in {@code otel_logs}. To compare with, not to use.
+ * Baseline servers for {@code make bench-stages}: the pipeline before each of its design steps.
+ * {@link StageServer} runs one; it accepts the JSON of {@code POST /api/v1/logs} and stores it in
+ * {@code otel_logs}. They are for comparison only; {@link dev.sluice.bench.StagesReport} starts
+ * them.
  */
 @NullMarked
 package dev.sluice.bench.stages;

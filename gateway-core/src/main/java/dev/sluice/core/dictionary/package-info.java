@@ -1,6 +1,7 @@
 /**
- * Which texts are in the dictionary already, told at the cost of a hash: {@code TextCache} is
- * shared, each delivery worker asks by a {@code TextLookup} of its own.
+ * Caches of the dictionary, which avoid a write for every known text. {@link SharedDictionaryCache}
+ * belongs to a process, {@link WorkerDictionaryCache} to one delivery worker. Delivery, templates,
+ * readers and the ClickHouse adapter use it. Only this package may use hash4j.
  */
 @NullMarked
 package dev.sluice.core.dictionary;

@@ -1,4 +1,9 @@
-/** Two spools that are one: the second takes what the first cannot, and gives it back. */
+/**
+ * Failover between two spools: a primary, and a fallback that is drained into the primary after its
+ * recovery. {@link FailoverSpool} is the entry type and implements the spool ports. The packages
+ * {@code boot} and {@code ops} of the application use it; it depends on neither {@code core.ingest}
+ * nor {@code core.delivery}.
+ */
 @NullMarked
 package dev.sluice.core.failover;
 

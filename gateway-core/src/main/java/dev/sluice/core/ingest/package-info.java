@@ -1,4 +1,8 @@
-/** The way in, from an entrance to safe in the spool. */
+/**
+ * Ingest: validates records, merges requests to batches and appends them to the spool. {@link
+ * IngestService} is the entry type; {@link AdmissionController} and {@link MemoryBudget} limit the
+ * load. Decoders and receivers use it; a request ends as an {@link IngestResult}.
+ */
 @NullMarked
 package dev.sluice.core.ingest;
 

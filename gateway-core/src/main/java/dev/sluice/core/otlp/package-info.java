@@ -1,5 +1,7 @@
 /**
- * OTLP logs as bytes: the one walker that validates and reads them, and the writer that makes them.
+ * OTLP logs as bytes: {@link OtlpWalker} validates and reads them, {@link OtlpWriter} writes them.
+ * Decoders, ingest, delivery and all adapters use it, so that all of them have the same definition
+ * of a record.
  */
 @NullMarked
 package dev.sluice.core.otlp;

@@ -1,6 +1,8 @@
 /**
- * Templates of messages: the mask that makes a key of a body, and the miner that tells which
- * template a new key belongs to.
+ * Template mining: {@link MessageMasker} masks a message, {@link TemplateMiner} assigns an unknown
+ * masked message to a template. {@link TemplateRegistry} is the entry type; each delivery worker
+ * has a {@link TemplateResolver}. Delivery uses it through {@link
+ * dev.sluice.core.port.LogEnricher}. See {@code docs/templates.md}.
  */
 @NullMarked
 package dev.sluice.core.templates;
