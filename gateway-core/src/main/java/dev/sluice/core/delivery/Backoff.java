@@ -4,12 +4,12 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * Pauses that double up to a limit, each cut by a random part of up to a half, so that many workers
- * that failed together do not come back together. For one thread.
+ * An exponential backoff: delays that double up to a maximum, each reduced by a random part of up to
+ * one half, so that workers that failed together do not retry together. Not thread-safe.
  */
 public final class Backoff {
 
-  /** How to wait; a test's clock does not. */
+  /** A function that sleeps; tests replace it. */
   @FunctionalInterface
   public interface Sleeper {
     void sleep(Duration pause) throws InterruptedException;
@@ -22,13 +22,15 @@ public final class Backoff {
   private Duration nextDelay;
 
   /**
-   * @param initialDelay the first pause before jitter, positive
-   * @param maxDelay the longest pause
+   * @param initialDelay the first delay before jitter, positive
+   * @param maxDelay the maximum delay
    */
   public Backoff(
       Duration initialDelay, Duration maxDelay, Sleeper sleeper, RandomGenerator random) {
     if (!initialDelay.isPositive() || maxDelay.compareTo(initialDelay) < 0) {
-      throw new IllegalArgumentException("backoff from " + initialDelay + " to " + maxDelay);
+      throw new IllegalArgumentException(
+          "backoff delays must be positive and increasing: from %s to %s"
+              .formatted(initialDelay, maxDelay));
     }
     this.initialDelay = initialDelay;
     this.maxDelay = maxDelay;
@@ -37,7 +39,7 @@ public final class Backoff {
     this.nextDelay = initialDelay;
   }
 
-  /** Waits, and makes the next wait longer. */
+  /** Sleeps for the next delay, and doubles the delay after it. */
   public void pause() throws InterruptedException {
     long nanos = nextDelay.toNanos();
     var pause = Duration.ofNanos(nanos - (long) (nanos * 0.5 * random.nextDouble()));
@@ -46,7 +48,7 @@ public final class Backoff {
     sleeper.sleep(pause);
   }
 
-  /** Things go well: the next pause is the first again. */
+  /** Resets the delay to its initial value, after a success. */
   public void reset() {
     nextDelay = initialDelay;
   }

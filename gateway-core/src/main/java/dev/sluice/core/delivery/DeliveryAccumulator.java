@@ -6,10 +6,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A delivery in the making: batches, each with its place in the spool, until the bounds are met.
- * For one thread.
+ * An accumulator that collects batches, each with its position in the spool, until a limit of the
+ * delivery is reached. Not thread-safe.
  *
- * @param <P> a place in the spool
+ * @param <P> the type of a position in the spool
  */
 public final class DeliveryAccumulator<P> {
   private final DeliveryLimits limits;
@@ -30,7 +30,11 @@ public final class DeliveryAccumulator<P> {
     return records >= limits.maxRecords() || bytes >= limits.maxBytes();
   }
 
-  /** Takes the batch unless the bounds forbid; the first is taken whatever its size. */
+  /**
+   * Adds a batch unless it would exceed a limit. The first batch is added regardless of its size.
+   *
+   * @return whether the batch was added
+   */
   public boolean add(P position, LogBatch batch) {
     if (!isEmpty()
         && (isFull()
@@ -45,12 +49,12 @@ public final class DeliveryAccumulator<P> {
     return true;
   }
 
-  /** Oldest first. */
+  /** Returns the positions of the batches, oldest first. */
   public List<P> positions() {
     return List.copyOf(positions);
   }
 
-  /** Oldest first. */
+  /** Returns the batches, oldest first. */
   public List<LogBatch> batches() {
     return List.copyOf(batches);
   }

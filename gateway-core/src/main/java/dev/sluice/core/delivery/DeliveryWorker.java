@@ -19,29 +19,29 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Moves deliveries from one shard of the spool to the store, one at a time, on a virtual thread of
- * its own.
+ * A worker that moves deliveries from one shard of the spool to the store, one at a time, on its own
+ * virtual thread.
  *
- * <p>There is one way to recover. Whatever goes wrong, the delivery stays unsettled, the worker
- * pauses, and {@link SpoolConsumer#poll} hands it out again: after a busy store, a lost connection
- * or a restart alike. Records that the store refuses are found by {@link PoisonRecordBisector} and
- * become dead letters; the others are stored.
+ * <p>The recovery is the same for every failure, such as a busy store, a lost connection or a
+ * restart: the delivery stays unacknowledged, the worker pauses, and {@link SpoolConsumer#poll}
+ * returns the delivery again. {@link PoisonRecordBisector} finds the records that the store rejects;
+ * they become dead letters, and the other records are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
   private static final Duration POLL_TIMEOUT = Duration.ofMillis(250);
   private static final StoreResult LEASE_LOST =
-      new StoreResult.Retryable("another has taken the delivery over");
+      new StoreResult.Retryable("another worker has taken over the delivery");
 
   /**
-   * How a worker takes its time.
+   * The settings of a worker.
    *
-   * @param backoff its pauses after failures
-   * @param sleeper how it keeps to the store's pace
-   * @param clock tells the age of what it stores, and when the last store began
-   * @param maxDeadLetters refused records in one delivery beyond which it is the table that is
-   *     wrong
-   * @param workers that share the store, and its pace
+   * @param backoff the pauses after failures
+   * @param sleeper the sleep function for the minimum interval between inserts
+   * @param clock the clock, for the age of records and the start of the latest insert
+   * @param maxDeadLetters the maximum number of rejected records per delivery; more are treated as a
+   *     schema mismatch
+   * @param workers the number of workers that share the store and its minimum interval
    */
   public record WorkerSettings(
       Backoff backoff,
@@ -51,18 +51,19 @@ public final class DeliveryWorker implements AutoCloseable {
       int workers) {
     public WorkerSettings {
       if (maxDeadLetters < 1) {
-        throw new IllegalArgumentException("at most " + maxDeadLetters + " refused records");
+        throw new IllegalArgumentException(
+            "max-dead-letters-per-batch is " + maxDeadLetters + ", must be positive");
       }
       if (workers < 1) {
-        throw new IllegalArgumentException(workers + " workers");
+        throw new IllegalArgumentException("workers is " + workers + ", must be positive");
       }
     }
   }
 
   /**
-   * Why nothing is stored at the moment.
+   * The reason that the worker is paused.
    *
-   * @param detail for the operator, without any log's content
+   * @param detail the details for the operator, without any content of the logs
    */
   public record PauseState(PauseReason pauseReason, String detail) {}
 
@@ -83,7 +84,7 @@ public final class DeliveryWorker implements AutoCloseable {
   private Duration minInsertInterval = Duration.ZERO;
   private Instant lastInsertStart = Instant.EPOCH;
 
-  /** Of the delivery handed out last, if it was refused. */
+  /** The bisector of the most recent delivery; null unless the store rejected that delivery. */
   private @Nullable PoisonRecordBisector bisector;
 
   private DeliveryWorker(
@@ -106,9 +107,9 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   /**
-   * A worker exists only while running: there is no half-built state to close by mistake.
+   * Creates a worker and starts its thread, so that no unstarted worker exists.
    *
-   * @param enricher of this worker alone
+   * @param enricher the enricher, which only this worker uses
    */
   public static DeliveryWorker start(
       String name,
@@ -122,12 +123,12 @@ public final class DeliveryWorker implements AutoCloseable {
     return worker;
   }
 
-  /** False once the loop has ended; readiness follows it. */
+  /** Whether the loop of the worker is running; readiness depends on it. */
   public boolean isAlive() {
     return thread.isAlive();
   }
 
-  /** What keeps it from storing; empty while it stores, or has nothing to. */
+  /** Returns the reason that the worker is paused; empty while it stores or has no delivery. */
   public Optional<PauseState> pauseState() {
     return Optional.ofNullable(pauseState);
   }
@@ -143,7 +144,8 @@ public final class DeliveryWorker implements AutoCloseable {
         }
       }
     } catch (InterruptedException _) {
-      Thread.currentThread().interrupt(); // out of time; what is unsettled stays in the spool
+      // the shutdown timed out; unacknowledged deliveries stay in the spool
+      Thread.currentThread().interrupt();
     }
   }
 
@@ -163,8 +165,8 @@ public final class DeliveryWorker implements AutoCloseable {
     } catch (RuntimeException e) {
       pause(PauseReason.SPOOL, e.toString());
     } catch (Error e) {
-      // out of memory, most likely, and of somebody else's making: to end would stop the shard
-      LOG.log(Level.ERROR, "delivery failed, it is tried again", e);
+      // most likely an OutOfMemoryError that other code caused; ending would stop the shard
+      LOG.log(Level.ERROR, "delivery failed with an error, retrying", e);
       pause(PauseReason.STORE, e.toString());
     }
     return true;
@@ -173,7 +175,7 @@ public final class DeliveryWorker implements AutoCloseable {
   private void deliver(Delivery delivery) throws InterruptedException {
     var start = clock.instant();
     if (bisector != null && !bisector.matches(delivery)) {
-      bisector = null; // another has settled it, or it is made of other batches now
+      bisector = null; // another worker has acknowledged it, or it has other batches now
     }
     switch (bisector == null ? storeWhole(delivery) : storeBisected(bisector, delivery)) {
       case StoreResult.Stored() ->
@@ -181,17 +183,18 @@ public final class DeliveryWorker implements AutoCloseable {
       case StoreResult.Retryable(var reason) -> pause(PauseReason.STORE, reason);
       case StoreResult.SchemaMismatch(var reason) -> pause(PauseReason.SCHEMA, reason);
       case StoreResult.Corrupt(var appendId, var reason) -> {
-        LOG.log(Level.ERROR, "a batch is set aside, it cannot be delivered: {0}", reason);
+        LOG.log(Level.ERROR, "corrupt batch skipped, it stays in the spool: {0}", reason);
         bisector = null;
         consumer.skip(appendId, reason);
       }
-      case StoreResult.Rejected(var reason) -> throw new IllegalStateException(reason); // see whole
+      // storeWhole() and storeBisected() handle it
+      case StoreResult.Rejected(var reason) -> throw new IllegalStateException(reason);
     }
   }
 
-  /** At once, or if that is refused in pieces. */
+  /** Stores a delivery in one insert or, when the store rejects it, in slices. */
   private StoreResult storeWhole(Delivery delivery) throws InterruptedException {
-    // not with each piece: a refused record would hold the shard for minutes
+    // slices are not throttled: one rejected record would delay the shard for minutes
     if (!throttle(delivery)) {
       return LEASE_LOST;
     }
@@ -199,7 +202,7 @@ public final class DeliveryWorker implements AutoCloseable {
     if (storeResult instanceof StoreResult.Rejected(var reason)) {
       LOG.log(
           Level.WARNING,
-          "{0} logs are refused, those that are not at fault are stored without the others: {1}",
+          "delivery of {0} logs rejected by ClickHouse, storing the valid logs by bisection: {1}",
           delivery.records(),
           reason);
       bisector = new PoisonRecordBisector(delivery, reason, maxDeadLetters, clock);
@@ -208,10 +211,10 @@ public final class DeliveryWorker implements AutoCloseable {
     return storeResult;
   }
 
-  /** Which may take long: others must see that somebody is at it. */
+  /** Stores a rejected delivery in slices; renews the lease before each, since this takes long. */
   private StoreResult storeBisected(PoisonRecordBisector rejected, Delivery delivery)
       throws InterruptedException {
-    bisector = null; // what ends in the middle of a step, such as for want of memory, starts over
+    bisector = null; // after an error in the middle of a step the bisection starts over
     var storeResult =
         rejected.run(slice -> consumer.renewLease(delivery) ? store(slice) : LEASE_LOST);
     bisector = rejected;
@@ -227,9 +230,10 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   /**
-   * In short sleeps, so that an orderly end need not wait; a clock set back costs no more.
+   * Waits for the minimum interval between inserts, in short sleeps so that a shutdown need not
+   * wait. A clock that is set back does not prolong the wait.
    *
-   * @return false when another has taken the delivery over meanwhile
+   * @return false when another worker has taken over the delivery
    */
   private boolean throttle(Delivery delivery) throws InterruptedException {
     var interval = minInsertInterval.multipliedBy(workers);
@@ -253,7 +257,9 @@ public final class DeliveryWorker implements AutoCloseable {
       throws InterruptedException {
     var end = clock.instant();
     if (!consumer.ack(delivery, deadLetters)) {
-      pause(PauseReason.DEAD_LETTERS, "no room for " + deadLetters.size() + " more dead letters");
+      pause(
+          PauseReason.DEAD_LETTERS,
+          "the dead letter queue has no capacity for " + deadLetters.size() + " more");
       return;
     }
     bisector = null;
@@ -263,7 +269,7 @@ public final class DeliveryWorker implements AutoCloseable {
       metrics.recordDeadLettered(deadLetters.size());
       LOG.log(
           Level.ERROR,
-          "{0} logs are dead letters now, the first because: {1}",
+          "{0} logs moved to the dead letter queue, reason of the first: {1}",
           deadLetters.size(),
           deadLetters.getFirst().reason());
     }
@@ -278,29 +284,35 @@ public final class DeliveryWorker implements AutoCloseable {
   private void clearPause() {
     if (pauseState != null) {
       pauseState = null;
-      LOG.log(Level.INFO, "delivery goes on");
+      LOG.log(Level.INFO, "delivery resumed");
     }
   }
 
-  /** The first failure of a kind is said, the same again is not news. */
+  /** Pauses after a failure. A repeated failure with the same reason is logged at DEBUG only. */
   private void pause(PauseReason pauseReason, String reason) throws InterruptedException {
     metrics.recordRetryScheduled(pauseReason);
     var previous = pauseState;
     pauseState = new PauseState(pauseReason, reason);
     if (previous != null && previous.pauseReason() == pauseReason) {
-      LOG.log(Level.DEBUG, "delivery postponed: {0}", reason);
+      LOG.log(Level.DEBUG, "delivery still paused, retrying: {0}", reason);
     } else {
       switch (pauseReason) {
-        case STORE, SPOOL -> LOG.log(Level.WARNING, "delivery postponed: {0}", reason);
+        case STORE ->
+            LOG.log(
+                Level.WARNING,
+                "delivery paused: insert not completed; retrying, records stay in the spool: {0}",
+                reason);
+        case SPOOL ->
+            LOG.log(Level.WARNING, "delivery paused: spool unavailable; retrying: {0}", reason);
         case SCHEMA ->
             LOG.log(
                 Level.ERROR,
-                "delivery waits for somebody to mend the tables, logs stay in the spool: {0}",
+                "delivery paused: ClickHouse schema mismatch; records stay in the spool: {0}",
                 reason);
         case DEAD_LETTERS ->
             LOG.log(
                 Level.ERROR,
-                "delivery waits for somebody to look at the dead letters, logs stay in the spool: {0}",
+                "delivery paused: dead letter queue full; records stay in the spool: {0}",
                 reason);
       }
     }
@@ -311,16 +323,17 @@ public final class DeliveryWorker implements AutoCloseable {
     return delivery.batches().stream().mapToLong(LogBatch::receivedNanos).min().orElseThrow();
   }
 
-  /** Asks the worker to deliver what is waiting and then to end; returns at once. */
+  /** Makes the worker deliver the remaining entries and then end. Returns immediately. */
   public void drain() {
     draining = true;
     consumer.flush();
   }
 
   /**
-   * Drains for at most {@code budget}, then interrupts; waits for the end either way.
+   * Drains for at most {@code timeout}, then interrupts the worker. Waits until the worker has ended
+   * in both cases.
    *
-   * @return whether everything that was waiting is stored
+   * @return whether all remaining entries are stored
    */
   public boolean shutdown(Duration timeout) {
     drain();
@@ -336,7 +349,10 @@ public final class DeliveryWorker implements AutoCloseable {
     return drained;
   }
 
-  /** The flag too, since a store may swallow the interrupt and report a failure like any other. */
+  /**
+   * Interrupts the worker. It also sets a flag, since a store may swallow the interrupt and return an
+   * ordinary failure.
+   */
   private void stop() {
     stopped = true;
     thread.interrupt();

@@ -12,23 +12,24 @@ import dev.sluice.core.port.Dictionary.WriteResult;
 import dev.sluice.core.port.LogEnricher;
 
 /**
- * Tells one delivery worker what its logs have in common with others: long texts, the attributes of
- * resources, and templates, which it leaves to another.
+ * An enricher for one delivery worker that resolves the ids of long texts and of resource
+ * attributes. It delegates templates to another enricher.
  *
- * <p>A long text has an identity once it has come a second time, whatever its service; what comes
- * once would only grow the dictionary. A resource is looked up by its bytes; the set of its
- * attributes is made of them when they are new.
+ * <p>A long text gets an id when it occurs for the second time, in any service, because a text that
+ * occurs once would only grow the dictionary. A resource is looked up by its OTLP bytes; its
+ * attributes are formatted only when the bytes are new.
  *
- * <p>Confined to a thread. What is known allocates nothing.
+ * <p>Confined to one thread. A lookup of a known text or resource allocates nothing.
  */
 public final class DictionaryEncoder implements LogEnricher {
 
   /**
-   * What is kept in the dictionary beside templates.
+   * The settings of the dictionary for texts other than templates.
    *
-   * @param longTextThreshold bytes from which on an attribute's value is long, from {@link
-   *     TextReference#MIN_TEXT_BYTES} to {@link TextReference#MAX_TEXT_BYTES}; 0 for never
-   * @param resources whether logs are told their resource
+   * @param longTextThreshold the minimum size in bytes of an attribute value that counts as long,
+   *     from {@link TextReference#MIN_TEXT_BYTES} to {@link TextReference#MAX_TEXT_BYTES}; 0 to
+   *     store no texts
+   * @param resources whether the ids of resource attributes are resolved
    */
   public record EncoderSettings(int longTextThreshold, boolean resources) {
     public static final EncoderSettings DEFAULT = new EncoderSettings(1024, true);
@@ -38,7 +39,7 @@ public final class DictionaryEncoder implements LogEnricher {
           && (longTextThreshold < TextReference.MIN_TEXT_BYTES
               || longTextThreshold > TextReference.MAX_TEXT_BYTES)) {
         throw new IllegalArgumentException(
-            "long-text is %d bytes, from %d to %d, or 0 for never"
+            "long-text-threshold is %d bytes, must be from %d to %d, or 0 to store no long texts"
                 .formatted(
                     longTextThreshold, TextReference.MIN_TEXT_BYTES, TextReference.MAX_TEXT_BYTES));
       }
@@ -48,9 +49,9 @@ public final class DictionaryEncoder implements LogEnricher {
   private static final byte[] NO_SERVICE = {};
 
   /**
-   * New sets of attributes that a worker writes for one day of receipt: some tens of megabytes.
-   * Whose resources say which process they are has thousands, and whose say which request it was
-   * has one for each log.
+   * The maximum number of new sets of resource attributes that a worker writes per day of receipt.
+   * Clients whose resources identify a process have thousands of sets. Clients whose resources
+   * identify a request would have one for each log.
    */
   private static final int MAX_NEW_RESOURCES_PER_DAY = 100_000;
 
@@ -62,7 +63,7 @@ public final class DictionaryEncoder implements LogEnricher {
   private final boolean resources;
   private final ByteOutput attributeBuffer = new ByteOutput(1 << 10);
 
-  /** Of the batch. */
+  /** The namespace for texts of the current batch. */
   private HashNamespace textNamespace;
 
   private HashNamespace resourceNamespace;
@@ -70,13 +71,14 @@ public final class DictionaryEncoder implements LogEnricher {
   private long day;
   private int newResources;
 
-  /** Of the identity told last. */
+  /** The upper 64 bits of the most recently resolved id. */
   private long idHigh;
 
   private long idLow;
 
   /**
-   * @param templates of the same worker, with the same look-up
+   * @param templates the template enricher of the same worker, with the same cache
+   * @param dictionaryCache the cache of this worker
    */
   public DictionaryEncoder(
       LogEnricher templates, WorkerDictionaryCache dictionaryCache, EncoderSettings settings) {
@@ -113,8 +115,10 @@ public final class DictionaryEncoder implements LogEnricher {
   }
 
   /**
-   * {@inheritDoc} None either for so large a one, while too much waits to be written, or when too
-   * many were new today.
+   * {@inheritDoc}
+   *
+   * <p>The id is also 0 for a new resource that is too large, that exceeds the daily maximum, or
+   * that arrives while too many entries are pending.
    */
   @Override
   public void resolveResource(OtlpRecord.Resource resource, byte[] bytes) {
@@ -170,7 +174,11 @@ public final class DictionaryEncoder implements LogEnricher {
     return idLow;
   }
 
-  /** {@inheritDoc} Templates first: they add to what the look-up writes. */
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The templates are flushed first, because they add pending entries to the cache.
+   */
   @Override
   public WriteResult flush() throws InterruptedException {
     var writeResult = templates.flush();

@@ -10,24 +10,25 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * Deliveries of a shard for one of several workers, of whom one at a time gathers.
+ * A consumer for one of several workers of a shard. Only one worker polls at a time, and a
+ * redelivery is processed exclusively (ADR 0023).
  *
- * <p>While one worker waits for the store, another may store too, which keeps a second core of the
- * store busy. Were two to gather at once, each would get half of what comes in, and the store twice
- * as many inserts of half the size; that is dear where little comes in, and where much does, a
- * delivery is gathered in no time.
+ * <p>Several workers may insert concurrently, which keeps a second core of the store busy. If two
+ * workers polled concurrently, each would get half of the entries, and the store twice as many
+ * inserts of half the size. That is expensive at a low rate; at a high rate a delivery fills
+ * immediately.
  *
- * <p>A delivery that somebody may have tried before is out alone: a spool that comes back without
- * what it wrote last hands out to one worker what another is storing, and whoever looks for it in
- * the store before that has ended does not find it.
+ * <p>No other delivery of the shard is processed together with a redelivery. A spool that restarts
+ * without its latest writes may return a delivery to one worker while another worker still inserts
+ * it. A check of the store for the records before that insert ends would not find them.
  */
 public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
 
-  /** What the workers of a shard have in common. */
+  /** The locks that the workers of a shard share. */
   public static final class ShardLocks {
     final ReentrantLock pollLock = new ReentrantLock(true);
 
-    /** Held while a delivery is out: by many, or by the one that has to be alone. */
+    /** Held while a worker has a delivery: the write lock for a redelivery, else the read lock. */
     private final StampedLock deliveryLock = new StampedLock();
   }
 
@@ -36,7 +37,7 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
   private final SpoolConsumer delegate;
   private final ShardLocks locks;
 
-  /** For the delivery that is out. */
+  /** The stamp of the lock for the current delivery. */
   private long lockStamp = UNLOCKED;
 
   public ExclusiveRedeliveryConsumer(SpoolConsumer delegate, ShardLocks locks) {
@@ -46,7 +47,7 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
 
   @Override
   public Optional<Delivery> poll(Duration timeout, Duration linger) throws InterruptedException {
-    release(); // whoever asks has ended with the last one, stored or not
+    release(); // a worker that polls has finished with its previous delivery, stored or not
     locks.pollLock.lockInterruptibly();
     try {
       while (true) {
@@ -58,7 +59,8 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
             next.get().redelivered()
                 ? locks.deliveryLock.writeLockInterruptibly()
                 : locks.deliveryLock.readLockInterruptibly();
-        if (delegate.renewLease(next.get())) { // to be let out may have taken long
+        // the wait for the lock may have been long, and another worker may own the delivery now
+        if (delegate.renewLease(next.get())) {
           return next;
         }
         release();
@@ -80,7 +82,7 @@ public final class ExclusiveRedeliveryConsumer implements SpoolConsumer {
     try {
       return delegate.ack(delivery, deadLetters);
     } finally {
-      release(); // settled or not, nobody is storing it
+      release(); // acknowledged or not, this worker no longer inserts it
     }
   }
 

@@ -13,31 +13,40 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores a refused delivery in ever smaller pieces until what is left are the records that the
- * store will not take.
+ * A bisection of a rejected delivery. It stores the delivery in ever smaller slices until only the
+ * records that the store rejects remain.
  *
- * <p>A piece is named after the delivery and the way to it, so that the same records are always
- * tried under the same token; a piece that was refused is not tried again. What stops in the middle
- * goes on where it stopped, else a store that is busy now and then would never see the end of it.
+ * <p>The token of a slice consists of the token of the delivery and the path to the slice, so that
+ * the same records always have the same token. A rejected slice is not stored again. After an
+ * interruption the bisection resumes at the same slice; otherwise it might never complete with a
+ * store that is busy from time to time.
  *
- * <p>For one thread.
+ * <p>Not thread-safe.
  */
 final class PoisonRecordBisector {
 
-  /** How pieces are stored. */
+  /** A function that stores a slice. */
   @FunctionalInterface
   interface StoreFunction {
     StoreResult store(DeliverySlice slice) throws InterruptedException;
   }
 
-  /** So many and not one that is taken: it is the table that nothing fits. */
+  /**
+   * The number of rejected records from which a delivery without any stored record is treated as a
+   * schema mismatch.
+   */
   private static final int ALL_REJECTED_THRESHOLD = 100;
 
-  /** Of all dead letters of one delivery: they are held until it is settled. */
+  /**
+   * The maximum size in bytes of the dead letters of one delivery, which are in memory until its
+   * acknowledgement.
+   */
   private static final long MAX_DEAD_LETTER_BYTES = 256L << 20;
 
   /**
-   * @param path from the whole: 0 is the first half, 1 the second
+   * A range of records.
+   *
+   * @param path the path from the full range: 0 is the first half, 1 the second half
    */
   private record Slice(String path, int from, int to) {
     int records() {
@@ -52,12 +61,17 @@ final class PoisonRecordBisector {
   private final List<DeadLetter> deadLetters = new ArrayList<>();
   private long deadLetterBytes;
 
-  /** The refused record that was one too many: while it is refused, others need not be tried. */
+  /**
+   * The rejected record that exceeded the limit. As long as the store rejects it, no other slice is
+   * tried.
+   */
   private @Nullable Slice overLimit;
 
   /**
-   * @param delivery which the store has just refused
-   * @param maxDeadLetters refused records beyond which the fault is not theirs
+   * @param delivery the delivery that the store has just rejected
+   * @param reason the reason of the rejection
+   * @param maxDeadLetters the maximum number of rejected records; more are treated as a schema
+   *     mismatch
    */
   PoisonRecordBisector(Delivery delivery, String reason, int maxDeadLetters, InstantSource clock) {
     this.delivery = delivery;
@@ -79,12 +93,18 @@ final class PoisonRecordBisector {
     return delivery.token().equals(other.token());
   }
 
-  /** What was refused so far; all of it once {@link #run} says that the rest is stored. */
+  /**
+   * Returns the records rejected so far. The list is complete once {@link #run} has returned {@link
+   * StoreResult.Stored}.
+   */
   List<DeadLetter> deadLetters() {
     return deadLetters;
   }
 
-  /** Goes on until all that can be is stored, or until something is in the way. */
+  /**
+   * Runs or resumes the bisection until all valid records are stored, or until the store returns
+   * another result.
+   */
   StoreResult run(StoreFunction store) throws InterruptedException {
     if (overLimit != null) {
       if (store.store(toDeliverySlice(overLimit)) instanceof StoreResult.Rejected(var reason)) {
@@ -107,7 +127,7 @@ final class PoisonRecordBisector {
           return tooManyRejected(reason);
         }
         case StoreResult.Rejected(var reason) -> {
-          addDeadLetter(slice, reason); // first: what fails here must find the piece again
+          addDeadLetter(slice, reason); // before the removal: after an error the slice is retried
           pending.remove();
         }
         case StoreResult other -> {
@@ -122,7 +142,7 @@ final class PoisonRecordBisector {
     return new StoreResult.Stored();
   }
 
-  /** The table is another now, so that what was refused may be taken. */
+  /** Starts over: the schema has changed, so that the store may accept rejected records. */
   private void restart() {
     overLimit = null;
     deadLetters.clear();
@@ -137,7 +157,7 @@ final class PoisonRecordBisector {
 
   private StoreResult tooManyRejected(String reason) {
     return new StoreResult.SchemaMismatch(
-        "%d of %d logs are refused and that is too many, the last because: %s"
+        "%d of %d logs rejected, too many for dead letters; reason of the last: %s"
             .formatted(deadLetters.size(), delivery.records(), reason));
   }
 
@@ -148,8 +168,8 @@ final class PoisonRecordBisector {
   }
 
   /**
-   * Always as one that was tried before: with the whole it was, and a store may take part of what
-   * it refuses.
+   * Creates the slice for the store, always marked as redelivered: its records were part of the
+   * rejected insert, and a store may keep a part of an insert that it rejects.
    */
   private DeliverySlice toDeliverySlice(Slice slice) {
     return new DeliverySlice(

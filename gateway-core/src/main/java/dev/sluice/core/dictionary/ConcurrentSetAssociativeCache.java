@@ -4,13 +4,14 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.StampedLock;
 
 /**
- * The second barrier: what any worker of this process knows to be in the dictionary.
+ * The shared tier of the dictionary cache: the ids that any worker of this process knows to be in
+ * the dictionary.
  *
- * <p>Safe for use by many threads. Who reads takes no lock, and reads again with one if somebody
- * has written to the same part of the table meanwhile.
+ * <p>Thread-safe. A read takes no lock; it is repeated with a lock when another thread has written
+ * to the same stripe concurrently.
  */
 final class ConcurrentSetAssociativeCache {
-  private static final int STRIPES = 64; // workers are few, and write only what is new
+  private static final int STRIPES = 64; // enough: workers are few and write only new entries
 
   private final SetAssociativeCache setAssociativeCache;
   private final StampedLock[] locks = new StampedLock[STRIPES];
@@ -27,20 +28,21 @@ final class ConcurrentSetAssociativeCache {
     return setAssociativeCache.capacity();
   }
 
-  /** How many there are; those that are being put may be missing. */
+  /** Returns the number of entries, possibly without concurrent inserts. */
   long entries() {
     return entries.sum();
   }
 
-  /** Of its places, free or not. */
+  /** Returns the size of the table in bytes, including free slots. */
   long bytes() {
     return setAssociativeCache.bytes();
   }
 
   /**
-   * Whether the text is known for the day.
+   * Whether the cache has the text for the day.
    *
-   * @param id takes the two halves of the identity, if it is
+   * @param id receives the two halves of the id when the cache has it; its content is undefined
+   *     otherwise
    */
   boolean find(long key, long check, int day, long[] id) {
     var lock = lock(key);

@@ -8,16 +8,16 @@ import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
 
 /**
- * The public identity of a text: its MD5 (RFC 1321), the 16 bytes in their order as a UUID. No bits
- * of it are given up for a version, so anybody can compute it with the tools at hand.
+ * The content id of a text: the 16 bytes of its MD5 (RFC 1321), in the same order, as a UUID. No
+ * bits are replaced by a UUID version, so that common tools can compute the id.
  *
- * <p>MD5 is here because identities have to agree with those of other systems, not as protection:
- * who makes two texts of one MD5 has made one entry, the first to come.
+ * <p>MD5 serves compatibility with the ids of other systems, not security: two texts with the same
+ * MD5 share one entry, which has the text of the first.
  */
 public final class ContentId {
   private ContentId() {}
 
-  /** Of these bytes. */
+  /** Returns the id of the bytes. */
   public static UUID of(byte[] bytes, int offset, int length) {
     try {
       var md5 = MessageDigest.getInstance("MD5");
@@ -29,7 +29,7 @@ public final class ContentId {
     }
   }
 
-  /** Of the text's UTF-8. */
+  /** Returns the id of the text in UTF-8. */
   public static UUID of(String text) {
     var bytes = text.getBytes(UTF_8);
     return of(bytes, 0, bytes.length);

@@ -4,15 +4,18 @@ import java.security.SecureRandom;
 import java.util.random.RandomGenerator;
 
 /**
- * What nobody outside of the process knows, and without which nobody can make two texts that the
- * cache takes for one. Drawn anew in each process: hashes made with it never leave it.
+ * The secret keys of the hashes in the dictionary cache. Without them, an attacker cannot construct
+ * two texts that collide in the cache. They are random for each process, and hashes made with them
+ * never leave it.
  *
  * <p>Immutable.
  *
- * @param keySeed of XXH3
- * @param checkTweak of PolymurHash, with the two seeds
- * @param nhKey as many numbers as a block of {@link NhReducer} has
- * @param namespaceKey of the hash that tells {@link HashNamespace}s apart
+ * @param keySeed the seed of XXH3
+ * @param checkTweak the tweak of PolymurHash
+ * @param checkFactor the first seed of PolymurHash
+ * @param checkOffset the second seed of PolymurHash
+ * @param nhKey the key of {@link NhReducer}, {@link NhReducer#BLOCK_LONGS} numbers
+ * @param namespaceKey the key of the hash that separates {@link HashNamespace}s
  */
 record HashKeys(
     long keySeed,
@@ -40,7 +43,7 @@ record HashKeys(
         namespaceKey);
   }
 
-  /** Without what it hides. */
+  /** Returns the class name only, without the secrets. */
   @Override
   public String toString() {
     return "HashKeys";

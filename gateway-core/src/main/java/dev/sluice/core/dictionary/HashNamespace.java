@@ -9,13 +9,12 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Arrays;
 
 /**
- * Within which equal bytes are one text: of one kind, tenant and service. The same bytes in two
- * scopes have nothing to do with each other.
+ * A namespace of hashed texts: one kind, tenant and service. Equal bytes within a namespace are one
+ * text; equal bytes in two namespaces are independent.
  *
- * <p>A scope is two numbers, as good as random without the {@link HashKeys}, that are put on top of
- * the key and the check of each text in it: it costs two additions for a text, and is made once for
- * a resource. Texts of two scopes are mistaken for each other with a probability of 2^-64 times
- * that of equal keys.
+ * <p>A namespace has two numbers, which are pseudo-random without the {@link HashKeys}. They are
+ * combined with the key and the check of each text, which costs two operations per text. Texts of
+ * two namespaces collide with a probability of 2^-64 times that of equal keys.
  *
  * <p>Immutable.
  */
@@ -35,7 +34,7 @@ public final class HashNamespace {
       var name = tenant.getBytes(UTF_8);
       sha.update(hashKeys.namespaceKey());
       sha.update(kind.name().getBytes(UTF_8));
-      // or the end of one name could be the beginning of the other
+      // the length prefix separates the tenant from the service: "ab" + "c" is not "a" + "bc"
       sha.update(ByteBuffer.allocate(Integer.BYTES).putInt(name.length).flip());
       sha.update(name);
       sha.update(service);
@@ -47,12 +46,12 @@ public final class HashNamespace {
     }
   }
 
-  /** What its texts are. */
+  /** Returns the kind of the texts. */
   public EntryKind kind() {
     return kind;
   }
 
-  /** Whose they are. */
+  /** Returns the tenant of the texts. */
   public String tenant() {
     return tenant;
   }

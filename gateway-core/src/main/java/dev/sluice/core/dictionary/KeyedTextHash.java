@@ -4,37 +4,41 @@ import com.dynatrace.hash4j.hashing.Hasher64;
 import com.dynatrace.hash4j.hashing.Hashing;
 
 /**
- * Two numbers for a text: the key by which it is found, and the check that it is the one.
+ * A hash function with two results for a text: the key, which selects its cache entry, and the
+ * check, which verifies that the entry belongs to the text (ADR 0027).
  *
- * <p>The key is XXH3-64. Its seed is secret, which is not enough: the numbers that XXH3 mixes into
- * a long text are sums of the seed and of published constants, so their differences are known, and
- * a pair of texts of 1.1 kB can be written down that has one hash, of 64 and of 128 bits alike,
- * under one and a half percent of all seeds (found by trying; {@code TextHashTest} has it). More
- * bits of the same hash are therefore no check against somebody who means it.
+ * <p>The key is XXH3-64 with a secret seed. A secret seed is not enough: the numbers that XXH3 mixes
+ * into a long text are sums of the seed and published constants, so their differences are known. An
+ * attacker can construct a pair of texts of 1.1 kB with the same hash, of 64 and of 128 bits, for a
+ * considerable share of all seeds; {@code KeyedTextHashTest} has such a pair. More bits of XXH3 are
+ * therefore no protection against an attacker.
  *
- * <p>The check is PolymurHash 2.0, a polynomial modulo 2^61-1 under a secret key: two different
- * texts of at most {@code n} bytes, whoever made them, have one check with a probability of at most
- * {@code n * 2^-60.2} (its author's proof). For a text up to {@value #MAX_DIRECT_BYTES} bytes that
- * is 2^-52. Longer ones are folded first: 2^-63 that the {@link NhReducer} is the same, and for 8
- * kB, of which it leaves 40 bytes, 2^-54 that the check is, for 1 MiB 2^-48. To be mistaken, two
- * texts must agree in the key as well. Of a million texts in a cache, 2^39 pairs, all made by
- * somebody who has found one key for all of them, some two have one check with 2^-13; where the
- * keys are as good as random, with 2^-77. The fold comes before both: some two of a million long
- * ones have one with 2^-24, whatever their keys.
+ * <p>The check is PolymurHash 2.0, a polynomial modulo 2^61-1 with a secret key. Two different texts
+ * of at most {@code n} bytes, even chosen by an attacker, have the same check with a probability of
+ * at most {@code n * 2^-60.2} (proved by its author). For a text up to {@value #MAX_DIRECT_BYTES}
+ * bytes this is 2^-52. Longer texts are reduced first. The {@link NhReducer} results are equal with
+ * a probability of 2^-63; the checks are equal with 2^-54 for a text of 8 kB, which is reduced to 40
+ * bytes, and with 2^-48 for 1 MiB.
  *
- * <p>Confined to a thread. Allocates nothing, but for a text longer than any before it.
+ * <p>A collision needs equal keys and equal checks. A million texts in a cache form 2^39 pairs. If
+ * an attacker made them all with the same key, any two have the same check with a probability of
+ * 2^-13; with pseudo-random keys a collision has a probability of 2^-77. The reduction is common to
+ * the key and the check: any two of a million long texts have the same reduced text with a
+ * probability of 2^-24, whatever their keys are.
+ *
+ * <p>Confined to one thread. Allocates nothing, except for a text longer than all texts before it.
  */
 final class KeyedTextHash {
 
-  /** Up to here, in bytes, hashing a text twice is cheaper than folding it. */
+  /** The maximum length in bytes up to which two hashes cost less than the reduction. */
   static final int MAX_DIRECT_BYTES = 256;
 
-  /** The hash that the key is; replaced by tests that need equal keys. */
+  /** The hash function of the key; tests that need equal keys replace it. */
   @FunctionalInterface
   interface KeyFunction {
     long hash(byte[] bytes, int offset, int length);
 
-    /** XXH3 of 64 bits. Safe for use by many threads. */
+    /** Returns the XXH3 hash of 64 bits. The function is thread-safe. */
     static KeyFunction xxh3(long seed) {
       return Hashing.xxh3_64(seed)::hashBytesToLong;
     }
@@ -54,7 +58,7 @@ final class KeyedTextHash {
     this.reducer = new NhReducer(hashKeys.nhKey());
   }
 
-  /** Hashes a text; {@link #key} and {@link #check} are of it until the next. */
+  /** Hashes a text; {@link #key} and {@link #check} return the results until the next call. */
   void hash(byte[] bytes, int offset, int length) {
     if (length <= MAX_DIRECT_BYTES) {
       key = keyFunction.hash(bytes, offset, length);

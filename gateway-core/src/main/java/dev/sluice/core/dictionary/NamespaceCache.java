@@ -5,10 +5,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The scopes that a worker has met lately, so that one is not made for every resource. Each has one
- * place, and gives way to the next that has the same.
+ * A cache of the namespaces that a worker used recently, so that a resource does not need a new one
+ * each time. It is direct-mapped: each namespace has one slot, and replaces the one in its slot.
  *
- * <p>Confined to a thread. Allocates nothing for a scope that is there.
+ * <p>Confined to one thread. A hit allocates nothing.
  */
 final class NamespaceCache {
   private static final int SLOTS = 512;

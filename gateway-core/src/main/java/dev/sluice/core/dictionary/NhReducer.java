@@ -5,25 +5,25 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Makes a long text some two hundred times shorter, so that two hashes of it cost little more than
- * none: every block of 4 KiB becomes 16 bytes, and the length of the text comes behind them.
+ * A reducer that compresses a long text with a keyed hash before the text is hashed twice (ADR
+ * 0027). Each block of 4 KiB becomes 16 bytes; the length of the text follows the last block.
  *
- * <p>The 16 bytes are NH, the sum of {@code (m[i] + k[i]) * (m[i+1] + k[i+1])} over the block's
- * numbers {@code m} and secret random ones {@code k} (Black, Halevi, Krawczyk, Krovetz, Rogaway:
- * UMAC, 1999), but for one thing: NH adds the products modulo 2^128, and here their upper and their
- * lower halves are added apart, each modulo 2^64, since carrying took half of the time.
+ * <p>The 16 bytes are NH, the sum of {@code (m[i] + k[i]) * (m[i+1] + k[i+1])} over the numbers
+ * {@code m} of the block and the secret random numbers {@code k} (Black, Halevi, Krawczyk, Krovetz,
+ * Rogaway: UMAC, 1999), with one difference: NH adds the products modulo 2^128. The reducer adds
+ * their upper and their lower halves separately, each modulo 2^64, which needs no carry.
  *
- * <p>Two blocks that differ become the same with a probability of at most 2^-63, whoever made them,
- * as long as {@code k} is not known; that is twice NH's. Where they differ in {@code m[i]}, hold
- * all of {@code k} but {@code k[i+1]} fixed. Then the sums are the same only if the halves of that
- * one product differ by two given numbers, which says of the whole products that they differ by one
- * of two, with the borrow or without; and for each of these at most one {@code k[i+1]} will do (the
- * lemma for NH).
+ * <p>Two different blocks have the same result with a probability of at most 2^-63, even when an
+ * attacker chooses them, as long as {@code k} is secret; that is twice the probability of NH. Proof:
+ * let the blocks differ in {@code m[i]}, and hold all of {@code k} except {@code k[i+1]} fixed. The
+ * sums are equal only if the halves of that one product differ by two given numbers. The whole
+ * products then differ by one of two values, with or without borrow. For each of the two values at
+ * most one {@code k[i+1]} satisfies the equation (the lemma for NH).
  *
- * <p>A last block whose length is no multiple of 32 bytes ends with the last 32 of the text, some
- * of them for the second time.
+ * <p>The last step of a block whose length is not a multiple of 32 bytes reads the last 32 bytes of
+ * the text, some of which an earlier step has already read.
  *
- * <p>Confined to a thread, because of the array.
+ * <p>Confined to one thread, because of the output array.
  */
 final class NhReducer {
   static final int BLOCK_LONGS = 512;
@@ -31,7 +31,7 @@ final class NhReducer {
   private static final int BLOCK_BYTES = BLOCK_LONGS * Long.BYTES;
   private static final int REDUCED_BYTES = 2 * Long.BYTES;
 
-  /** Of one turn: two products, so that the processor can work on both at once. */
+  /** The bytes per step: two products, which the processor computes in parallel. */
   private static final int STEP_BYTES = 4 * Long.BYTES;
 
   private static final VarHandle LONG =
@@ -41,21 +41,22 @@ final class NhReducer {
   private byte[] out = new byte[Long.BYTES + 8 * REDUCED_BYTES];
 
   /**
-   * @param key {@link #BLOCK_LONGS} random numbers
+   * @param key the secret key, {@link #BLOCK_LONGS} random numbers
    */
   NhReducer(long[] key) {
     this.key = key;
   }
 
-  /** What {@link #reduce} wrote; another one after a longer text. */
+  /** Returns the output of {@link #reduce}; a longer text may replace the array. */
   byte[] bytes() {
     return out;
   }
 
   /**
-   * Folds a text and says how many of {@link #bytes} that takes.
+   * Reduces a text into {@link #bytes}.
    *
-   * @param length at least {@value #STEP_BYTES}
+   * @param length the length of the text, at least {@value #STEP_BYTES}
+   * @return the length of the output
    */
   int reduce(byte[] bytes, int offset, int length) {
     int needed = Math.ceilDiv(length, BLOCK_BYTES) * REDUCED_BYTES + Long.BYTES;
@@ -85,8 +86,8 @@ final class NhReducer {
       low += a * b + c * d;
       high += Math.unsignedMultiplyHigh(a, b) + Math.unsignedMultiplyHigh(c, d);
     }
-    if (aligned
-        < length) { // written out: bounding the place in the loop costs a quarter of the rate
+    // a copy of the loop body, so that the loop needs no check of the index (measured)
+    if (aligned < length) {
       int i = aligned / Long.BYTES;
       int index = offset + length - STEP_BYTES;
       long a = (long) LONG.get(bytes, index) + k[i];

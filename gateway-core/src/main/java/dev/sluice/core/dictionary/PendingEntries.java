@@ -9,21 +9,21 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * What a worker has met and nobody may rely on yet: entries that are to be written, and the keys
- * that will be known once they are.
+ * The pending entries of a worker: dictionary entries that are not written yet, and the keys that
+ * move to the caches once the entries are written.
  *
- * <p>The keys are in an array as those of {@link SetAssociativeCache} are, five numbers each, in
- * the first free place from that of the key on, and nothing is ever put out. Confined to a thread.
+ * <p>The keys are in a hash table with linear probing, five numbers per slot in one array. Unlike
+ * {@link SetAssociativeCache}, the table grows and evicts nothing. Confined to one thread.
  */
 final class PendingEntries {
   private static final int ENTRY_LONGS = 5;
 
-  /** Above all days. */
+  /** The flag for a transient key, in a bit above those of a day. */
   private static final long TRANSIENT = 1L << 32;
 
   private static final int MIN_SLOTS = 64;
 
-  /** Where a key becomes known. */
+  /** A receiver of committed keys. */
   @FunctionalInterface
   interface KeyConsumer {
     void accept(long key, long check, long high, long low, int day);
@@ -31,15 +31,16 @@ final class PendingEntries {
 
   private record EntryKey(String tenant, EntryKind kind, UUID id) {}
 
-  /** What an entry takes beside its text, roughly. */
+  /** The approximate memory of an entry in addition to its text. */
   private static final int ENTRY_BYTES = 256;
 
   private final Map<EntryKey, DictionaryEntry> entries = new LinkedHashMap<>();
   private long bytes;
 
   /**
-   * Day (0 in a free place), key, check, id; at least half of the places are free. A key that is to
-   * be forgotten has {@link #TRANSIENT} in its day.
+   * The hash table. A slot has the day (0 in a free slot), the key, the check and the two halves of
+   * the id. At least half of the slots are free. The day of a transient key includes {@link
+   * #TRANSIENT}.
    */
   private long[] table = new long[MIN_SLOTS * ENTRY_LONGS];
 
@@ -53,18 +54,18 @@ final class PendingEntries {
     return List.copyOf(entries.values());
   }
 
-  /** Of memory, roughly; a text that is not Latin-1 takes twice what it counts. */
+  /** Returns the approximate memory in bytes; a text that is not Latin-1 takes twice its count. */
   long bytes() {
     return bytes + (long) table.length * Long.BYTES;
   }
 
-  /** Where an entry is that is to be written for the day; -1 when there is none. */
+  /** Returns the index of a key that is pending for the day; -1 when there is none. */
   int find(long key, long check, int day) {
     if (keys == 0) {
       return -1;
     }
     int index = slotIndex(table, key, check);
-    return (int) table[index] >= day ? index : -1; // no day is 0
+    return (int) table[index] >= day ? index : -1; // a free slot has 0, which is less than any day
   }
 
   long high(int index) {
@@ -76,9 +77,11 @@ final class PendingEntries {
   }
 
   /**
-   * @param lasting whether it will be known once the entries are written
+   * Adds a key.
+   *
+   * @param persistent whether {@link #commit} passes the key on; a transient key is discarded then
    */
-  void putKey(long key, long check, long high, long low, int day, boolean lasting) {
+  void putKey(long key, long check, long high, long low, int day, boolean persistent) {
     if (2 * (keys + 1) > table.length / ENTRY_LONGS) {
       grow();
     }
@@ -86,7 +89,7 @@ final class PendingEntries {
     if (table[index] == 0) {
       keys++;
     }
-    table[index] = lasting ? day : day | TRANSIENT;
+    table[index] = persistent ? day : day | TRANSIENT;
     table[index + 1] = key;
     table[index + 2] = check;
     table[index + 3] = high;
@@ -102,7 +105,7 @@ final class PendingEntries {
     }
   }
 
-  /** They are written: tells the keys that last, and forgets everything. */
+  /** Passes the persistent keys to the consumer, after the entries are written, and clears all. */
   void commit(KeyConsumer consumer) {
     for (int index = 0; index < table.length; index += ENTRY_LONGS) {
       if (table[index] != 0 && table[index] < TRANSIENT) {

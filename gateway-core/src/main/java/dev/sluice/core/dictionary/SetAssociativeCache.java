@@ -1,8 +1,9 @@
 package dev.sluice.core.dictionary;
 
 /**
- * Identities by key and check, in one array that never grows. Eight entries share a set; one that
- * comes to a full set takes the place of one of an earlier day, or of any.
+ * A set-associative cache of ids by key and check, in one array of fixed size. A set has eight
+ * entries. A new entry of a full set replaces an entry of an earlier day, if there is one, else an
+ * arbitrary entry.
  *
  * <pre>
  *  0                48    64          128          192         256 bits
@@ -11,13 +12,13 @@ package dev.sluice.core.dictionary;
  *  +----------------+-----+-----------+------------+-----------+
  * </pre>
  *
- * <p>The set follows from the other end of the key, so together they are nearly all of it. An entry
- * is 32 bytes. When as many texts were put as there are places, in 86 of 100 places there is one:
- * 37 bytes for each. No memory of use is kept, so that reading writes nothing: what is used often
- * is in a worker's own table, and what is put out is written to the dictionary once more and comes
- * back.
+ * <p>The upper bits of the key select the set, and the entry stores its lower bits, so that both
+ * together are nearly the whole key. An entry has 32 bytes. After as many inserts of distinct texts
+ * as there are slots, 86 percent of the slots are used, which is 37 bytes per entry. The cache
+ * does not track usage, so that a read writes nothing: frequent entries are in the cache of a worker
+ * too, and an evicted entry is written to the dictionary once more and then cached again.
  *
- * <p>Not safe for use by many threads by itself.
+ * <p>Not thread-safe.
  */
 final class SetAssociativeCache {
   private static final int WAYS = 8;
@@ -26,16 +27,17 @@ final class SetAssociativeCache {
   private static final int DAY_BITS = 16;
   private static final long DAY_MASK = (1L << DAY_BITS) - 1;
 
-  /** Days since 1970 that an entry can be of; the last is in the year 2149. */
-  static final int FIRST_DAY = 1; // 0 is for a free place
+  /** The first day of an entry, in days since 1970; 0 marks a free slot. */
+  static final int FIRST_DAY = 1;
 
+  /** The last day of an entry, in the year 2149. */
   static final int LAST_DAY = (int) DAY_MASK;
 
   private final long[] table;
   private final int sets;
 
   /**
-   * @param capacity entries at most; made a multiple of eight
+   * @param capacity the number of entries, rounded up to a multiple of eight
    */
   SetAssociativeCache(int capacity) {
     sets = Math.ceilDiv(capacity, WAYS);
@@ -46,17 +48,17 @@ final class SetAssociativeCache {
     return sets * WAYS;
   }
 
-  /** Of its places, free or not. */
+  /** Returns the size of the table in bytes, including free slots. */
   long bytes() {
     return (long) table.length * Long.BYTES;
   }
 
-  /** In which set an entry of the key is, from 0. */
+  /** Returns the index of the set of the key, from 0. */
   int setIndex(long key) {
     return (int) Math.unsignedMultiplyHigh(key, sets);
   }
 
-  /** Where an entry is that is known for the day or a later one; -1 when there is none. */
+  /** Returns the index of an entry for the day or a later one; -1 when there is none. */
   int find(long key, long check, int day) {
     long tag = key << DAY_BITS;
     int from = setIndex(key) * SET_LONGS;
@@ -66,26 +68,26 @@ final class SetAssociativeCache {
         return (head & DAY_MASK) >= day ? index : -1;
       }
       if (head == 0) {
-        return -1; // places are taken in their order
+        return -1; // the slots of a set are filled in order
       }
     }
     return -1;
   }
 
-  /** The upper half of the id at the place that {@link #find} told. */
+  /** Returns the upper 64 bits of the id at an index that {@link #find} returned. */
   long high(int index) {
     return table[index + 2];
   }
 
-  /** Its lower half. */
+  /** Returns the lower 64 bits of the id at an index that {@link #find} returned. */
   long low(int index) {
     return table[index + 3];
   }
 
   /**
-   * From now on the id is known for the day, and for those before it.
+   * Inserts or updates an entry; it is then valid for the day and for all earlier days.
    *
-   * @return whether it took a free place, so that there is an entry more
+   * @return whether the entry uses a free slot, so that the number of entries has increased
    */
   boolean put(long key, long check, long high, long low, int day) {
     long tag = key << DAY_BITS;
@@ -111,7 +113,7 @@ final class SetAssociativeCache {
         expired = index;
       }
     }
-    // the check is as good as random, and has no other part in where an entry goes
+    // the check is pseudo-random and independent of the set, so it selects the entry to evict
     return expired >= 0 ? expired : from + (int) (check >>> 61) * ENTRY_LONGS;
   }
 }

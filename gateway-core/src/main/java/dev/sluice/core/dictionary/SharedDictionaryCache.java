@@ -4,37 +4,39 @@ import dev.sluice.core.port.Dictionary;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Which texts the dictionary has, as far as this process knows: the barrier between the logs, which
- * repeat themselves, and a table that wants each text once.
+ * The dictionary cache of this process, which all workers share. It prevents the repeated texts of
+ * logs from being written to the dictionary table more often than necessary.
  *
- * <p>There are three barriers. A worker's own table ({@link WorkerDictionaryCache}, no locks), the
- * one that all workers share, and the {@link Dictionary}, to which writing a text again does
- * nothing. The first two are bounded; what they put out, or never knew because it was another
- * process that wrote it, is written again. A text is known for the day (UTC) it was written for, so
- * that each day's first log says that it is still in use; nothing is cleared at midnight.
+ * <p>There are three tiers: the cache of a worker ({@link WorkerDictionaryCache}, without locks),
+ * the shared cache, and the {@link Dictionary}, where a repeated write of a text has no effect. The
+ * first two are bounded. An evicted text, or a text that only another process has written, is
+ * written again. A cached text is valid for the day (UTC) for which it is written, so that the first
+ * log of each day updates the last seen time of its texts (ADR 0028); nothing is cleared at
+ * midnight.
  *
- * <p>A text is known only once the dictionary has confirmed it. Two workers that meet the same new
- * text both write it.
+ * <p>A text is cached only after the dictionary has confirmed it. Two workers that find the same new
+ * text concurrently both write it.
  *
- * <p>Safe for use by many threads.
+ * <p>Thread-safe.
  */
 public final class SharedDictionaryCache {
 
   /**
-   * How much is remembered; an entry of the shared table takes 32 bytes, one of a worker 40.
+   * The sizes of the caches. An entry of the shared cache has 32 bytes, an entry of a worker cache
+   * 40 bytes.
    *
-   * @param workerEntries entries of each worker's own table, from {@link #MIN_ENTRIES} to {@link
-   *     #MAX_ENTRIES}
-   * @param sharedEntries entries of the table for all, within the same bounds
+   * @param workerEntries the number of entries in the cache of each worker, from {@link
+   *     #MIN_ENTRIES} to {@link #MAX_ENTRIES}
+   * @param sharedEntries the number of entries in the shared cache, within the same range
    */
   public record CacheSettings(int workerEntries, int sharedEntries) {
-    /** One set of a table. */
+    /** The minimum number of entries: one set. */
     public static final int MIN_ENTRIES = 8;
 
-    /** Two gibibytes. */
+    /** The maximum number of entries, which has 2 GiB. */
     public static final int MAX_ENTRIES = 1 << 26;
 
-    /** 320 KiB for a worker, which the processor's own memory holds, and 32 MiB for all. */
+    /** The default sizes: 320 KiB for a worker, which fits into a CPU cache, and 32 MiB shared. */
     public static final CacheSettings DEFAULT = new CacheSettings(8_192, 1 << 20);
 
     public CacheSettings {
@@ -45,25 +47,24 @@ public final class SharedDictionaryCache {
     private static void requireBetween(String name, int value) {
       if (value < MIN_ENTRIES || value > MAX_ENTRIES) {
         throw new IllegalArgumentException(
-            "%s is %d, from %d to %d".formatted(name, value, MIN_ENTRIES, MAX_ENTRIES));
+            "%s is %d, must be from %d to %d".formatted(name, value, MIN_ENTRIES, MAX_ENTRIES));
       }
     }
   }
 
   /**
-   * What the barriers have stopped since the start, and what they let through. Each look-up is in
-   * one of the first four.
+   * The counts of lookups and writes since the start. Each lookup is in one of the first four.
    *
-   * @param workerHits look-ups answered by the worker's own table
-   * @param pendingHits by what the worker has met and not yet written
-   * @param sharedHits by the table for all
-   * @param misses look-ups that nobody could answer
-   * @param digests MD5 computed for texts
-   * @param writtenEntries entries that the dictionary has confirmed
-   * @param failedWrites writes that it has not
-   * @param entries in the shared table now
-   * @param capacity of the shared table
-   * @param bytes of the shared table, its free places too
+   * @param workerHits the number of lookups that the cache of the worker answered
+   * @param pendingHits the number of lookups that the pending entries of the worker answered
+   * @param sharedHits the number of lookups that the shared cache answered
+   * @param misses the number of lookups without a result
+   * @param digests the number of computed MD5 digests
+   * @param writtenEntries the number of entries that the dictionary has confirmed
+   * @param failedWrites the number of writes that the dictionary has not confirmed
+   * @param entries the current number of entries in the shared cache
+   * @param capacity the maximum number of entries in the shared cache
+   * @param bytes the size of the shared cache in bytes, including free slots
    */
   public record DictionaryCacheStats(
       long workerHits,
@@ -110,12 +111,12 @@ public final class SharedDictionaryCache {
     this.sharedCache = new ConcurrentSetAssociativeCache(settings.sharedEntries());
   }
 
-  /** For one worker. */
+  /** Creates the cache of one worker. */
   public WorkerDictionaryCache newWorkerCache() {
     return new WorkerDictionaryCache(this, settings.workerEntries());
   }
 
-  /** Counts as of the workers' last deliveries. */
+  /** Returns the counts as of the most recent flush of each worker. */
   public DictionaryCacheStats stats() {
     return new DictionaryCacheStats(
         workerHits.sum(),

@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a log carries in the place of a long text that is in the dictionary: its beginning, for
- * those who look at the table, and which one it is.
+ * A reference to a long text in the dictionary, which a stored log carries instead of the text. It
+ * has the head of the text, for readers of the table, and the id of the text.
  *
  * <pre>
  * java.lang.IllegalStateException: no connection is free
@@ -18,25 +18,25 @@ import org.jspecify.annotations.Nullable;
  *     at com.exam… [sluice:text:d41d8cd9-8f00-b204-e980-0998ecf8427e]
  * </pre>
  *
- * <p>Whatever a client sends must come back, and it may send this. So a text that ends like a
- * reference, or like one with more brackets behind it, is stored with one bracket more. Of what is
- * stored, what ends with one bracket is a reference, and what ends with several has one too many;
- * nothing else looks like either.
+ * <p>A query must return each text exactly as the client sent it, and a client may send a text that
+ * looks like a reference. So a text that ends like a reference, with one or more closing brackets,
+ * is escaped: it is stored with one more bracket. A stored text that ends like a reference with one
+ * bracket is a reference; with several brackets it is an escaped text.
  */
 public final class TextReference {
-  /** Of the text, in bytes; a few less where they would end within a character. */
+  /** The length of the head in bytes; up to 3 less, so that the head ends between characters. */
   public static final int HEAD_BYTES = 256;
 
-  /** Of these bytes of the text it has all, as no character has more than four. */
+  /** The minimum length of a head in bytes, since a character has at most four. */
   private static final int GUARANTEED_HEAD_BYTES = HEAD_BYTES - 3;
 
-  /** A text of fewer bytes gains nothing. */
+  /** The minimum length in bytes of a text for which a reference saves space. */
   public static final int MIN_TEXT_BYTES = 2 * HEAD_BYTES;
 
-  /** Nor should more than this be read back for one value: a page has many of them. */
+  /** The maximum length in bytes of a referenced text, since a page of logs reads many of them. */
   public static final int MAX_TEXT_BYTES = 1 << 20;
 
-  /** Tells a stored text that is a reference, to RE2 and to Java. */
+  /** A regular expression, for RE2 and Java, that finds a reference in a stored text. */
   public static final String PATTERN =
       "… \\[sluice:text:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\]\\z";
 
@@ -46,17 +46,19 @@ public final class TextReference {
   private static final Pattern ID_AND_BRACKETS =
       Pattern.compile("([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(]+)");
 
-  /** Of any reference. */
+  /** The maximum length of a reference in bytes. */
   public static final int MAX_REFERENCE_BYTES = HEAD_BYTES + MARKER_BYTES.length + ID_CHARS + 1;
 
   private TextReference() {}
 
   /**
-   * Writes the reference to a text and says how many bytes it has; allocates nothing.
+   * Writes the reference to a text. Allocates nothing.
    *
-   * @param length more than {@link #HEAD_BYTES}
-   * @param high upper half of the text's identity
-   * @param into at least {@link #MAX_REFERENCE_BYTES}
+   * @param length the length of the text, more than {@link #HEAD_BYTES}
+   * @param high the upper 64 bits of the id of the text
+   * @param low the lower 64 bits of the id
+   * @param into the output, at least {@link #MAX_REFERENCE_BYTES} long
+   * @return the length of the reference in bytes
    */
   public static int write(byte[] text, int offset, int length, long high, long low, byte[] into) {
     int head = headLength(text, offset);
@@ -74,12 +76,12 @@ public final class TextReference {
     return position;
   }
 
-  /** Bytes of the beginning. */
+  /** Returns the length of the head of a text in bytes. */
   private static int headLength(byte[] text, int offset) {
     return lengthAtCharBoundary(HEAD_BYTES, text, offset);
   }
 
-  /** So many bytes, or as many fewer as they would end within a character. */
+  /** Returns the greatest length, at most {@code bytes}, that ends between two characters. */
   private static int lengthAtCharBoundary(int bytes, byte[] text, int offset) {
     int end = offset + bytes;
     while ((text[end] & 0xC0) == 0x80) {
@@ -88,7 +90,7 @@ public final class TextReference {
     return end - offset;
   }
 
-  /** Of a text, as much as is in every reference to one that begins with it. */
+  /** Returns the prefix of a text that is in each reference to a text that begins with it. */
   public static String commonPrefix(String text) {
     var bytes = text.getBytes(UTF_8);
     return bytes.length <= GUARANTEED_HEAD_BYTES
@@ -96,7 +98,7 @@ public final class TextReference {
         : new String(bytes, 0, lengthAtCharBoundary(GUARANTEED_HEAD_BYTES, bytes, 0), UTF_8);
   }
 
-  /** Whether a text needs one bracket more to be stored as it is. */
+  /** Whether a text must be escaped, because it looks like a reference or an escaped text. */
   public static boolean needsEscape(byte[] text, int offset, int length) {
     if (length <= ID_CHARS || text[offset + length - 1] != ']') {
       return false;
@@ -113,12 +115,12 @@ public final class TextReference {
             .matches();
   }
 
-  /** A text as it is stored when it is stored itself. */
+  /** Returns the stored form of a text that is not in the dictionary. */
   public static String escape(String text) {
     return trailingBrackets(text) > 0 ? text + ']' : text;
   }
 
-  /** A text as it is stored when the dictionary has it; null when it is too short or too long. */
+  /** Returns the reference to a text; null when the text is too short or too long for one. */
   public static @Nullable String of(String text) {
     if (text.length() < MIN_TEXT_BYTES / 3) {
       return null;
@@ -131,7 +133,7 @@ public final class TextReference {
     return new String(bytes, 0, headLength(bytes, 0), UTF_8) + MARKER + id + ']';
   }
 
-  /** Which text a stored one stands for; null when it stands for itself. */
+  /** Returns the id in a stored reference; null when the stored text is not a reference. */
   public static @Nullable UUID parseId(String stored) {
     if (trailingBrackets(stored) != 1) {
       return null;
@@ -139,12 +141,12 @@ public final class TextReference {
     return UUID.fromString(stored.substring(stored.length() - 1 - ID_CHARS, stored.length() - 1));
   }
 
-  /** What {@link #escape} was given. */
+  /** Reverses {@link #escape}. */
   public static String unescape(String stored) {
     return trailingBrackets(stored) > 1 ? stored.substring(0, stored.length() - 1) : stored;
   }
 
-  /** How many a text ends with that is like a reference; 0 for any other. */
+  /** Returns the number of closing brackets of a text that ends like a reference; 0 for others. */
   private static int trailingBrackets(String text) {
     if (!text.endsWith("]")) {
       return 0;

@@ -9,23 +9,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells one delivery worker the identities of texts, and writes down those that are new.
+ * The dictionary cache of one delivery worker. It maps texts to dictionary ids and writes new
+ * entries to the dictionary.
  *
- * <p>For each batch {@link #setReceiveTime} says when it was received; then a text that is its own
- * identity is asked for by {@link #findOrPut}, and bytes that only lead to one, such as the shape
- * of a message, by {@link #find}, and if that is false {@link #put}. Before anything is stored that
- * carries an identity told here, {@link #flush} must have said that the new ones are written;
- * otherwise the logs would refer to what nobody can look up. When it says otherwise nothing was
- * learnt, and what was told since the write before it is to be asked for again.
+ * <p>Call {@link #setReceiveTime} for each batch. Then call {@link #findOrPut} for a text whose id
+ * is its own hash, or {@link #find} and, when that returns false, {@link #put} for bytes that stand
+ * for another text, such as the skeleton of a message. A log that carries a returned id may be
+ * stored only after {@link #flush} has returned {@link WriteResult.Written}; otherwise its id could
+ * have no entry. After another result, the cache discards the pending entries, and the caller must
+ * look up all ids since the previous flush again.
  *
- * <p>Confined to a thread. A look-up of what is known allocates nothing.
+ * <p>Confined to one thread. A lookup that hits allocates nothing.
  */
 public final class WorkerDictionaryCache {
 
-  /** What waits to be written takes so much memory at most, and one text more. */
+  /** The maximum memory of the pending entries; the last text may exceed it. */
   private static final long MAX_PENDING_BYTES = 32L << 20;
 
-  /** A text repeats itself soon or hardly ever: so many fewer are remembered than are known. */
+  /**
+   * The ratio of the sizes of {@link #l1} and {@link #seenOnce}, which is smaller because a text
+   * repeats either soon or hardly ever.
+   */
   private static final int SEEN_ONCE_RATIO = 4;
 
   private static final long DAY_NANOS = 86_400_000_000_000L;
@@ -33,7 +37,7 @@ public final class WorkerDictionaryCache {
   private final SharedDictionaryCache sharedDictionary;
   private final SetAssociativeCache l1;
 
-  /** Texts that have come once: where, in the place of an identity. */
+  /** The texts that occurred once; the id fields hold the batch and the offset of the occurrence. */
   private final SetAssociativeCache seenOnce;
 
   private final PendingEntries pending = new PendingEntries();
@@ -42,13 +46,13 @@ public final class WorkerDictionaryCache {
   private long receiveNanos;
   private int day = SetAssociativeCache.FIRST_DAY;
 
-  /** Of the last look-up: key and check, and the two halves of the id. */
+  /** The key of the most recent lookup; the check and the two halves of the id follow. */
   private long key;
 
   private long check;
   private final long[] id = new long[2];
 
-  /** Of the last look-up, when it told nothing. */
+  /** The namespace of the most recent lookup when it missed, else null. */
   private @Nullable HashNamespace missedNamespace;
 
   private long l1Hits;
@@ -65,9 +69,10 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * What is asked for from now on was received at this moment.
+   * Sets the time of receipt of the texts in the following lookups.
    *
-   * @param receivedNanos nanoseconds since 1970; its day (UTC) is that for which a text is known
+   * @param receivedNanos the time in nanoseconds since 1970; cached texts are valid for its day
+   *     (UTC)
    */
   public void setReceiveTime(long receivedNanos) {
     receiveNanos = receivedNanos;
@@ -79,16 +84,17 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * The scope of a kind of text, within a service of a tenant.
+   * Returns the namespace of a kind of text, within a service of a tenant.
    *
-   * @param bytes with the service's name; of no length when all services of the tenant share
+   * @param bytes the array with the service name
+   * @param length the length of the name; 0 for a namespace that all services of the tenant share
    */
   public HashNamespace namespace(
       EntryKind kind, String tenant, byte[] bytes, int offset, int length) {
     return namespaces.get(kind, tenant, bytes, offset, length);
   }
 
-  /** Whether an identity is known for the bytes; {@link #idHigh} and {@link #idLow} are it then. */
+  /** Whether the cache has an id for the bytes; {@link #idHigh} and {@link #idLow} return it then. */
   public boolean find(HashNamespace namespace, byte[] bytes, int offset, int length) {
     if (missedNamespace != null) {
       missedNamespace = null;
@@ -128,8 +134,9 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * Whether an identity was known on an earlier day for the bytes that {@link #find} has just not
-   * known for this one. It is right, but nobody is told that its text is still in use.
+   * Whether the cache has an id of an earlier day for the bytes that {@link #find} has just missed
+   * for this day. The id is correct, but the dictionary is not notified that its text is still in
+   * use.
    */
   public boolean findExpired() {
     int index = l1.find(key, check, SetAssociativeCache.FIRST_DAY);
@@ -141,30 +148,31 @@ public final class WorkerDictionaryCache {
     return sharedDictionary.sharedCache.find(key, check, SetAssociativeCache.FIRST_DAY, id);
   }
 
-  /** The upper half of the identity told last. */
+  /** Returns the upper 64 bits of the id of the most recent lookup. */
   public long idHigh() {
     return id[0];
   }
 
-  /** Its lower half. */
+  /** Returns the lower 64 bits of the id of the most recent lookup. */
   public long idLow() {
     return id[1];
   }
 
   /**
-   * What the bytes lead to that {@link #find} has just not known: a text that is to be written,
-   * whatever the bytes are. The identity is told as if it had been found.
+   * Adds the text for the bytes that {@link #find} has just missed; the text may differ from the
+   * bytes. The id is then the result of the lookup, as after a hit.
    *
-   * @param text with {@code id} as its identity
-   * @throws IllegalStateException when the last look-up was not one of {@code find} that failed
+   * @param id the id of the text
+   * @param text the text to write
+   * @throws IllegalStateException when the most recent call was not a {@code find} that missed
    */
   public void put(UUID id, String text) {
     put(id, text, true);
   }
 
   /**
-   * As {@link #put}, but only until the next write: then the bytes are unknown again, since they
-   * may lead somewhere else by that time.
+   * Adds a text like {@link #put(UUID, String)}, but only until the next flush. The bytes are then
+   * unknown again, since they may stand for another text by that time.
    */
   public void putTransient(UUID id, String text) {
     put(id, text, false);
@@ -172,7 +180,7 @@ public final class WorkerDictionaryCache {
 
   private void put(UUID id, String text, boolean persistent) {
     if (missedNamespace == null) {
-      throw new IllegalStateException("nothing was missed");
+      throw new IllegalStateException("put requires a preceding find that missed");
     }
     var namespace = missedNamespace;
     missedNamespace = null;
@@ -181,12 +189,15 @@ public final class WorkerDictionaryCache {
             namespace.tenant(), namespace.kind(), id, text, receiveNanos, receiveNanos, null));
     this.id[0] = id.getMostSignificantBits();
     this.id[1] = id.getLeastSignificantBits();
-    if (!isFull()) { // else they are asked for once more, no worse
+    if (!isFull()) { // without the key, the next lookup of the same bytes misses again
       pending.putKey(key, check, this.id[0], this.id[1], day, persistent);
     }
   }
 
-  /** Finds or learns a text that is its own identity: {@link #idHigh} and {@link #idLow} are it. */
+  /**
+   * Finds the id of a text, or adds the text with its {@link ContentId}. {@link #idHigh} and {@link
+   * #idLow} return the id.
+   */
   public void findOrPut(HashNamespace namespace, byte[] bytes, int offset, int length) {
     if (!find(namespace, bytes, offset, length)) {
       put(bytes, offset, length);
@@ -194,12 +205,13 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * As {@link #findOrPut}, but only a text that is known or has come before, and while there is
-   * room for it: false for the others, which have no identity then. What has come once is
-   * remembered as long as there is room.
+   * Finds the id of a text like {@link #findOrPut}, but adds the text only at its second occurrence,
+   * and only while the cache is not {@link #isFull full}. The first occurrence is remembered in a
+   * bounded table.
    *
-   * @param batch which one the bytes are: the same text at the same offset is not another one, but
-   *     the same log that is tried again
+   * @param batch the id of the batch of the bytes: the same text at the same offset of the same
+   *     batch is a retry of the same log and not another occurrence
+   * @return whether the text has an id
    */
   public boolean findOrPutRepeated(
       HashNamespace namespace, byte[] bytes, int offset, int length, long batch) {
@@ -218,26 +230,25 @@ public final class WorkerDictionaryCache {
     return true;
   }
 
-  /** As {@link #put(UUID, String)} a text that is to be identified by itself. */
+  /** Adds the text that {@link #find} has just missed, with its {@link ContentId} as id. */
   public void put(byte[] bytes, int offset, int length) {
     sharedDictionary.digests.increment();
     put(ContentId.of(bytes, offset, length), new String(bytes, offset, length, UTF_8));
   }
 
-  /** Has an entry written to which no bytes lead, such as one that says where another went. */
+  /** Adds an entry that no bytes look up, such as the link of a merged template. */
   public void addEntry(DictionaryEntry entry) {
     pending.putEntry(entry);
   }
 
-  /** Whether so much waits to be written that no more keys are remembered until it is. */
+  /** Whether the pending entries have reached their maximum; no keys are added until the flush. */
   public boolean isFull() {
     return pending.bytes() >= MAX_PENDING_BYTES;
   }
 
   /**
-   * Writes what is new, if anything is, and from then on knows it.
-   *
-   * @return whether it is safe
+   * Writes the pending entries, if there are any, and moves them to the caches when the dictionary
+   * has confirmed them.
    */
   public WriteResult flush() throws InterruptedException {
     publishStats();

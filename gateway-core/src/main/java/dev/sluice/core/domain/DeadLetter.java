@@ -5,18 +5,18 @@ import static java.util.Objects.requireNonNull;
 import java.time.Instant;
 
 /**
- * A record that the store will not take.
+ * A log record that the store rejected permanently.
  *
- * @param log the record alone, with its identity and receipt as they were
- * @param reason the store's, without any of the log's content
- * @param deadLetteredAt when it was given up
+ * @param log a batch with only this record, which keeps its id and its time of receipt
+ * @param reason the error of the store, without any content of the record
+ * @param deadLetteredAt the time at which the record became a dead letter
  */
 public record DeadLetter(LogBatch log, String reason, Instant deadLetteredAt) {
   public DeadLetter {
     requireNonNull(reason, "reason");
-    requireNonNull(deadLetteredAt, "at");
+    requireNonNull(deadLetteredAt, "deadLetteredAt");
     if (log.records() != 1) {
-      throw new IllegalArgumentException("a dead letter of " + log.records() + " records");
+      throw new IllegalArgumentException("a dead letter has 1 record, not " + log.records());
     }
   }
 }

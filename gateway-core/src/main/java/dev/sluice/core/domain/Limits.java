@@ -1,25 +1,28 @@
 package dev.sluice.core.domain;
 
 /**
- * The one table of limits: every entrance, the OpenAPI document and the database obey it, so that
- * what was accepted can always be stored.
+ * The limits of requests and log records. All protocols, the OpenAPI document and the tables use
+ * these same limits, so that every accepted record can be stored.
  *
- * <p>All sizes are bytes of UTF-8 or of the OTLP encoding, all counts are inclusive maxima. A
- * request over a request limit is refused whole (413); a record over a record limit is refused
- * alone and costs its neighbours nothing.
+ * <p>All sizes are bytes of UTF-8 or of the OTLP encoding; all limits are inclusive maxima. A
+ * request over a request limit is rejected as a whole (HTTP 413); a record over a record limit is
+ * rejected alone, and the other records of its request are accepted.
  *
- * @param maxRequestBytes one request, on the wire and again after decompression; the OTLP
- *     specification recommends 64 MiB
- * @param maxRecords log records in one request
- * @param maxExpandedBytes all records of one request, each counted with its resource and scope: a
- *     resource is sent once but stored with every record, and a large one must not multiply
- * @param maxBodyBytes the body of one record; refused, never cut: a truncated stack trace misleads
- * @param maxAttributes attributes of one record, resource or scope; at most 1024
- * @param maxKeyBytes an attribute's key
- * @param maxValueBytes an attribute's value
- * @param maxNameBytes scope, event and severity names and schema URLs; service and host are
- *     attributes
- * @param maxNesting depth of lists and maps in a body or an attribute; at most 64
+ * @param maxRequestBytes the maximum size of one request, on the wire and again after
+ *     decompression; the OTLP specification recommends 64 MiB
+ * @param maxRecords the maximum number of log records in one request
+ * @param maxExpandedBytes the maximum size of all records of one request, each counted with its
+ *     resource and scope: a resource is sent once but stored with every record, so a large resource
+ *     would multiply
+ * @param maxBodyBytes the maximum size of the body of one record; a larger record is rejected,
+ *     never truncated, because a truncated stack trace is misleading
+ * @param maxAttributes the maximum number of attributes of one record, resource or scope; at most
+ *     1024
+ * @param maxKeyBytes the maximum size of an attribute key
+ * @param maxValueBytes the maximum size of an attribute value
+ * @param maxNameBytes the maximum size of scope, event and severity names and of schema URLs; the
+ *     service and host names are attributes
+ * @param maxNesting the maximum depth of lists and maps in a body or an attribute; at most 64
  */
 public record Limits(
     int maxRequestBytes,
@@ -37,14 +40,14 @@ public record Limits(
   private static final int MAX_ATTRIBUTES = 1024;
   private static final int MAX_NESTING = 64;
 
-  /** What holds when nothing is configured. */
+  /** The limits that apply when nothing is configured. */
   public static final Limits DEFAULT =
       new Limits(64 * MIB, 200_000, 256 * MIB, MIB, 256, 256, 64 * KIB, 1024, 32);
 
   /**
-   * For bytes whose records were judged before: a limit lowered since must not refuse what was
-   * accepted. Two stay, because records that were refused are still gone through: reading recurses
-   * by the depth, and looks among the attributes for equal keys.
+   * The limits for bytes that are already validated: a limit that is lowered later must not reject
+   * accepted records. Two limits remain, because excluded records are still in the bytes and are
+   * read: reading recurses to the nesting depth, and compares the attribute keys with each other.
    */
   public static final Limits TRUSTED =
       new Limits(

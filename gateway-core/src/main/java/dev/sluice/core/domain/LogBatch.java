@@ -7,24 +7,28 @@ import java.util.BitSet;
 import java.util.UUID;
 
 /**
- * Log records that were accepted together: what one spool entry holds.
+ * Log records that are accepted together: the content of one spool entry.
  *
- * <p>{@code contents} are an {@code ExportLogsServiceRequest} exactly as it was sent (or several,
- * one after the other, which by the rules of protobuf is their union). Records that were refused
- * are still in the bytes; {@code refused} says which, so that whoever reads them later needs no
- * limits to reach the same verdict.
+ * <p>The payload is an {@code ExportLogsServiceRequest} exactly as the client sent it, or several
+ * concatenated requests; protobuf reads concatenated messages as one merged message. Rejected and
+ * filtered records are still in the bytes; {@code excludedOrdinals} lists them, so that a reader
+ * skips the same records without applying the limits again.
  *
- * <p>The arrays are handed over: neither side changes them afterwards.
+ * <p>The caller passes ownership of the arrays and of the bit set: neither side modifies them
+ * afterwards.
  *
- * @param appendId identity of the append, the same however often it is tried
- * @param tenant whose logs these are
- * @param receivedNanos when the gateway had them, nanoseconds since 1970
- * @param firstId identity of the first accepted record; the n-th accepted one has {@code firstId +
- *     n}
- * @param records accepted records, at least 1
- * @param expandedBytes what the accepted records come to when each carries its own resource
- * @param excludedOrdinals ordinals, in the bytes, of the records that are not part of the batch
- * @param payload the records
+ * @param appendId the id of the append, the same for every retry
+ * @param tenant the tenant of the records
+ * @param receivedNanos the time at which the gateway received the records, in nanoseconds since
+ *     1970
+ * @param firstId the id of the first accepted record; the accepted record at position {@code n},
+ *     from 0, has {@code firstId + n}
+ * @param records the number of accepted records, at least 1
+ * @param expandedBytes the size of the accepted records when each one carries its own resource and
+ *     scope
+ * @param excludedOrdinals the ordinals, in the payload, of the records that are not part of the
+ *     batch
+ * @param payload the OTLP bytes of the records
  */
 public record LogBatch(
     UUID appendId,
@@ -36,19 +40,19 @@ public record LogBatch(
     BitSet excludedOrdinals,
     Payload payload) {
 
-  /** The records' bytes, which may be packed while they wait. Safe for use by many threads. */
+  /** The OTLP bytes of a batch, which may be held compressed in memory. Thread-safe. */
   public interface Payload {
     /**
-     * Where they are packed, anew with each call.
+     * Returns the uncompressed OTLP bytes. A compressed payload is decompressed by every call.
      *
-     * @throws IllegalStateException when they are not what they should be
+     * @throws IllegalStateException when the compressed bytes are corrupt
      */
     byte[] otlp();
 
-    /** Of them, unpacked. */
+    /** Returns the uncompressed size in bytes. */
     int uncompressedBytes();
 
-    /** What they take while they wait. */
+    /** Returns the size in bytes that the payload occupies in memory, compressed or not. */
     int retainedBytes();
   }
 
@@ -74,14 +78,14 @@ public record LogBatch(
     requireNonNull(appendId, "appendId");
     requireNonNull(tenant, "tenant");
     requireNonNull(firstId, "firstId");
-    requireNonNull(excludedOrdinals, "refused");
-    requireNonNull(payload, "contents");
+    requireNonNull(excludedOrdinals, "excludedOrdinals");
+    requireNonNull(payload, "payload");
     if (records < 1) {
-      throw new IllegalArgumentException("a batch of " + records + " records");
+      throw new IllegalArgumentException("records is " + records + ", must be positive");
     }
   }
 
-  /** Of bytes that are as they were sent. */
+  /** Creates a batch whose payload is the uncompressed bytes. */
   public LogBatch(
       UUID appendId,
       String tenant,
@@ -102,17 +106,23 @@ public record LogBatch(
         new UncompressedPayload(otlp));
   }
 
-  /** Those of {@link #payload}, unpacked: to be asked for once by whoever reads them. */
+  /**
+   * Returns the uncompressed bytes of {@link #payload}. Call it once per read: a compressed payload
+   * is decompressed by every call.
+   */
   public byte[] otlp() {
     return payload.otlp();
   }
 
-  /** On which the gateway had the records, in UTC: they are accounted for by it. */
+  /** Returns the day of receipt, in UTC, by which the ledger counts the records. */
   public LocalDate day() {
     return LocalDate.ofEpochDay(Math.floorDiv(receivedNanos, DAY_NANOS));
   }
 
-  /** What it takes to deliver the batch: its bytes hold refused records and unknown fields too. */
+  /**
+   * Returns the memory in bytes that the delivery of the batch needs: the larger of the expanded
+   * size and the payload, since the payload also holds excluded records and unknown fields.
+   */
   public int memoryWeight() {
     return Math.max(expandedBytes, payload.uncompressedBytes());
   }

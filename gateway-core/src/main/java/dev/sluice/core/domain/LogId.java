@@ -3,7 +3,7 @@ package dev.sluice.core.domain;
 import java.util.HexFormat;
 
 /**
- * Identity of a stored log: 16 bytes whose big-endian order is the order of acceptance within one
+ * The id of a log record: 16 bytes whose big-endian order is the order of acceptance within one
  * gateway process.
  *
  * <pre>
@@ -14,29 +14,29 @@ import java.util.HexFormat;
  * </pre>
  *
  * @param high 48 bits of Unix milliseconds, then the upper 16 bits of the node
- * @param low the lower 32 bits of the node, then 32 bits of counter
+ * @param low the lower 32 bits of the node, then 32 bits of the counter
  */
 public record LogId(long high, long low) implements Comparable<LogId> {
   public static final int BYTES = 16;
 
   /**
-   * The identity {@code offset} places further on. Only within the run that {@link LogIdGenerator}
-   * gave out, which never carries into the node.
+   * Returns the id that is {@code offset} higher. Valid only within one range of ids that {@link
+   * LogIdGenerator} reserved, whose counter never overflows into the node.
    */
   public LogId plus(int offset) {
     return new LogId(high, low + offset);
   }
 
-  /** 32 lower-case hexadecimal digits. */
+  /** Returns the id as 32 lower-case hexadecimal digits. */
   public String toHex() {
     var hex = HexFormat.of();
     return hex.toHexDigits(high) + hex.toHexDigits(low);
   }
 
   /**
-   * The reverse of {@link #toHex}, in either case.
+   * Parses the output of {@link #toHex}, in lower or upper case.
    *
-   * @throws IllegalArgumentException unless it is 32 hexadecimal digits
+   * @throws IllegalArgumentException when the text is not 32 hexadecimal digits
    */
   public static LogId ofHex(String hex) {
     if (hex.length() != 2 * BYTES) {

@@ -4,8 +4,8 @@ import java.security.SecureRandom;
 import java.time.InstantSource;
 
 /**
- * Gives out log identities: unique across processes by a random node drawn at each start,
- * increasing within this one even when the clock steps back. Safe for use by many threads.
+ * A generator of log ids. A random node value, drawn at each start, makes the ids unique across
+ * processes. Within one process the ids increase, even when the clock steps back. Thread-safe.
  */
 public final class LogIdGenerator {
   private static final long COUNTER_END = 1L << 32;
@@ -24,17 +24,21 @@ public final class LogIdGenerator {
     this.node = node & ((1L << 48) - 1);
   }
 
-  /** The first of {@code count} consecutive identities, which belong to the caller from now on. */
+  /**
+   * Reserves {@code count} consecutive ids, at least 1, for the caller.
+   *
+   * @return the first of the reserved ids
+   */
   public synchronized LogId next(int count) {
     if (count < 1) {
-      throw new IllegalArgumentException("count is " + count);
+      throw new IllegalArgumentException("count is " + count + ", must be positive");
     }
     long now = clock.millis();
     if (now > millis) {
       millis = now;
       counter = 0;
     } else if (counter + count > COUNTER_END) {
-      millis++; // borrowed from the future; the clock catches up before four billion more
+      millis++; // ahead of the clock, which catches up before another 2^32 ids are used
       counter = 0;
     }
     var first = new LogId(millis << 16 | node >>> 32, node << 32 | counter);

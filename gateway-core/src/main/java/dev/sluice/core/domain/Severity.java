@@ -7,9 +7,9 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The six levels of OpenTelemetry's log data model, each four severity numbers wide.
+ * The six severity levels of the OpenTelemetry log data model; each has four severity numbers.
  *
- * <p>Names of other systems are read as the data model's appendix B maps them.
+ * <p>Severity names of other systems map to numbers as in appendix B of the data model.
  */
 public enum Severity {
   TRACE(1),
@@ -49,28 +49,33 @@ public enum Severity {
     NUMBERS.put("EMERG", 21);
   }
 
-  /** The level's first severity number: 1, 5, 9, 13, 17 or 21. */
+  /** Returns the lowest severity number of the level: 1, 5, 9, 13, 17 or 21. */
   public int lowest() {
     return lowest;
   }
 
-  /** The level's last severity number. */
+  /** Returns the highest severity number of the level. */
   public int highest() {
     return lowest() + 3;
   }
 
-  /** Severity number, 1 to 24, of a name in any case; empty when the name is unknown. */
+  /**
+   * Returns the severity number, 1 to 24, of a name, ignoring case; empty when the name is unknown.
+   */
   public static OptionalInt numberOf(String name) {
     var number = NUMBERS.get(name.strip().toUpperCase(Locale.ROOT));
     return number == null ? OptionalInt.empty() : OptionalInt.of(number);
   }
 
-  /** The level of a severity number; null outside 1 to 24. */
+  /** Returns the level of a severity number; null outside 1 to 24. */
   public static @Nullable Severity of(int number) {
     return number < 1 || number > 24 ? null : values()[(number - 1) / 4];
   }
 
-  /** Short name of a severity number, such as {@code INFO2}; empty text outside 1 to 24. */
+  /**
+   * Returns the short name of a severity number, such as {@code INFO2}; an empty string outside 1
+   * to 24.
+   */
   public static String textOf(int number) {
     var level = of(number);
     if (level == null) {

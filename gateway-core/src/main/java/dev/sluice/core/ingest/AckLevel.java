@@ -2,16 +2,19 @@ package dev.sluice.core.ingest;
 
 import java.util.Locale;
 
-/** How safe logs are when their client is answered; each level has all that the one before has. */
+/**
+ * The acknowledgement level: the durability that logs must reach before the gateway responds. Each
+ * level includes the guarantees of the previous one.
+ */
 public enum AckLevel {
-  /** In memory, and on the way into the spool for as long as this process lives. */
+  /** The logs are in memory; the gateway appends them to the spool unless the process fails. */
   ACCEPTED,
-  /** In the spool, which survives the end of this process. */
+  /** The logs are in the spool, which survives the end of this process. */
   DURABLE,
-  /** In the store, or among the dead letters. */
+  /** The logs are in the store or in the dead letter queue. */
   STORED;
 
-  /** As it is written in headers and answers. */
+  /** Returns the name of the level in headers and responses. */
   public String text() {
     return name().toLowerCase(Locale.ROOT);
   }

@@ -15,12 +15,13 @@ import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says of a request, before any of its body is read, whether its logs can be made safe; and of one
- * that is turned away, when it should come again, by the speed at which things drain.
+ * An admission controller. It decides, before the body of a request is read, whether its logs can
+ * reach their acknowledgement level, and computes the retry delay of a rejected request from the
+ * rate at which the backlog drains.
  *
- * <p>It asks the spool once a second, and goes by its last answer: a spool that has just become
- * unavailable says so itself when logs come. Before the first answer nobody is promised that logs
- * are durable. Safe for use by many threads; nothing blocks.
+ * <p>The controller polls the status of the spool once a second and uses the latest status. A spool
+ * that has become unavailable since then rejects the append itself. Until the first status is known,
+ * only requests of level {@link AckLevel#ACCEPTED} are admitted. Thread-safe; no method blocks.
  */
 public final class AdmissionController {
   private static final System.Logger LOG = System.getLogger(AdmissionController.class.getName());
@@ -29,16 +30,16 @@ public final class AdmissionController {
   private static final double MIN_DELAY_SECONDS = 1;
   private static final double MAX_DELAY_SECONDS = 60;
 
-  /** Seconds, when nothing drains and nobody knows when it will. */
+  /** The delay in seconds when the backlog does not drain. */
   private static final double STALLED_DELAY_SECONDS = 30;
 
-  /** Of a delay, so that those who were turned away together do not come back together. */
+  /** The maximum jitter as a ratio of the delay, so that rejected clients do not retry together. */
   private static final double JITTER = 0.25;
 
-  /** Where the backlog must be before it is worth trying again. */
+  /** The ratio of the maximum backlog that the backlog should reach before clients retry. */
   private static final double BACKLOG_RESUME_RATIO = 0.9;
 
-  /** Of what waits in a spool that takes nothing, what must be gone before it has room. */
+  /** The ratio of the records of an unavailable spool that must drain before it has capacity. */
   private static final double SPOOL_RESUME_RATIO = 0.05;
 
   private final Spool spool;
@@ -54,13 +55,14 @@ public final class AdmissionController {
   private volatile State state = new State(null, Double.NaN, Double.NaN);
   private volatile boolean stopped;
 
-  /** What is known, all of one moment. */
+  /** A consistent snapshot of the status and the rates. */
   private record State(
       @Nullable SpoolStatus spoolStatus, double drainRate, double memoryReleaseRate) {}
 
   /**
-   * @param maxBacklog log records that may wait in the spool; 0 for as many as it has room for
-   * @param random spreads the delays
+   * @param maxBacklog the maximum number of log records in the spool; 0 for no limit other than the
+   *     capacity of the spool
+   * @param random the source of jitter
    */
   public AdmissionController(
       Spool spool,
@@ -78,16 +80,16 @@ public final class AdmissionController {
   }
 
   /**
-   * Begins to ask; once.
+   * Starts to poll the spool. Call it once.
    *
-   * @return completes with the spool's first answer, which may be that it is away; never fails
+   * @return completes with the first status of the spool, which may be an outage; never fails
    */
   public CompletionStage<Void> start() {
     pollSpool();
     return firstStatus.minimalCompletionStage();
   }
 
-  /** Asks no more. */
+  /** Stops polling. */
   public void stop() {
     stopped = true;
   }
@@ -96,12 +98,12 @@ public final class AdmissionController {
     if (stopped) {
       return;
     }
-    if (pollInFlight.compareAndSet(
-        false, true)) { // one that takes longer than a second is not doubled
+    // a poll that takes longer than the interval is not started a second time
+    if (pollInFlight.compareAndSet(false, true)) {
       CompletionStage<SpoolStatus> status;
       try {
         status = spool.spoolStatus();
-      } catch (Throwable e) { // such as no memory: to ask no more would keep the last answer
+      } catch (Throwable e) { // also an Error: polling must continue, else the status is stale
         status = CompletableFuture.failedStage(e);
       }
       var _ =
@@ -113,14 +115,14 @@ public final class AdmissionController {
     try {
       scheduler.schedule(POLL_INTERVAL, this::pollSpool);
     } catch (RuntimeException _) {
-      stopped = true; // the timer is shutting down, and so are we
+      stopped = true; // the scheduler is shutting down, and so is the gateway
     }
   }
 
   private void onStatus(SpoolStatus status) {
     var previous = state.spoolStatus();
     long nanos = nanos(clock.instant());
-    // one out of reach knows no counts
+    // the status of an unreachable spool has no counts
     boolean countsKnown = status.outageReason() == null || status.deliveredRecords() > 0;
     if (countsKnown) {
       drainRate.sample(nanos, status.deliveredRecords(), status.pendingRecords() > 0);
@@ -140,17 +142,21 @@ public final class AdmissionController {
         previous == null ? null : previous.unavailableReason(), merged.unavailableReason());
   }
 
-  /** To operators; clients are told no reasons. The same again is not news. */
+  /** Logs a change of the availability for operators; clients do not get the reasons. */
   private static void logTransition(@Nullable String previous, @Nullable String current) {
     if (Objects.equals(previous, current)) {
       return;
     }
     if (current == null) {
-      LOG.log(System.Logger.Level.INFO, "the spool takes durable logs again");
+      LOG.log(System.Logger.Level.INFO, "spool available again for durable writes");
     } else if (previous == null) {
-      LOG.log(System.Logger.Level.WARNING, "durable logs are turned away: {0}", current);
+      LOG.log(
+          System.Logger.Level.WARNING,
+          "spool unavailable for durable writes, rejecting requests: {0}",
+          current);
     } else {
-      LOG.log(System.Logger.Level.DEBUG, "durable logs are still turned away: {0}", current);
+      LOG.log(
+          System.Logger.Level.DEBUG, "spool still unavailable for durable writes: {0}", current);
     }
   }
 
@@ -158,11 +164,15 @@ public final class AdmissionController {
     return TimeUnit.SECONDS.toNanos(instant.getEpochSecond()) + instant.getNano();
   }
 
-  /** Why a request cannot be taken now and when to come again; null when it may be tried. */
+  /**
+   * Checks whether a request of this level can be admitted.
+   *
+   * @return the rejection with its retry delay; null when the request is admitted
+   */
   public IngestResult.@Nullable Unavailable check(AckLevel level) {
     var snapshot = state;
     var status = snapshot.spoolStatus();
-    if (status == null) { // also a spool that keeps nothing would take them
+    if (status == null) { // unknown whether the spool is durable
       return level == AckLevel.ACCEPTED
           ? null
           : new IngestResult.Unavailable(delay(MIN_DELAY_SECONDS));
@@ -173,25 +183,27 @@ public final class AdmissionController {
               (status.pendingRecords() - maxBacklog * BACKLOG_RESUME_RATIO)
                   / knownDrainRate(snapshot)));
     }
-    // what is only accepted waits in memory until the spool takes it
+    // logs of level accepted wait in memory until the spool is available
     return level != AckLevel.ACCEPTED && status.unavailableReason() != null
         ? new IngestResult.Unavailable(retryAfterSpoolFailure())
         : null;
   }
 
-  /** When to come again because all requests together hold too much. */
+  /** Returns the retry delay for a request that exceeds the memory budget. */
   public Duration retryAfterMemoryPressure() {
     double releaseRate = state.memoryReleaseRate();
     return delay(Double.isNaN(releaseRate) ? MIN_DELAY_SECONDS : budget.used() / releaseRate);
   }
 
-  /** When to come again because the spool did not take the logs, or not in time. */
+  /** Returns the retry delay for a request that the spool did not accept, or not in time. */
   public Duration retryAfterSpoolFailure() {
     return retryAfterSpoolFailure(Duration.ZERO);
   }
 
   /**
-   * @param minDelay what the spool itself said
+   * Returns the retry delay for a request that the spool did not accept.
+   *
+   * @param minDelay the minimum delay, from the spool itself
    */
   Duration retryAfterSpoolFailure(Duration minDelay) {
     var snapshot = state;
@@ -202,7 +214,7 @@ public final class AdmissionController {
     return delay(Math.max(seconds(minDelay), drainSeconds));
   }
 
-  /** When to come again because the same request is under way: soon. */
+  /** Returns the retry delay for a request whose idempotency key is in progress, which is short. */
   Duration retryAfterConflict() {
     return delay(MIN_DELAY_SECONDS);
   }

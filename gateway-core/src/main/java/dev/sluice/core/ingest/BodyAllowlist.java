@@ -10,20 +10,20 @@ import java.nio.ByteOrder;
 import java.util.Collection;
 
 /**
- * The messages that are taken, where not every log is: a log is on the list when its body is a text
- * that equals one of them from end to end, ignoring case as {@link String#equalsIgnoreCase} does,
- * whatever its severity. The empty message is on no list.
+ * A list of messages; the gateway accepts only logs whose body is on the list. A log matches when
+ * its body is a string that equals a whole message, ignoring case like {@link
+ * String#equalsIgnoreCase}; its severity does not matter. An empty message never matches.
  *
- * <p>Most logs are looked up only to be left out, so a body of ASCII is hashed in lower case where
- * it lies, eight bytes a step, and compared only when the hash is known; nothing is allocated. One
- * with other characters is decoded first. A body much longer than the longest message is not looked
- * at.
+ * <p>Most lookups do not match. So an ASCII body is hashed in lower case directly in the request
+ * bytes, eight bytes at a time, and compared only when the table has the hash; this allocates
+ * nothing. A body with other characters is decoded first. A body much longer than the longest
+ * message is not hashed.
  *
  * <p>Immutable.
  */
 public final class BodyAllowlist {
 
-  /** The list that is none: every log is taken, whatever its body is. */
+  /** A list that allows every log, regardless of its body. */
   public static final BodyAllowlist ALLOW_ALL = new BodyAllowlist();
 
   private static final VarHandle LONG =
@@ -33,17 +33,23 @@ public final class BodyAllowlist {
   private static final long BEYOND_Z = 0x2525252525252525L;
   private static final long MIX = 0x9E3779B97F4A7C15L;
 
-  /** No hash: those are odd. */
+  /** The result for a text that is not ASCII; hash values are always odd. */
   private static final long NOT_ASCII = 0;
 
-  /** Bytes that a character may lose when it is folded: the Kelvin sign becomes a k. */
+  /**
+   * The maximum ratio of the lengths of a text before and after case folding: the Kelvin sign, of
+   * three bytes in UTF-8, folds to a k.
+   */
   private static final int MAX_FOLDING_SHRINK = 3;
 
   private final boolean allowsAll;
   private final int size;
   private final long maxLength;
 
-  /** Folded, in UTF-8, each in the first free place from that of its hash on; 0 is a free place. */
+  /**
+   * The case-folded messages in UTF-8: a hash table with linear probing. A slot is free when its
+   * hash is 0.
+   */
   private final byte[][] messages;
 
   private final long[] hashes;
@@ -78,24 +84,24 @@ public final class BodyAllowlist {
     maxLength = (long) maxFolded * MAX_FOLDING_SHRINK;
   }
 
-  /** A list of these messages; of none of them, it takes nothing. */
+  /** Creates a list of these messages; a list without messages allows no log. */
   public static BodyAllowlist of(Collection<String> messages) {
     return new BodyAllowlist(messages);
   }
 
-  /** Different messages on the list. */
+  /** Returns the number of distinct messages on the list. */
   public int size() {
     return size;
   }
 
-  /** Whether the log is taken. */
+  /** Whether the list allows the log. */
   public boolean allows(OtlpRecord log) {
     return allowsAll
         || (log.body().kind() == AnyValue.Kind.STRING
             && contains(log.bytes(), log.body().offset(), log.body().length()));
   }
 
-  /** Whether the text, valid UTF-8, is one of the messages. */
+  /** Whether the text, which must be valid UTF-8, equals one of the messages. */
   boolean contains(byte[] bytes, int offset, int length) {
     if (length == 0 || length > maxLength) {
       return false;
@@ -109,7 +115,10 @@ public final class BodyAllowlist {
     return hashes[slotOf(foldedHash, folded, 0, folded.length, false)] != 0;
   }
 
-  /** Where the message is, or the free place where it would be; at least half of all are free. */
+  /**
+   * Returns the slot of the message, or the free slot where it would be inserted. At least half of
+   * the slots are free, so that the loop ends.
+   */
   private int slotOf(long hash, byte[] bytes, int offset, int length, boolean anyCase) {
     int mask = hashes.length - 1;
     int slot = (int) (hash >>> 32) & mask;
@@ -136,7 +145,10 @@ public final class BodyAllowlist {
   }
 
   /**
-   * @param folded whether it is, and may be anything; else what is not ASCII has no hash
+   * Returns the hash of the case-folded text, or {@link #NOT_ASCII}.
+   *
+   * @param folded whether the text is already case-folded; a text that is not is folded here, and
+   *     must be ASCII to have a hash
    */
   private static long hash(byte[] bytes, int from, int to, boolean folded) {
     long hash = (long) to - from;
@@ -169,13 +181,13 @@ public final class BodyAllowlist {
     return product ^ product >>> 29;
   }
 
-  /** Eight characters of ASCII at once: no sum is carried into the next byte. */
+  /** Converts eight ASCII characters to lower case; no addition carries into the next byte. */
   private static long toLowerCase(long eight) {
     long capitals = (eight + FROM_A) & ~(eight + BEYOND_Z) & HIGH_BITS;
     return eight | capitals >>> 2;
   }
 
-  /** Character by character and in both directions, as {@link String#equalsIgnoreCase} compares. */
+  /** Folds each character to upper and then to lower case, like {@link String#equalsIgnoreCase}. */
   private static String fold(String text) {
     var folded = new StringBuilder(text.length());
     text.codePoints()

@@ -12,15 +12,15 @@ import java.util.Arrays;
 import java.util.HexFormat;
 
 /**
- * A log as a line for a person: time, severity, service, body.
+ * A formatter that prints a log as one human-readable line: time, severity, service, body.
  *
- * <p>Whoever sends a log chooses what is in it and not what it does to a terminal: characters that
- * control one, end a line or turn the direction of writing are written as JSON would escape them.
+ * <p>The content of a log is untrusted and must not control the terminal. So control characters,
+ * line separators and characters that change the direction of text are escaped as in JSON.
  */
 final class ConsoleLogFormatter {
   private static final int MAX_CHARACTERS = 1_000;
 
-  /** UTF-8 of more characters than are shown. */
+  /** The number of UTF-8 bytes to decode, which is more than the shown characters can have. */
   private static final int MAX_BYTES = 4 * (MAX_CHARACTERS + 1);
 
   private static final byte[] SERVICE = "service.name".getBytes(UTF_8);
@@ -28,7 +28,10 @@ final class ConsoleLogFormatter {
 
   private ConsoleLogFormatter() {}
 
-  /** INFO and above, by number or else by name; also what does not say how severe it is. */
+  /**
+   * Whether the log has severity INFO or above, by its severity number or else by its severity text.
+   * A log without severity counts as INFO.
+   */
   static boolean isShown(OtlpRecord log) {
     int number = log.severityNumber();
     if (number == 0) {
@@ -37,7 +40,7 @@ final class ConsoleLogFormatter {
     return number >= Severity.INFO.lowest();
   }
 
-  /** Appends the line with its end. */
+  /** Appends the line of the log, including the line feed. */
   static void append(OtlpRecord log, long receivedNanos, ByteOutput out) {
     var line = new StringBuilder(200);
     line.append(time(log, receivedNanos)).append(' ');

@@ -16,18 +16,18 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Shows logs that were taken to whoever looks at the console: those of severity INFO and above, a
- * line each, as {@link ConsoleLogFormatter} writes it.
+ * A mirror that prints accepted logs of severity INFO and above on the console, one line per log,
+ * formatted by {@link ConsoleLogFormatter}.
  *
- * <p>Nobody waits for it. A request is handed over as the bytes it is, to a thread of the mirror's
- * own that goes through them once more; what lies there is bounded, and what finds no room is not
- * shown and counted. A console that is broken shows nothing, and that is all.
+ * <p>Ingest never waits for the mirror. The mirror queues the bytes of a request, and its own thread
+ * reads them and prints the logs. The queue is bounded in bytes; when it is full, the logs of a
+ * request are dropped and counted. A broken console has no other effect: nothing is printed.
  *
- * <p>Safe for use by many threads.
+ * <p>Thread-safe.
  */
 public final class ConsoleMirror implements AutoCloseable {
 
-  /** Shows nothing. */
+  /** A mirror that prints nothing. */
   public static final ConsoleMirror OFF =
       new ConsoleMirror(
           new PrintStream(OutputStream.nullOutputStream(), false),
@@ -37,10 +37,13 @@ public final class ConsoleMirror implements AutoCloseable {
 
   private static final System.Logger LOG = System.getLogger(ConsoleMirror.class.getName());
 
-  /** What a small request costs while it lies here, beside its bytes. */
+  /** The memory of a queued request in addition to its bytes. */
   private static final int REQUEST_OVERHEAD_BYTES = 256;
 
-  /** Written at once, so that what others print on the same console comes between lines. */
+  /**
+   * The size at which buffered lines are written in one call, so that the output of other writers to
+   * the same console appears between lines.
+   */
   private static final int CHUNK_BYTES = 16 << 10;
 
   private static final Duration CLOSE_TIMEOUT = Duration.ofSeconds(1);
@@ -67,8 +70,8 @@ public final class ConsoleMirror implements AutoCloseable {
   private volatile boolean open;
 
   /**
-   * @param limits by which the logs were judged
-   * @param maxBytes of requests that wait to be shown, positive
+   * @param limits the limits with which the logs were validated
+   * @param maxBytes the maximum size of the queued requests in bytes, positive
    */
   public ConsoleMirror(PrintStream console, Limits limits, long maxBytes) {
     this(console, limits, new MemoryBudget(maxBytes), true);
@@ -82,14 +85,14 @@ public final class ConsoleMirror implements AutoCloseable {
     this.open = enabled;
   }
 
-  /** Begins to show what is handed over; once. */
+  /** Starts the thread of the mirror. Call it once. */
   public void start() {
     if (enabled) {
       thread.start();
     }
   }
 
-  /** Shows the records of a request that were taken, some time later or never. */
+  /** Queues the accepted records of a request for printing, or drops them when the queue is full. */
   void offer(PendingRequest request) {
     if (!enabled) {
       return;
@@ -108,7 +111,7 @@ public final class ConsoleMirror implements AutoCloseable {
     }
   }
 
-  /** Logs that were taken and had no chance to be shown, of any severity. */
+  /** Returns the number of accepted logs, of any severity, that were dropped. */
   public long dropped() {
     return dropped.sum();
   }
@@ -118,16 +121,19 @@ public final class ConsoleMirror implements AutoCloseable {
       for (var next = queue.take(); next.records() > 0; next = queue.take()) {
         try {
           print(next);
-        } catch (MalformedOtlpException
-            | RuntimeException e) { // it was judged, so it is our mistake
-          LOG.log(System.Logger.Level.WARNING, "a request could not be shown", e);
+        } catch (MalformedOtlpException | RuntimeException e) {
+          // a bug, because the request is validated
+          LOG.log(
+              System.Logger.Level.WARNING,
+              "console mirror failed to print a request; its logs are dropped",
+              e);
           dropped.add(next.records());
         } finally {
           budget.release(next.reservedBytes());
         }
       }
     } catch (InterruptedException _) {
-      Thread.currentThread().interrupt(); // it was not worth waiting for
+      Thread.currentThread().interrupt(); // close() timed out
     }
   }
 
@@ -137,7 +143,7 @@ public final class ConsoleMirror implements AutoCloseable {
       walker.walk(request.bytes(), 0, request.length(), new LineVisitor(request));
       flush();
     }
-    if (console.checkError()) { // once broken, it stays so
+    if (console.checkError()) { // the error state of a PrintStream is permanent
       dropped.add(request.records());
     }
   }
@@ -169,7 +175,7 @@ public final class ConsoleMirror implements AutoCloseable {
     public void visitRejected(int ordinal, String field, String reason) {}
   }
 
-  /** Shows what was handed over before, if that does not take long, and nothing any more. */
+  /** Prints the queued logs for at most one second, and stops the mirror. */
   @Override
   public void close() {
     if (!open) {
@@ -184,7 +190,7 @@ public final class ConsoleMirror implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (IllegalThreadStateException _) {
-      // it was never started
+      // start() was never called
     }
   }
 }

@@ -1,6 +1,9 @@
 package dev.sluice.core.ingest;
 
-/** How fast a count grows, as an average that forgets over some ten seconds. For one thread. */
+/**
+ * The growth rate of a count: an exponentially weighted moving average with a time constant of ten
+ * seconds. Not thread-safe.
+ */
 final class EwmaRate {
   private static final double TIME_CONSTANT_SECONDS = 10;
 
@@ -9,10 +12,13 @@ final class EwmaRate {
   private double perSecond = Double.NaN;
 
   /**
-   * @param now nanoseconds, of any origin
-   * @param count of all time; one smaller than before begins anew
-   * @param busy whether there is anything left to count: when there was nothing to do, that nothing
-   *     was done says nothing of the speed
+   * Adds a sample.
+   *
+   * @param now the time in nanoseconds, of any origin
+   * @param count the cumulative count; a smaller value than the previous one restarts the
+   *     measurement
+   * @param busy whether work is pending: without pending work, an unchanged count does not lower the
+   *     rate
    */
   void sample(long now, long count, boolean busy) {
     double seconds = (now - lastNanos) / 1e9;
@@ -28,7 +34,7 @@ final class EwmaRate {
     lastCount = count;
   }
 
-  /** Not a number until there was something to measure. */
+  /** Returns the rate per second; NaN until there is a measurement. */
   double perSecond() {
     return perSecond;
   }

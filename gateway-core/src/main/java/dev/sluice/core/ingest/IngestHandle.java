@@ -6,11 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
- * A request that was handed in.
+ * A handle on a submitted request.
  *
- * @param result what to tell the client; never fails
- * @param released completes when nobody needs the request's memory any more, which may be before
- *     the answer or long after it; never fails
+ * @param result completes with the result for the client; never fails
+ * @param released completes when the memory of the request is no longer used, which may be before
+ *     or long after the result; never fails
  */
 public record IngestHandle(
     CompletableFuture<IngestResult> result, CompletableFuture<Void> released) {
@@ -21,12 +21,13 @@ public record IngestHandle(
   }
 
   /**
-   * The answer, or that the client should come again because its logs are not safe in time. What is
-   * on its way is not cancelled: it is counted when it arrives. Never fails.
+   * Returns the result, or {@link IngestResult.Unavailable} when the append to the spool does not
+   * complete in time. A timeout does not cancel the append; its records are counted when it
+   * completes. The future never fails.
    *
-   * @param scheduler where the wait's own is set
-   * @param timeout with the spool; the store has a time of its own
-   * @param retryAfter when to come again
+   * @param scheduler the scheduler of the timeout
+   * @param timeout the maximum wait for the spool; the wait for the store has its own timeout
+   * @param retryAfter the source of the retry delay after a timeout
    */
   public CompletableFuture<IngestResult> result(
       TimeoutScheduler scheduler, Duration timeout, Supplier<Duration> retryAfter) {

@@ -10,17 +10,17 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client asks for beside its logs, in the headers or metadata of its request.
+ * The options of an ingest request, from its HTTP headers or gRPC metadata.
  *
- * @param level to be reached before it is answered
- * @param key under which the request is taken once; null when it has none
+ * @param level the acknowledgement level
+ * @param key the idempotency key; null when the request has none
  */
 public record IngestOptions(AckLevel level, @Nullable String key) {
 
-  /** Of a request that says nothing. */
+  /** The options of a request that specifies none. */
   public static final IngestOptions DEFAULT = new IngestOptions(AckLevel.DURABLE, null);
 
-  /** Names of the headers, in lower case as gRPC wants them. */
+  /** The name of the header with the acknowledgement level, in lower case as gRPC requires. */
   public static final String ACK_HEADER = "sluice-ack";
 
   public static final String IDEMPOTENCY_KEY_HEADER = "idempotency-key";
@@ -28,16 +28,18 @@ public record IngestOptions(AckLevel level, @Nullable String key) {
 
   private static final int MAX_KEY_LENGTH = 255;
 
-  // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+  // not a compact constructor: javac does not export the nullness of its parameters
   public IngestOptions(AckLevel level, @Nullable String key) {
     this.level = level;
     this.key = key;
   }
 
   /**
-   * @param ack value of {@link #ACK_HEADER}; null when there is none
-   * @param key value of {@link #IDEMPOTENCY_KEY_HEADER}; null when there is none
-   * @throws IllegalArgumentException with words for the client, when either cannot be understood
+   * Parses the options. A request with a key has at least the level {@link AckLevel#DURABLE}.
+   *
+   * @param ack the value of {@link #ACK_HEADER}; null when there is none
+   * @param key the value of {@link #IDEMPOTENCY_KEY_HEADER}; null when there is none
+   * @throws IllegalArgumentException when a value is invalid, with a message for the client
    */
   public static IngestOptions parse(@Nullable String ack, @Nullable String key) {
     if (ack == null && key == null) {
@@ -62,7 +64,7 @@ public record IngestOptions(AckLevel level, @Nullable String key) {
       throw new IllegalArgumentException(
           IDEMPOTENCY_KEY_HEADER + " is not 1 to " + MAX_KEY_LENGTH + " visible ASCII characters");
     }
-    // what is only in memory could be lost after its key was promised to hold
+    // at level accepted, logs in memory could be lost although their key counts as used
     return new IngestOptions(level == AckLevel.ACCEPTED ? AckLevel.DURABLE : level, key);
   }
 
@@ -71,8 +73,10 @@ public record IngestOptions(AckLevel level, @Nullable String key) {
   }
 
   /**
-   * @param protocol by which way the request came, for the meters and for its digest
-   * @param body of the request, decompressed
+   * Creates the context of a request.
+   *
+   * @param protocol the protocol of the request, for the metrics and for the digest of the request
+   * @param body the decompressed body of the request
    */
   public IngestService.RequestContext toRequest(String protocol, byte[] body) {
     return new IngestService.RequestContext(
@@ -92,7 +96,7 @@ public record IngestOptions(AckLevel level, @Nullable String key) {
       var digest = ByteBuffer.wrap(sha.digest(body));
       return new UUID(digest.getLong(), digest.getLong());
     } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every Java has it
+      throw new IllegalStateException("every JDK has SHA-256", e);
     }
   }
 }

@@ -4,21 +4,25 @@ import dev.sluice.core.domain.Rejection;
 import java.time.Duration;
 import java.util.List;
 
-/** What became of a request; every entrance turns it into an answer of its protocol. */
+/** The result of a request, which each protocol maps to its own response. */
 public sealed interface IngestResult {
 
   /**
-   * Understood. The accepted records are as safe as {@code level} says; the rejected ones never
-   * will be, and sending them again is in vain; so it is with the filtered ones, about which
-   * nothing is wrong. Nothing at all in the request is {@code (0, [], 0, 0)}.
+   * The gateway decoded the request. The accepted records have reached {@code level}. The rejected
+   * records are invalid, and the filtered ones are valid but not wanted; a retry of either has the
+   * same result. The result of a request without records is {@code (0, [], 0, 0)}.
    *
-   * @param rejections by index; at most {@link IngestService#MAX_REJECTIONS} of them
-   * @param rejectedCount all of them
-   * @param filtered good ones that are not on the {@link BodyAllowlist} and so were left out
-   * @param level that was reached
-   * @param deadLettered of the accepted ones, those that the store refused; known when the level is
-   *     {@link AckLevel#STORED}
-   * @param replayed whether the same request was taken before, and nothing now
+   * @param accepted the number of accepted records
+   * @param rejections the rejections, ordered by index; at most {@link
+   *     IngestService#MAX_REJECTIONS}
+   * @param rejectedCount the number of all rejected records
+   * @param filtered the number of valid records that are omitted, as they are not on the {@link
+   *     BodyAllowlist}
+   * @param level the level that the accepted records have reached
+   * @param deadLettered the number of accepted records that the store rejected; known when the level
+   *     is {@link AckLevel#STORED}
+   * @param replayed whether an earlier request with the same idempotency key was accepted, so that
+   *     this one had no effect
    */
   record Accepted(
       int accepted,
@@ -33,12 +37,12 @@ public sealed interface IngestResult {
       rejections = List.copyOf(rejections);
     }
 
-    /** Taken now, and so safe; without a filter. */
+    /** Creates the result of a request without filtered records and dead letters. */
     public Accepted(int accepted, List<Rejection> rejections, int rejectedCount, AckLevel level) {
       this(accepted, rejections, rejectedCount, 0, level, 0, false);
     }
 
-    /** Whether there was no record, or none against which there is nothing to say. */
+    /** Whether the request has no valid record. */
     public boolean acceptedNone() {
       return accepted == 0 && filtered == 0;
     }
@@ -57,21 +61,21 @@ public sealed interface IngestResult {
     }
   }
 
-  /** Not OTLP; nothing was taken. */
+  /** The body is not valid OTLP; no record is accepted. */
   record Malformed(String reason) implements IngestResult {}
 
-  /** Over a limit of whole requests; nothing was taken. */
+  /** The request exceeds a request limit; no record is accepted. */
   record TooLarge(String reason) implements IngestResult {}
 
-  /** Not taken for reasons that pass. */
+  /** The gateway cannot accept the request now; the client should retry it. */
   record Unavailable(Duration retryAfter) implements IngestResult {}
 
-  /** The same request, by its key, is being taken at this moment. */
+  /** A request with the same idempotency key is in progress; the client should retry. */
   record InProgress(Duration retryAfter) implements IngestResult {
-    public static final String REASON = "a request with this idempotency key is under way";
+    public static final String REASON = "a request with this idempotency key is in progress";
   }
 
-  /** The key belongs to another request; nothing was taken. */
+  /** The idempotency key was used for another request; no record is accepted. */
   record IdempotencyKeyReused() implements IngestResult {
     public static final String REASON =
         "this idempotency key was used for another request: a new request needs a new key";

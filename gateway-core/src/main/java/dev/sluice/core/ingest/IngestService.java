@@ -27,58 +27,62 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The only way in: every entrance ends here, none reaches past it, every record is judged and
- * counted once.
+ * The ingest service, which all protocols call: it validates and counts each record once, and
+ * appends the accepted records to the spool.
  *
- * <p>Safe for use by many threads; nothing blocks.
+ * <p>Thread-safe; only {@link #close} blocks.
  */
 public final class IngestService {
 
-  /** Verdicts given in detail for one request; further rejected records are only counted. */
+  /** The maximum number of rejections with details per request; further ones are only counted. */
   public static final int MAX_REJECTIONS = 10_000;
 
   /**
-   * Bytes that a request of level {@link AckLevel#ACCEPTED} takes beside its logs: it may lie here
-   * for long, and many small ones must not come to more than they count for.
+   * The memory in bytes, in addition to its logs, that a request of level {@link AckLevel#ACCEPTED}
+   * reserves. Such a request may stay in memory for long, so that many small ones must not use more
+   * memory than they reserve.
    */
   public static final int REQUEST_OVERHEAD_BYTES = 1024;
 
-  /** Whose logs these are until there are keys that say so. */
+  /** The tenant of all logs, as long as requests do not specify one. */
   public static final String DEFAULT_TENANT = "default";
 
   private static final System.Logger LOG = System.getLogger(IngestService.class.getName());
 
   /**
-   * When an entry is full.
+   * The limits for merging requests into one spool entry. A request that exceeds a limit alone is an
+   * entry by itself.
    *
-   * @param maxRecords records in a spool entry of several requests
-   * @param maxBytes OTLP bytes in a spool entry of several requests
-   * @param linger how long a request may wait for company
+   * @param maxRecords the maximum number of records in an entry of several requests
+   * @param maxBytes the maximum size in OTLP bytes of an entry of several requests
+   * @param linger the maximum time that a request waits for others, at most a few milliseconds
    */
   public record BatchLimits(int maxRecords, int maxBytes, Duration linger) {
     public BatchLimits {
       if (maxRecords <= 0 || maxBytes <= 0 || linger.isNegative()) {
         throw new IllegalArgumentException(
-            "coalescing needs positive bounds, has %d records, %d bytes, %s"
+            "batch limits must be positive: %d records, %d bytes, linger %s"
                 .formatted(maxRecords, maxBytes, linger));
       }
     }
   }
 
   /**
-   * @param protocol by which way it came, for the meters
-   * @param level at which it is answered
-   * @param key under which it is taken once; null when it has none. Then the level is {@link
-   *     AckLevel#DURABLE} at least
+   * The protocol and the options of a request.
+   *
+   * @param protocol the protocol of the request, for the metrics
+   * @param level the acknowledgement level; with a key at least {@link AckLevel#DURABLE}
+   * @param key the idempotency key; null when the request has none
    */
   public record RequestContext(
       String protocol, AckLevel level, IdempotencyStore.@Nullable IdempotencyKey key) {
 
-    // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+    // not a compact constructor: javac does not export the nullness of its parameters
     public RequestContext(
         String protocol, AckLevel level, IdempotencyStore.@Nullable IdempotencyKey key) {
       if (key != null && level == AckLevel.ACCEPTED) {
-        throw new IllegalArgumentException("a key is remembered where the logs are");
+        throw new IllegalArgumentException(
+            "a request with an idempotency key needs level durable or stored, has accepted");
       }
       this.protocol = protocol;
       this.level = level;
@@ -87,13 +91,13 @@ public final class IngestService {
   }
 
   /**
-   * What is done with logs beside taking them.
+   * The filter and the mirror of log records.
    *
-   * @param allowlist which are taken, asked once for each request
-   * @param mirror where those that were taken are shown
+   * @param allowlist the source of the allow list, called once per request
+   * @param mirror the console mirror of the accepted records
    */
   public record RecordPolicy(Supplier<BodyAllowlist> allowlist, ConsoleMirror mirror) {
-    /** Every log is taken, and none is shown. */
+    /** A policy that accepts every valid log and mirrors none. */
     public static final RecordPolicy ACCEPT_ALL =
         new RecordPolicy(() -> BodyAllowlist.ALLOW_ALL, ConsoleMirror.OFF);
   }
@@ -110,10 +114,10 @@ public final class IngestService {
   private final Queue<OtlpWalker> walkers = new ConcurrentLinkedQueue<>();
 
   /**
-   * @param admission says when those who are turned away should come again
-   * @param recordPolicy which of the good ones are taken
-   * @param storedAckTimeout how long the answer to a request of level {@link AckLevel#STORED} waits
-   *     for the store, after its logs are durable
+   * @param admission the source of retry delays for rejected requests
+   * @param recordPolicy the filter and the mirror of valid records
+   * @param storedAckTimeout the maximum time that the response to a request of level {@link
+   *     AckLevel#STORED} waits for the store, after its logs are durable
    */
   public IngestService(
       Spool spool,
@@ -134,15 +138,10 @@ public final class IngestService {
     this.admission = admission;
     this.storedAcks = new StoredAckTracker(spool, scheduler, storedAckTimeout);
     this.batcher =
-        new RequestBatcher(
-            spool,
-            new LogIdGenerator(clock),
-            scheduler,
-            new RequestBatcher.BatchLimits(
-                batchLimits.maxRecords(), batchLimits.maxBytes(), batchLimits.linger()));
+        new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 
-  /** Judges the records and makes the good ones safe. */
+  /** Validates the records of a request and appends the accepted ones to the spool. */
   public IngestHandle accept(RequestContext request, OtlpPayload payload) {
     var protocol = request.protocol();
     var now = clock.instant();
@@ -161,7 +160,7 @@ public final class IngestService {
       metrics.recordMalformed(protocol);
       return IngestHandle.completed(new IngestResult.Malformed(String.valueOf(e.getMessage())));
     } finally {
-      walkers.add(walker); // another thread's from here on
+      walkers.add(walker); // another thread may use it from here on
     }
     int total = records + payload.rejectedCount();
     if (total > limits.maxRecords()) {
@@ -227,7 +226,8 @@ public final class IngestService {
           appendOutcome.thenAccept(_ -> {}));
     }
     recordPolicy.mirror().offer(pending);
-    int records = pending.acceptedCount(); // not the part, whose bytes are in the entry already
+    // the lambda below must not retain the request, whose bytes the spool entry already has
+    int records = pending.acceptedCount();
     long receivedNanos = pending.receivedNanos();
     return new IngestHandle(
         CompletableFuture.completedFuture(result),
@@ -235,14 +235,17 @@ public final class IngestService {
             outcome -> {
               if (outcome.result() instanceof AppendResult.Accepted) {
                 recordAccepted(request, records, receivedNanos);
-              } else { // only at our end
+              } else { // only when close() gives up
                 lostRecords.add(records);
                 metrics.recordLost(request.protocol(), records);
               }
             }));
   }
 
-  /** An entry by itself: the spool remembers the key in the step that takes the entry. */
+  /**
+   * Appends the request under its idempotency key, as a spool entry of its own, since the spool
+   * stores the key in the same step as the entry.
+   */
   private IngestHandle appendOnce(
       RequestContext request,
       IngestResult.Accepted result,
@@ -298,7 +301,7 @@ public final class IngestService {
     };
   }
 
-  /** A failure is not remembered: the client may come again under the same key. */
+  /** Releases the claim of a failed append, so that the client can retry with the same key. */
   private CompletionStage<AppendResult> releaseClaimOnFailure(
       Claim claim, AppendResult appendResult) {
     return appendResult instanceof AppendResult.Unavailable
@@ -326,12 +329,14 @@ public final class IngestService {
       case AppendResult.ClaimLost() ->
           CompletableFuture.completedStage(
               recordUnavailable(
-                  request, pending, Duration.ZERO, "another took over the idempotency key"));
+                  request, pending, Duration.ZERO, "another request owns the idempotency key"));
     };
   }
 
   /**
-   * To send again what is safe and not yet stored would be wrong: the answer says what is known.
+   * Returns the result of a request of level {@link AckLevel#STORED}. When the status is unknown in
+   * time, the level is {@link AckLevel#DURABLE} and not an error, since a retry would duplicate the
+   * logs.
    */
   private static IngestResult confirmedResult(
       IngestResult.Accepted result, OptionalInt deadLetters) {
@@ -347,21 +352,24 @@ public final class IngestService {
 
   private IngestResult recordUnavailable(
       RequestContext request, PendingRequest pending, Duration retryAfter, String reason) {
-    LOG.log(System.Logger.Level.DEBUG, "logs turned away: {0}", reason);
+    LOG.log(
+        System.Logger.Level.DEBUG,
+        "request rejected as unavailable, client may retry: {0}",
+        reason);
     metrics.recordUnavailable(request.protocol(), pending.acceptedCount());
     return new IngestResult.Unavailable(admission.retryAfterSpoolFailure(retryAfter));
   }
 
-  /** Counts a request that was turned away before any of its body was read. */
+  /** Counts a request that is rejected before any of its body is read. */
   public void recordShed(String protocol) {
     metrics.recordShed(protocol);
   }
 
   /**
-   * Gives logs that were answered and are not in the spool yet their last chance. Call when no more
-   * come; blocks for {@code patience} at most.
+   * Makes last attempts to append acknowledged logs that are not in the spool yet. Call it when no
+   * more requests arrive. Blocks for at most {@code timeout}.
    *
-   * @return how many are lost
+   * @return the number of lost logs
    */
   public long close(Duration timeout) {
     batcher.close(timeout);
@@ -369,13 +377,13 @@ public final class IngestService {
     if (records > 0) {
       LOG.log(
           System.Logger.Level.ERROR,
-          "{0} logs are lost that were accepted and never reached the spool",
+          "{0} accepted logs are lost: the spool did not accept them before the shutdown timeout",
           Long.toString(records));
     }
     return records;
   }
 
-  /** Counts a request that an entrance had to refuse before there were any records to judge. */
+  /** Counts a request that a protocol rejects before its records are decoded. */
   public void recordMalformed(String protocol) {
     metrics.recordMalformed(protocol);
   }

@@ -4,11 +4,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * Bytes that all requests together may hold, from their first byte read until their answer, or
- * until their logs are in the spool where that is later.
+ * A limit on the memory of all requests together. A request holds its reservation from its first
+ * byte until its response, or until its logs are in the spool, whichever is later.
  *
- * <p>This is what bounds the heap under overload: whoever cannot reserve is told to come again
- * later, however many connections there are. Safe for use by many threads.
+ * <p>The budget bounds the heap under overload, regardless of the number of connections: a request
+ * without a reservation is rejected as unavailable, and its client retries. Thread-safe.
  */
 public final class MemoryBudget {
   private final long limit;
@@ -16,16 +16,20 @@ public final class MemoryBudget {
   private final LongAdder released = new LongAdder();
 
   /**
-   * @param limit bytes, positive
+   * @param limit the limit in bytes, positive
    */
   public MemoryBudget(long limit) {
     if (limit <= 0) {
-      throw new IllegalArgumentException("a budget of " + limit + " bytes");
+      throw new IllegalArgumentException("memory budget is " + limit + " bytes, must be positive");
     }
     this.limit = limit;
   }
 
-  /** Takes {@code bytes} out of the budget, or leaves it as it was and says no. */
+  /**
+   * Reserves memory.
+   *
+   * @return false when the budget has less than {@code bytes} left; nothing is reserved then
+   */
   public boolean reserve(long bytes) {
     if (used.addAndGet(bytes) <= limit) {
       return true;
@@ -34,18 +38,18 @@ public final class MemoryBudget {
     return false;
   }
 
-  /** Gives back what {@link #reserve} granted. */
+  /** Releases memory that {@link #reserve} has reserved. */
   public void release(long bytes) {
     used.addAndGet(-bytes);
     released.add(bytes);
   }
 
-  /** Bytes in use. */
+  /** Returns the reserved bytes. */
   public long used() {
     return used.get();
   }
 
-  /** Bytes given back over the life of the budget, from which a rate can be made. */
+  /** Returns the bytes released over the life of the budget, from which callers compute a rate. */
   public long released() {
     return released.sum();
   }

@@ -5,16 +5,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an entrance hands in: log records as OTLP bytes, and what it could not turn into any.
+ * The decoded body of a request: log records as OTLP bytes, and the records that the decoder
+ * rejected.
  *
- * <p>The array is handed over; nobody changes it afterwards.
+ * <p>The caller passes ownership of the array and must not modify it afterwards.
  *
- * @param bytes an {@code ExportLogsServiceRequest}, of which {@code length} bytes count
- * @param rowIndexes position in the client's request of each record, in the order of the bytes;
- *     null when that is the order itself
- * @param rejections verdicts the entrance has given already, possibly not all of them
- * @param rejectedCount how many records those verdicts stand for
- * @param unknownFields fields that were ignored
+ * @param bytes an {@code ExportLogsServiceRequest} in the first {@code length} bytes
+ * @param length the length of the request in bytes
+ * @param rowIndexes the position of each record in the request of the client, in the order of the
+ *     bytes; null when both orders are the same
+ * @param rejections the rejections of the decoder, possibly not all
+ * @param rejectedCount the number of all records that the decoder rejected
+ * @param unknownFields the number of unknown fields that the decoder ignored
  */
 public record OtlpPayload(
     byte[] bytes,
@@ -24,7 +26,7 @@ public record OtlpPayload(
     int rejectedCount,
     long unknownFields) {
 
-  // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+  // not a compact constructor: javac does not export the nullness of its parameters
   public OtlpPayload(
       byte[] bytes,
       int length,
@@ -40,12 +42,12 @@ public record OtlpPayload(
     this.unknownFields = unknownFields;
   }
 
-  /** OTLP as it came. */
+  /** Creates a payload of OTLP bytes as the client sent them. */
   public static OtlpPayload of(byte[] bytes) {
     return of(bytes, bytes.length);
   }
 
-  /** OTLP as it came, in the first {@code length} bytes. */
+  /** Creates a payload of OTLP bytes as the client sent them, in the first {@code length} bytes. */
   public static OtlpPayload of(byte[] bytes, int length) {
     return new OtlpPayload(bytes, length, null, List.of(), 0, 0);
   }

@@ -1,54 +1,70 @@
 package dev.sluice.core.ingest;
 
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** The answers of OTLP, by its specification 1.11, as protobuf; the same over HTTP and gRPC. */
+/** The protobuf responses of OTLP, specification 1.11; they are the same over HTTP and gRPC. */
 public final class OtlpResponses {
 
-  /** The message names so many verdicts; an answer may have 4 MiB and clients log it whole. */
+  /**
+   * The maximum number of rejections in the message of a response: a gRPC response is limited to 4
+   * MiB by default, and clients log the message.
+   */
   private static final int MAX_REJECTIONS_IN_MESSAGE = 100;
+
+  // field numbers of google.rpc.Status and RetryInfo, google.protobuf.Any and Duration
+  private static final int STATUS_CODE = 1;
+  private static final int STATUS_MESSAGE = 2;
+  private static final int STATUS_DETAILS = 3;
+  private static final int ANY_TYPE_URL = 1;
+  private static final int ANY_VALUE = 2;
+  private static final int RETRY_INFO_RETRY_DELAY = 1;
+  private static final int DURATION_SECONDS = 1;
+  private static final int DURATION_NANOS = 2;
 
   private static final byte[] SUCCESS = {};
 
   private OtlpResponses() {}
 
   /**
-   * {@code ExportLogsServiceResponse}: empty, or with {@code partial_success} when records were
-   * rejected for good, by us or by the store; and, as the warning that it may be, when some were
-   * left out.
+   * Encodes an {@code ExportLogsServiceResponse}. It is empty, or has {@code partial_success} when
+   * the gateway or the store rejected records permanently. When records were only filtered, {@code
+   * partial_success} has a message and no rejected records, which OTLP defines as a warning.
    */
   public static byte[] exportResponse(IngestResult.Accepted result) {
     if (!isPartial(result)) {
       return SUCCESS;
     }
     var out = new OtlpWriter(new ByteOutput(256));
-    int partialSuccess = out.beginMessage(1);
+    int partialSuccess = out.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_RESPONSE_PARTIAL_SUCCESS);
     if (rejectedCount(result) > 0) {
-      out.writeVarint(1, rejectedCount(result));
+      out.writeVarint(
+          OtlpFields.EXPORT_LOGS_PARTIAL_SUCCESS_REJECTED_LOG_RECORDS, rejectedCount(result));
     }
-    out.writeString(2, message(result));
+    out.writeString(OtlpFields.EXPORT_LOGS_PARTIAL_SUCCESS_ERROR_MESSAGE, message(result));
     out.endMessage(partialSuccess);
     return out.output().toByteArray();
   }
 
-  /** Whether there is more to say than that all is well. */
+  /** Whether records were rejected or filtered, so that the response needs a message. */
   public static boolean isPartial(IngestResult.Accepted result) {
     return rejectedCount(result) > 0 || result.filtered() > 0;
   }
 
   /**
-   * Records that the client need not send again and will not find stored, but for filtered ones.
+   * Returns the number of records that are permanently rejected, by the gateway or by the store;
+   * filtered records do not count.
    */
   public static int rejectedCount(IngestResult.Accepted result) {
     return result.rejectedCount() + result.deadLettered();
   }
 
-  /** Which records were rejected and why, for a person. */
+  /** Returns a human-readable message with the rejected records and their reasons. */
   public static String message(IngestResult.Accepted result) {
     var parts = new ArrayList<String>(3);
     if (result.rejectedCount() > 0) {
@@ -60,7 +76,7 @@ public final class OtlpResponses {
     if (result.deadLettered() > 0) {
       parts.add(
           result.deadLettered()
-              + " log records refused by the store, which are kept as dead letters");
+              + " log records rejected by the store and kept as dead letters");
     }
     return String.join("; ", parts);
   }
@@ -83,22 +99,22 @@ public final class OtlpResponses {
   }
 
   /**
-   * {@code google.rpc.Status}.
+   * Encodes a {@code google.rpc.Status}.
    *
-   * @param code a number of {@code google.rpc.Code}
-   * @param retryAfter told in a {@code RetryInfo}; null when trying again is in vain
+   * @param code the number of a {@code google.rpc.Code}
+   * @param retryAfter the delay in the {@code RetryInfo}; null when a retry cannot succeed
    */
   public static byte[] status(int code, String message, @Nullable Duration retryAfter) {
     var out = new OtlpWriter(new ByteOutput(128));
-    out.writeVarint(1, code);
-    out.writeString(2, message);
+    out.writeVarint(STATUS_CODE, code);
+    out.writeString(STATUS_MESSAGE, message);
     if (retryAfter != null) {
-      int any = out.beginMessage(3);
-      out.writeString(1, "type.googleapis.com/google.rpc.RetryInfo");
-      int retryInfo = out.beginMessage(2);
-      int delay = out.beginMessage(1);
-      out.writeVarint(1, retryAfter.toSeconds());
-      out.writeVarint(2, retryAfter.toNanosPart());
+      int any = out.beginMessage(STATUS_DETAILS);
+      out.writeString(ANY_TYPE_URL, "type.googleapis.com/google.rpc.RetryInfo");
+      int retryInfo = out.beginMessage(ANY_VALUE);
+      int delay = out.beginMessage(RETRY_INFO_RETRY_DELAY);
+      out.writeVarint(DURATION_SECONDS, retryAfter.toSeconds());
+      out.writeVarint(DURATION_NANOS, retryAfter.toNanosPart());
       out.endMessage(delay);
       out.endMessage(retryInfo);
       out.endMessage(any);

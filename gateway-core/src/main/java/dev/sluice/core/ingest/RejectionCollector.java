@@ -9,7 +9,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Remembers which records of a request are not taken: who was refused and why, who was left out.
+ * A collector of the records of one request that are not accepted: the rejected records with their
+ * reasons, and the records that the allow list filters out.
  */
 final class RejectionCollector implements OtlpRecordVisitor {
   private final OtlpPayload payload;
@@ -46,7 +47,7 @@ final class RejectionCollector implements OtlpRecordVisitor {
     }
   }
 
-  /** Who is not taken, by the order of the bytes. */
+  /** Returns the ordinals, in the OTLP bytes, of the records that are not accepted. */
   BitSet excludedOrdinals() {
     return excludedOrdinals;
   }
@@ -55,12 +56,12 @@ final class RejectionCollector implements OtlpRecordVisitor {
     return rejectedCount;
   }
 
-  /** Good ones that the filter left out. */
+  /** Returns the number of valid records that the allow list filters out. */
   int filteredCount() {
     return filteredCount;
   }
 
-  /** Their bytes, each with its resource and scope. */
+  /** Returns the size of the filtered records, each counted with its resource and scope. */
   long filteredBytes() {
     return filteredBytes;
   }

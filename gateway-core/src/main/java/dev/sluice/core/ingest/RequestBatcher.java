@@ -3,6 +3,7 @@ package dev.sluice.core.ingest;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.domain.LogIdGenerator;
+import dev.sluice.core.ingest.IngestService.BatchLimits;
 import dev.sluice.core.port.Scheduler;
 import dev.sluice.core.port.Spool;
 import dev.sluice.core.port.Spool.AppendMode;
@@ -26,53 +27,48 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes one spool entry out of the requests that arrive while another is being appended.
+ * A batcher that merges the requests that arrive during an append into one spool entry.
  *
- * <p>An entry costs the spool about the same whether it holds one log or thousands. So the first
- * request on an idle gateway goes at once, and those that come while an append is under way wait
- * for its end, for a full entry, or for {@code maxWait}, whichever is first: entries grow with the
- * load and nobody waits without need.
+ * <p>The cost of an entry for the spool hardly depends on its number of logs. So the batcher appends
+ * the first request on an idle gateway immediately. Requests that arrive during an append wait until
+ * it completes, until an entry is full, or until the linger elapses, whichever is first. Entries
+ * thus grow with the load, and no request waits needlessly.
  *
- * <p>But only so many entries are under way at a time, and what comes beyond that waits here for
- * one to end: a spool is called slow by what it takes for one append, and with all of a rush in its
- * hands at once the last would say more of the rush than of the spool. The price is paid while a
- * spool that has no other behind it does not answer: what waits here is not told so at once, but
- * tried in its turn.
+ * <p>The number of appends in flight is limited (ADR 0005); further requests wait in the batcher.
+ * The latency of one append decides whether a spool counts as slow, so the spool must not queue a
+ * burst of appends itself. The cost: while a spool without a fallback does not respond, a waiting
+ * request fails only after its own append, not as soon as the first append fails.
  *
- * <p>Requests that were answered already have entries of their own, which are tried again, as the
- * same batch, until the spool has taken them. What it may have taken without our knowing it then
- * knows by its append id; what may be in two spools is appended as such from then on.
+ * <p>Requests that are already acknowledged get entries of their own. The batcher repeats such an
+ * append, with the same batch, until the spool accepts it. The spool recognizes an append with an
+ * unknown outcome by its append id. A batch that may be in another spool is appended as {@link
+ * AppendMode#POSSIBLE_DUPLICATE} from then on.
  *
- * <p>{@code waiting}, {@code records}, {@code bytes}, {@code underWay} and {@code round} are
- * guarded by {@code lock}; the spool is called outside it.
+ * <p>Thread-safe. {@code lock} guards {@code pending}, {@code pendingRecords}, {@code pendingBytes},
+ * {@code inFlight} and {@code generation}; calls of the spool are outside the lock.
  */
 final class RequestBatcher {
-  /** A spool that fails instead of answering is tried again after this. */
+  /** The delay of a retry after an append that fails with an exception. */
   private static final Duration RETRY_DELAY = Duration.ofSeconds(1);
 
   /**
-   * Enough to keep a spool busy while it confirms; each may be a megabyte, and is two entries when
-   * some of it was answered already.
+   * The maximum number of appends in flight: enough to keep a spool busy while it confirms, see ADR
+   * 0005. Each append is up to {@link BatchLimits#maxBytes} in size, and has two entries when some
+   * of its requests are already acknowledged.
    */
   private static final int MAX_IN_FLIGHT = 8;
 
   private static final LogId NO_ID = new LogId(0, 0);
 
-  /** Between two tries when there is not much time left for any. */
+  /** The delay between two attempts during shutdown, when little time is left. */
   private static final Duration FINAL_RETRY_DELAY = Duration.ofMillis(100);
 
   /**
-   * @param maxRecords records at which an entry is full
-   * @param maxBytes OTLP bytes at which an entry is full; one larger request is an entry by itself
-   * @param linger longest wait for company, at most a few milliseconds
-   */
-  record BatchLimits(int maxRecords, int maxBytes, Duration linger) {}
-
-  /**
-   * One judged request.
+   * A validated request that waits for its append.
    *
-   * @param acked whether it was answered already, so that its append is tried until it succeeds
-   * @param outcome its first record's identity, and what became of the append
+   * @param acked whether the client already has its response, so that the append is repeated until
+   *     it succeeds
+   * @param outcome completes with the result of the append; never fails
    */
   record PendingRequest(
       String tenant,
@@ -87,21 +83,23 @@ final class RequestBatcher {
       CompletableFuture<AppendOutcome> outcome) {}
 
   /**
-   * @param firstId identity of the request's first accepted record
+   * The outcome of the append of one request.
+   *
+   * @param firstId the id of the first accepted record of the request
    */
   record AppendOutcome(AppendResult result, LogId firstId) {}
 
-  /** Whose parts share an entry. */
+  /** The key of an entry: requests with the same key share an entry. */
   private record BatchKey(String tenant, boolean acked) {}
 
-  /** An entry that is tried until it succeeds; its parts' own bytes are no longer needed. */
+  /** An append that is repeated until it succeeds; it does not retain the requests themselves. */
   private final class RetryingAppend {
     private final LogBatch batch;
     private final Consumer<AppendResult> completer;
     private final AtomicBoolean attemptInFlight = new AtomicBoolean(true);
     private final CompletableFuture<Void> done = new CompletableFuture<>();
 
-    /** Of the next try; of whoever is trying. */
+    /** The mode of the next attempt; only the attempt in flight accesses it. */
     private AppendMode mode = AppendMode.SYNC;
 
     private RetryingAppend(LogBatch batch, Consumer<AppendResult> completer) {
@@ -109,7 +107,7 @@ final class RequestBatcher {
       this.completer = completer;
     }
 
-    /** After the first try, which ends like those of all other entries. */
+    /** Handles the result of an attempt: completes the append, or schedules a retry. */
     private void onAttemptComplete(AppendResult result) {
       if (result instanceof AppendResult.Accepted) {
         complete(result);
@@ -124,7 +122,7 @@ final class RequestBatcher {
       try {
         scheduler.schedule(retryDelay, this::retry);
       } catch (RuntimeException _) {
-        // a timer that is shutting down: whoever ends us tries again
+        // the scheduler is shutting down: close() makes the last attempt
       }
     }
 
@@ -135,7 +133,7 @@ final class RequestBatcher {
     }
 
     private void giveUp() {
-      complete(new AppendResult.Unavailable(Duration.ZERO, "the gateway has ended"));
+      complete(new AppendResult.Unavailable(Duration.ZERO, "the gateway has shut down"));
     }
 
     private void complete(AppendResult result) {
@@ -198,7 +196,7 @@ final class RequestBatcher {
     try {
       scheduler.schedule(limits.linger(), () -> onLingerElapsed(armedGeneration));
     } catch (RuntimeException _) {
-      onLingerElapsed(armedGeneration); // a timer that is shutting down: nobody may wait for it
+      onLingerElapsed(armedGeneration); // the scheduler is shutting down: append immediately
     }
   }
 
@@ -211,12 +209,12 @@ final class RequestBatcher {
     return pendingRecords >= limits.maxRecords() || pendingBytes >= limits.maxBytes();
   }
 
-  /** Call with the lock held. */
+  /** Takes a batch unless too many appends are in flight. The caller must hold the lock. */
   private List<PendingRequest> takeIfPermitted() {
     return inFlight < MAX_IN_FLIGHT ? takeBatch() : List.of();
   }
 
-  /** An entry's worth of those that wait, the oldest first. Call with the lock held. */
+  /** Takes the oldest pending requests that fit into one entry. The caller must hold the lock. */
   private List<PendingRequest> takeBatch() {
     if (pending.isEmpty()) {
       return List.of();
@@ -249,7 +247,8 @@ final class RequestBatcher {
   }
 
   /**
-   * What has been waiting for this end: as the last of all, or as a place among those under way.
+   * Ends an append in flight and takes the next batch: when the limit on appends in flight was
+   * reached, or when no other append is in flight.
    */
   private List<PendingRequest> onAppendComplete() {
     synchronized (lock) {
@@ -259,7 +258,10 @@ final class RequestBatcher {
     }
   }
 
-  /** A loop and not a recursion: under load, a spool that answers at once would never return. */
+  /**
+   * Appends the requests, and then the requests that have arrived meanwhile. This is a loop, not a
+   * recursion, because under load a spool that completes synchronously would overflow the stack.
+   */
   private void append(List<PendingRequest> requests) {
     var remaining = requests;
     while (!remaining.isEmpty()) {
@@ -272,7 +274,7 @@ final class RequestBatcher {
     }
   }
 
-  /** Appends what {@link #takeBatch} gave: one entry for each kind in it. */
+  /** Appends the requests that {@link #takeBatch} returned: one entry for each {@link BatchKey}. */
   private CompletableFuture<Void> appendEach(List<PendingRequest> requests) {
     try {
       var byKey = new LinkedHashMap<BatchKey, List<PendingRequest>>();
@@ -292,7 +294,10 @@ final class RequestBatcher {
     }
   }
 
-  /** Such as for want of memory: those who wait are answered, and the place is free again. */
+  /**
+   * Fails all requests after an error such as {@link OutOfMemoryError}, so that each gets a response
+   * and the append is no longer in flight.
+   */
   private static CompletableFuture<Void> failAll(List<PendingRequest> requests, Throwable e) {
     var unavailable = new AppendResult.Unavailable(RETRY_DELAY, e.toString());
     requests.forEach(request -> request.outcome().complete(new AppendOutcome(unavailable, NO_ID)));
@@ -319,29 +324,38 @@ final class RequestBatcher {
             .thenAccept(retryingAppend::onAttemptComplete);
   }
 
-  /** Whether somebody may be waiting for the end of what nobody waits for itself. */
+  /**
+   * Whether other requests, or the shutdown, wait for the end of an append although its own clients
+   * do not.
+   */
   private boolean isUrgent() {
     synchronized (lock) {
       return closing || inFlight >= MAX_IN_FLIGHT;
     }
   }
 
-  /** Tells each part where in the entry it is; keeps nothing else of them. */
+  /**
+   * Returns a function that completes each request with the result and with the id of its first
+   * record in the entry. It does not retain the requests.
+   */
   private static Consumer<AppendResult> completerFor(List<PendingRequest> requests, LogId firstId) {
-    record Place(LogId first, CompletableFuture<AppendOutcome> landed) {}
-    var completions = new ArrayList<Place>(requests.size());
+    record Completion(LogId firstId, CompletableFuture<AppendOutcome> outcome) {}
+    var completions = new ArrayList<Completion>(requests.size());
     int offset = 0;
     for (var request : requests) {
-      completions.add(new Place(firstId.plus(offset), request.outcome()));
+      completions.add(new Completion(firstId.plus(offset), request.outcome()));
       offset += request.acceptedCount();
     }
     return result ->
         completions.forEach(
             completion ->
-                completion.landed().complete(new AppendOutcome(result, completion.first())));
+                completion.outcome().complete(new AppendOutcome(result, completion.firstId())));
   }
 
-  /** Never fails: those who wait are answered and the next may try, whatever it is. */
+  /**
+   * Appends a batch. The future never fails, so that after any error the requests get a response and
+   * the next append can start.
+   */
   private CompletableFuture<AppendResult> appendToSpool(LogBatch batch, AppendMode mode) {
     CompletionStage<AppendResult> result;
     try {
@@ -355,8 +369,8 @@ final class RequestBatcher {
   }
 
   /**
-   * Gives what was answered and is not in the spool yet its last chance, and then up. Nothing is
-   * added any more.
+   * Makes last attempts to append the acknowledged requests that are not in the spool yet, for at
+   * most {@code timeout}, and then gives up. The caller must not add requests any more.
    */
   void close(Duration timeout) {
     closing = true;
@@ -375,12 +389,12 @@ final class RequestBatcher {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException _) {
-      // what is left is given up
+      // the unfinished appends are given up below
     }
     retrying.forEach(RetryingAppend::giveUp);
   }
 
-  /** Several protobuf messages written one after the other are their union. */
+  /** Merges requests of one tenant: concatenated protobuf messages are one merged message. */
   LogBatch merge(List<PendingRequest> requests) {
     var first = requests.getFirst();
     int length = 0;

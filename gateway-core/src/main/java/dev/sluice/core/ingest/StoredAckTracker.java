@@ -15,16 +15,20 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Waits for appended records to be stored: asks the spool what became of them, all waiting ones at
- * one beat, until it is known or their time is over. Safe for use by many threads.
+ * A tracker of appended records whose clients wait until the records are stored. It polls the spool
+ * periodically for the status of all pending requests, until the records are delivered or the
+ * timeout of the request elapses. Thread-safe.
  */
 final class StoredAckTracker {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
 
-  /** Asked at one beat; those behind have their turn at the next. */
+  /** The maximum number of status queries per poll; the remaining requests wait for the next. */
   private static final int MAX_POLLS_PER_TICK = 1_000;
 
-  /** Beyond it nobody waits: a question each would be more than the spool should bear. */
+  /**
+   * The maximum number of pending requests, because each causes status queries to the spool. Further
+   * requests get their response immediately, with a lower level.
+   */
   private static final int MAX_PENDING = 50_000;
 
   private final Spool spool;
@@ -44,8 +48,10 @@ final class StoredAckTracker {
   }
 
   /**
-   * How many of the records became dead letters, once all are settled; empty when that is not known
-   * in time. Never fails.
+   * Waits until the delivery of the records is acknowledged.
+   *
+   * @return completes with the number of records that became dead letters; empty when the timeout
+   *     elapses first; never fails
    */
   CompletableFuture<OptionalInt> await(Receipt receipt, LogId firstId, int records) {
     if (pendingCount.incrementAndGet() > MAX_PENDING) {
@@ -57,9 +63,9 @@ final class StoredAckTracker {
     pending.add(ack);
     schedulePoll();
     try {
-      // by the timer and not by the clock, which may be set back
+      // the scheduler, not a comparison of clock times: the clock may be set back
       scheduler.schedule(timeout, () -> ack.deadLetters().complete(OptionalInt.empty()));
-    } catch (RuntimeException _) { // a timer that is shutting down: nobody may wait for it
+    } catch (RuntimeException _) { // the scheduler is shutting down: do not wait
       ack.deadLetters().complete(OptionalInt.empty());
     }
     return ack.deadLetters();
@@ -69,7 +75,7 @@ final class StoredAckTracker {
     if (!pending.isEmpty() && pollScheduled.compareAndSet(false, true)) {
       try {
         scheduler.schedule(POLL_INTERVAL, this::pollAll);
-      } catch (RuntimeException _) { // a timer that is shutting down: nobody may wait for it
+      } catch (RuntimeException _) { // the scheduler is shutting down: do not wait
         pollScheduled.set(false);
         for (var ack = pending.poll(); ack != null; ack = pending.poll()) {
           ack.deadLetters().complete(OptionalInt.empty());
@@ -89,7 +95,7 @@ final class StoredAckTracker {
           }
         }
       }
-    } finally { // also when memory runs out: the others wait
+    } finally { // also after an error such as OutOfMemoryError: other requests still wait
       pollScheduled.set(false);
       schedulePoll();
     }
@@ -110,7 +116,7 @@ final class StoredAckTracker {
                   if (known instanceof DeliveryStatus.Delivered(var deadLettered)) {
                     ack.deadLetters().complete(OptionalInt.of(deadLettered));
                   } else if (!ack.deadLetters().isDone()) {
-                    pending.add(ack); // also when the spool cannot say: it may in a moment
+                    pending.add(ack); // an unknown status is queried again too
                     schedulePoll();
                   }
                 });

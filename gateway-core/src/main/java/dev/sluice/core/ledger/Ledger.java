@@ -17,33 +17,38 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * accepted = stored + in flight + dead-lettered + purged + quarantined, day of receipt by day of
- * receipt over the last days. Each figure is counted where it lives, none is the difference of the
- * others, so the equation can fail, and then means trouble.
+ * A check that no record is lost or duplicated. For each day of receipt in a window of the last
+ * days it compares the record counts of the spool with those of the store:
  *
- * <p>The counts cannot be taken in one instant. What can be said in spite of that: call <i>settled
- * </i> what the spool has given away as stored, accepted - in flight - dead letters - purged -
- * quarantined. A record is in the store before it is settled, and stays; so settled only grows, and
- * whatever is stored is settled by then or still in flight. Hence, with the spool asked before the
- * store and again after it,
+ * <pre>accepted = stored + in flight + dead-lettered + purged + quarantined</pre>
  *
- * <pre>settled, before &lt;= stored &lt;= settled, after + in flight, after</pre>
+ * <p>Each figure is counted where its records are; none is derived from the others. So the equation
+ * can fail, and a failure means that records are missing or duplicated.
  *
- * whatever moved meanwhile. Below that, records are missing; above it, there are some twice.
- * Nothing is said of what lies between, which is no more than what is in flight: at rest it is one
- * point, and a day that is over is at rest as soon as it is delivered. The spool's own figures are
- * read one after the other too, so a difference counts only as far as a second look finds it as
- * well.
+ * <p>The counts are not taken at the same instant. Let <i>delivered</i> be accepted - in flight -
+ * dead-lettered - purged - quarantined. A record is in the store before the spool counts it as
+ * delivered, and stays there. Therefore delivered only grows, and each stored record is either
+ * delivered or still in flight. With the spool queried once before and once after the store, this
+ * holds regardless of concurrent changes:
  *
- * <p>A spool that was upgraded or replaced did not count the logs of the days before. Nothing is
- * said of the days before {@link Spool#countsCompleteSince}; nor of that day itself when the store
- * has logs of an earlier one, or when it is the first that is looked at, so that nobody knows: then
- * the spool came later than the logs, and may have come in the middle of the day.
+ * <pre>delivered, before &lt;= stored &lt;= delivered, after + in flight, after</pre>
  *
- * <p>Safe for use by many threads; counting blocks.
+ * <p>A stored count below this range means missing records, a count above it means duplicates.
+ * Within the range nothing can be proved. Its width is at most the number of records in flight, and
+ * zero when none is in flight, which a past day reaches as soon as its records are delivered. The
+ * spool reads its own figures one after the other too, so an imbalance counts only as far as a
+ * second comparison confirms it.
+ *
+ * <p>A spool that was upgraded or replaced has no counts for earlier days. The ledger omits the
+ * days before {@link Spool#countsCompleteSince}. It also omits that day itself when the store has
+ * logs of an earlier day: the spool is then newer than the logs, and may have started to count in
+ * the middle of the day. The same applies when that day is the first of the window, since earlier
+ * days are then not queried.
+ *
+ * <p>Thread-safe; {@link #count} blocks.
  */
 public final class Ledger {
-  /** For clocks that differ, and for what is asked at the end of a day and answered after it. */
+  /** A margin for clock differences and for a query that starts before midnight and ends after. */
   private static final Duration MARGIN = Duration.ofHours(1);
 
   private final Spool spool;
@@ -52,9 +57,9 @@ public final class Ledger {
   private final long days;
 
   /**
-   * @param window how far back the days go, today included; what is less than a day is cut off
-   * @param retention how long the store keeps logs, counted from their receipt; null for ever. Of
-   *     days whose logs may be gone already nothing can be said.
+   * @param window the length of the window, today included, rounded down to whole days
+   * @param retention the time that the store keeps logs, counted from their receipt; null for no
+   *     limit. Days whose logs may already be deleted are omitted.
    */
   public Ledger(
       Spool spool,
@@ -70,30 +75,33 @@ public final class Ledger {
   }
 
   /**
-   * Days of which every log is still there until the end of today: the first log of the first of
-   * them is then as old as all of them are long.
+   * Returns the number of days, today included, whose logs all stay in the store until the end of
+   * today. At that time the oldest log of {@code n} days is {@code n} days old.
    */
   private static long completeDays(Duration retention) {
     return Math.max(0, retention.minus(MARGIN).toDays());
   }
 
   /**
-   * What is known of some days.
+   * The counts of one day, or the total of all days.
    *
-   * @param spool the spool's side; null while it is away
-   * @param stored records in the store; null while it is away
-   * @param imbalance records that are missing, less than 0 when there are too many; null while one
-   *     of the sides is not known
+   * @param spool the counts of the spool; null while the spool is unavailable
+   * @param stored the number of records in the store; null while the store is unavailable
+   * @param imbalance the number of missing records, negative when there are duplicates; null when
+   *     the counts of the spool or of the store are unknown
    */
   public record LedgerBalance(
       @Nullable RecordCounts spool, @Nullable Long stored, @Nullable Long imbalance) {}
 
   /**
-   * @param from the first day of which something can be said; after today when there is none yet
-   * @param days those that have any logs
-   * @param total of all of them; its imbalance is the sum of the days' without their signs, so that
-   *     what is missing here does not make up for what is too much there
-   * @param unavailable who could not be asked, and why; empty when all answered
+   * The result of {@link #count}.
+   *
+   * @param from the first day with complete counts; after today when no day has them yet
+   * @param days the balance of each day that has logs
+   * @param total the sum of all days; its imbalance is the sum of the absolute values of the days,
+   *     so that missing records of one day do not cancel duplicates of another
+   * @param unavailable the reason by source ({@code spool}, {@code store} or {@code ledger}) that
+   *     has no counts; empty when every query succeeded
    */
   public record LedgerReport(
       LocalDate from,
@@ -101,13 +109,13 @@ public final class Ledger {
       LedgerBalance total,
       Map<String, String> unavailable) {}
 
-  /** Asks the spool and the store, several times when they seem not to agree. */
+  /** Queries the spool and the store, and repeats the queries when the counts do not balance. */
   public LedgerReport count() {
     var today = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
     var from = today.minusDays(Math.max(0, days - 1));
     var unavailable = new LinkedHashMap<String, String>();
     if (days < 1) {
-      unavailable.put("ledger", "logs are not kept long enough for a day to be whole");
+      unavailable.put("ledger", "the retention is too short: no day is complete");
       return report(from, null, null, Map.of(), unavailable);
     }
     var before = query("spool", () -> spool.recordCounts(from), unavailable);
@@ -138,7 +146,7 @@ public final class Ledger {
     return report(first, after, stored, imbalance, unavailable);
   }
 
-  /** The first day of which both sides know everything. */
+  /** Returns the first day for which both the spool and the store have complete counts. */
   private static LocalDate firstBalancedDay(
       LocalDate from, LocalDate countsCompleteSince, SortedMap<LocalDate, Long> stored) {
     if (countsCompleteSince.isBefore(from)) {
@@ -159,7 +167,7 @@ public final class Ledger {
     }
   }
 
-  /** Of the days that do not balance. */
+  /** Returns the imbalance of each day that does not balance. */
   private static Map<LocalDate, Long> imbalance(
       SortedMap<LocalDate, RecordCounts> before,
       SortedMap<LocalDate, Long> stored,
@@ -190,15 +198,19 @@ public final class Ledger {
         - counts.quarantined();
   }
 
-  /** Of each day what both looks have seen. */
+  /** Returns for each day the imbalance that both comparisons found: the smaller one of the two. */
   private static Map<LocalDate, Long> confirmedImbalance(
       Map<LocalDate, Long> first, Map<LocalDate, Long> second) {
     var confirmed = new TreeMap<LocalDate, Long>();
     first.forEach(
-        (day, was) -> {
-          long is = second.getOrDefault(day, 0L);
-          if (Long.signum(was) * Long.signum(is) > 0) {
-            confirmed.put(day, Math.abs(was) < Math.abs(is) ? was : is);
+        (day, firstImbalance) -> {
+          long secondImbalance = second.getOrDefault(day, 0L);
+          if (Long.signum(firstImbalance) * Long.signum(secondImbalance) > 0) {
+            confirmed.put(
+                day,
+                Math.abs(firstImbalance) < Math.abs(secondImbalance)
+                    ? firstImbalance
+                    : secondImbalance);
           }
         });
     return confirmed;

@@ -2,13 +2,15 @@ package dev.sluice.core.port;
 
 import java.time.Duration;
 
-/** How far delivery is behind; cheap to ask, blocking. Safe for use by many threads. */
+/** The delivery backlog of the spool. A query is cheap and blocks. Thread-safe. */
 public interface Backlog {
   Depth depth();
 
   /**
-   * @param entries spool entries not yet settled, over all shards
-   * @param oldestAge age of the oldest of them; zero when there is none
+   * The depth of the backlog.
+   *
+   * @param entries the number of unacknowledged spool entries of all shards
+   * @param oldestAge the age of the oldest of these entries; zero when there is none
    */
   record Depth(long entries, Duration oldestAge) {}
 }

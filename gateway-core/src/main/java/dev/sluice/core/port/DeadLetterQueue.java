@@ -7,50 +7,59 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Records that the store refuses, kept until a person has looked at them. They are added by {@link
- * SpoolConsumer#ack}, in the step that settles the delivery they came with.
+ * The queue of records that the store rejected; an operator inspects, replays or purges them. {@link
+ * SpoolConsumer#ack} adds a dead letter in the step that acknowledges its delivery.
  *
- * <p>Safe for use by many threads; all methods block, and throw when the spool is out of reach.
+ * <p>Thread-safe. All methods block, and throw when the spool is unreachable.
  */
 public interface DeadLetterQueue {
 
   /**
-   * Oldest first.
+   * Lists dead letters, oldest first.
    *
-   * @param after id of the letter after which to begin; null for the oldest
-   * @param limit letters at most, from 1
-   * @throws IllegalArgumentException when {@code after} has not the form of an id
+   * @param after the id of the dead letter after which the list begins; null to begin with the
+   *     oldest
+   * @param limit the maximum number of dead letters, at least 1
+   * @throws IllegalArgumentException when {@code after} does not have the form of an id
    */
   List<DeadLetterItem> list(@Nullable String after, int limit);
 
-  /** One of them; empty when there is none of that id. */
+  /** Returns the dead letter with this id; empty when there is none. */
   Optional<DeadLetterItem> find(String id);
 
   /**
-   * Puts a letter's record back into the spool, whole or as a person has corrected it, and removes
-   * the letter, in one step.
+   * Appends the record of a dead letter to the spool, unchanged or corrected by an operator, and
+   * removes the dead letter, in one atomic step.
    *
-   * @param log what to append; of one record, with the identity and the receipt of the letter's
-   * @return whether there was such a letter
-   * @throws IllegalArgumentException when the log is not one record of the letter's identity and
-   *     day of receipt; nothing was done
+   * @param log a batch of one record, with the id and the time of receipt of the dead letter
+   * @return whether a dead letter has this id
+   * @throws IllegalArgumentException when the batch is not one record with the id and the day of
+   *     receipt of the dead letter; nothing has changed then
    */
   boolean replay(String id, LogBatch log);
 
-  /** Throws one away and counts it as purged; whether there was such a letter. */
+  /**
+   * Deletes a dead letter and counts it as purged.
+   *
+   * @return whether a dead letter has this id
+   */
   boolean purge(String id);
 
-  /** How many there are, and how many there may be. */
+  /** Returns the number of dead letters and its maximum. */
   Capacity capacity();
 
   /**
-   * @param id unique; increases with the age of the letter
+   * A dead letter and its id.
+   *
+   * @param id the unique id; a newer dead letter has a greater id
    */
   record DeadLetterItem(String id, DeadLetter letter) {}
 
   /**
-   * @param used that are there
-   * @param max after which deliveries with refused records wait
+   * The capacity of the queue.
+   *
+   * @param used the number of dead letters in the queue
+   * @param max the maximum number; when it is reached, deliveries with rejected records wait
    */
   record Capacity(long used, long max) {}
 }

@@ -2,33 +2,35 @@ package dev.sluice.core.port;
 
 import java.time.Duration;
 
-/** Counts what goes out. Implementations do not block. */
+/** Records the metrics of delivery. Implementations do not block. */
 public interface DeliveryMetrics {
 
-  /** Why a delivery is not stored at the moment. */
+  /** The reason that a delivery is not stored now. */
   enum PauseReason {
-    /** The store is busy, away or in doubt. */
+    /** The store is busy or unavailable, or the outcome of an insert is unknown. */
     STORE,
-    /** The store's tables are not as they should be; a person is needed. */
+    /** The tables of the store do not have the expected schema; an operator must act. */
     SCHEMA,
-    /** There is no room for another dead letter; a person is needed. */
+    /** The dead letter queue is full; an operator must act. */
     DEAD_LETTERS,
-    /** The spool is out of reach. */
+    /** The spool is unreachable. */
     SPOOL
   }
 
   /**
-   * A delivery was settled.
+   * Records an acknowledged delivery.
    *
-   * @param records that are stored
-   * @param took from handing over to the store until its confirmation
-   * @param sinceReceived age of the oldest record: from its receipt until the confirmation
+   * @param records the number of stored records
+   * @param batches the number of batches
+   * @param took the time from the start of the insert until the store confirmed it
+   * @param sinceReceived the age of the oldest record: the time from its receipt until the
+   *     confirmation
    */
   void recordStored(long records, int batches, Duration took, Duration sinceReceived);
 
-  /** Records of a settled delivery that the store refused: they are dead letters now. */
+  /** Counts records of an acknowledged delivery that the store rejected: they are dead letters. */
   void recordDeadLettered(int records);
 
-  /** A delivery was not stored and will be handed out again. */
+  /** Counts a delivery that is not stored and will be redelivered. */
   void recordRetryScheduled(PauseReason reason);
 }

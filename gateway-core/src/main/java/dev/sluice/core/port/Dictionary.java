@@ -8,67 +8,75 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Texts that many logs share, each kept once, so that a log need only carry their identity.
+ * The dictionary of texts that many logs share. It stores each text once; a log carries only the id
+ * of the text.
  *
- * <p>There is one entry for each tenant, kind and id, however often and by however many processes
- * it is written: of equal ones the first seen is the earliest, the last seen the latest, and a link
- * is not lost to an entry without one. So writing again does no harm, which is what lets everybody
- * who is not sure write.
+ * <p>There is one entry for each tenant, kind and id, regardless of how often and by how many
+ * processes it is written. Equal entries merge: the first seen time is the earliest, the last seen
+ * time is the latest, and a link to another template is kept when only one of the entries has it. So
+ * a repeated write does no harm, and a process that does not know whether an entry exists writes it.
  *
- * <p>Safe for use by many threads; all methods block.
+ * <p>Thread-safe; all methods block.
  */
 public interface Dictionary {
 
   /**
-   * Writes entries; returns once they are safe, or may not be.
+   * Writes entries; returns when the store has confirmed them, or when the write has failed or has
+   * an unknown outcome.
    *
-   * @param entries at least one; the same may come more than once
+   * @param entries the entries, at least one; duplicates are allowed
    */
   WriteResult write(List<DictionaryEntry> entries) throws InterruptedException;
 
   /**
-   * What the ids stand for. An id without an entry is left out.
+   * Returns the entries of the ids. The result has no element for an id without an entry.
    *
-   * @param ids at most {@link #MAX_IDS}
-   * @throws RuntimeException when the dictionary cannot tell
+   * @param ids the ids, at most {@link #MAX_IDS}
+   * @throws RuntimeException when the dictionary is unavailable
    */
   List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
       throws InterruptedException;
 
   /**
-   * Entries in the order of their writing, for those who keep up with what others write. Shows
-   * everything that was written before the call and after the place; may show entries that the
-   * caller has seen.
+   * Returns entries in the order in which they were written, for a process that follows the writes
+   * of other processes. The pages contain every entry that was written after the cursor and before
+   * the call; they may repeat entries of earlier pages.
    *
-   * @param after the {@code next} of an earlier page of this tenant and kind; null for the
+   * @param after the cursor: {@code next} of an earlier page of this tenant and kind; null for the
    *     beginning
-   * @param limit entries at most, from 1
-   * @throws RuntimeException when the dictionary cannot tell
+   * @param limit the maximum number of entries, at least 1
+   * @throws RuntimeException when the dictionary is unavailable
    */
   EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
       throws InterruptedException;
 
-  /** Ids in one question: what a page of logs may need, bounded so that a query stays one. */
+  /** The maximum number of ids in one lookup: enough for a page of logs, and fits in one query. */
   int MAX_IDS = 10_000;
 
-  /** What a text is; equal texts of two kinds have an entry each. */
+  /** The kind of a text; equal texts of two kinds have one entry each. */
   enum EntryKind {
-    /** What is left of messages when their variable parts are taken out. */
+    /** The constant parts of messages, with placeholders for their variable parts. */
     TEMPLATE,
     /** The attributes of a resource. */
     RESOURCE,
-    /** Something long that comes again and again, such as a stack trace or a statement in SQL. */
+    /** A long text that occurs repeatedly, such as a stack trace or an SQL statement. */
     TEXT
   }
 
   /**
-   * @param tenant whose it is
-   * @param id the MD5 of the text's UTF-8, all 128 bits, without the marks of a UUID's version
-   * @param text never changes for an id
-   * @param firstSeenNanos receipt of the first log that has it, nanoseconds since 1970
-   * @param lastSeenNanos receipt of the last one, as far as it was written: exact to the day (UTC)
-   * @param mergedInto id of a more general template that stands for this one too; null while there
-   *     is none. Once set it stays; of two links one stays, the same in whatever order they come
+   * An entry of the dictionary.
+   *
+   * @param tenant the tenant of the entry
+   * @param kind the kind of the text
+   * @param id the MD5 of the text in UTF-8: all 128 bits, without the version and variant bits of a
+   *     UUID
+   * @param text the text, which never changes for an id
+   * @param firstSeenNanos the time of receipt of the first log with the text, in nanoseconds since
+   *     1970
+   * @param lastSeenNanos the time of receipt of the latest log with the text, as far as it is
+   *     written: exact to the day (UTC)
+   * @param mergedInto the id of a more general template that replaces this one; null while there is
+   *     none. A link is never removed; one of two links wins, the same one in either order
    */
   record DictionaryEntry(
       String tenant,
@@ -86,7 +94,7 @@ public interface Dictionary {
       requireNonNull(text, "text");
       if (lastSeenNanos < firstSeenNanos) {
         throw new IllegalArgumentException(
-            "first seen at %d, last at %d".formatted(firstSeenNanos, lastSeenNanos));
+            "last seen %d is before first seen %d".formatted(lastSeenNanos, firstSeenNanos));
       }
       if (id.equals(mergedInto)) {
         throw new IllegalArgumentException("%s is merged into itself".formatted(id));
@@ -94,13 +102,14 @@ public interface Dictionary {
     }
 
     /**
-     * The two as one; the same in either order.
+     * Merges two versions of an entry. The operation is commutative.
      *
-     * @throws IllegalArgumentException when they are not of one tenant, kind and id
+     * @throws IllegalArgumentException when the entries differ in tenant, kind or id
      */
     public DictionaryEntry merge(DictionaryEntry other) {
       if (!tenant.equals(other.tenant) || kind != other.kind || !id.equals(other.id)) {
-        throw new IllegalArgumentException("%s and %s are not one entry".formatted(id, other.id));
+        throw new IllegalArgumentException(
+            "cannot merge entries %s and %s: tenant, kind or id differ".formatted(id, other.id));
       }
       return new DictionaryEntry(
           tenant,
@@ -116,7 +125,7 @@ public interface Dictionary {
       if (one == null || other == null) {
         return one == null ? other : one;
       }
-      // as ClickHouse compares them: what is merged here and what is merged there agree
+      // the order of UUIDs in ClickHouse, so that the gateway and the table merge to the same link
       int order =
           Long.compareUnsigned(one.getLeastSignificantBits(), other.getLeastSignificantBits());
       if (order == 0) {
@@ -127,9 +136,11 @@ public interface Dictionary {
   }
 
   /**
-   * @param entries in the order of their writing
-   * @param next where to go on, now or later; null when nothing was ever written
-   * @param last whether that was all there is now
+   * A page of entries.
+   *
+   * @param entries the entries, in the order in which they were written
+   * @param next the cursor for the next page, valid now or later; null when nothing was ever written
+   * @param last whether there are no more entries now
    */
   record EntryPage(List<DictionaryEntry> entries, @Nullable String next, boolean last) {
     public EntryPage {
@@ -137,15 +148,15 @@ public interface Dictionary {
     }
   }
 
-  /** What became of entries that were to be written. */
+  /** The result of a write. */
   sealed interface WriteResult {
-    /** All of them are there, and survive what logs survive. */
+    /** All entries are stored, as durably as logs. */
     record Written() implements WriteResult {}
 
-    /** Some may be there; nothing is wrong with them. */
+    /** The write failed or has an unknown outcome: some entries may be stored. A retry is safe. */
     record Retryable(String reason) implements WriteResult {}
 
-    /** Nothing is wrong with them; the dictionary's tables are not as they should be. */
+    /** The entries are valid, but the tables of the dictionary do not have the expected schema. */
     record SchemaMismatch(String reason) implements WriteResult {}
   }
 }

@@ -4,52 +4,56 @@ import java.io.Serial;
 import java.util.List;
 
 /**
- * A model that makes vectors of texts: those of texts that mean alike point alike.
+ * An embedding model: it computes vectors of texts, and texts with a similar meaning have similar
+ * vectors.
  *
- * <p>Safe for use by many threads; all methods block. The same text always has the same vectors,
- * whatever was asked before or is asked with it, as long as the model is the same.
+ * <p>Thread-safe; all methods block. With the same model, the same text always has the same vectors,
+ * regardless of earlier calls and of the other texts in the call.
  */
 public interface Embedder {
 
-  /** What vectors have to be told by: those of two models cannot be compared. */
+  /** Returns the identity of the model. Vectors of two models are not comparable. */
   Model model();
 
   /**
-   * Whether it computes elsewhere: then a text takes time and none of this machine's cores, and
-   * many are best asked for together.
+   * Whether the model runs on another host. A call then has network latency but uses no CPU of this
+   * host, so that large batches and concurrent calls are best.
    */
   default boolean isRemote() {
     return false;
   }
 
   /**
-   * The vectors of these, in their order. Of a text that is too long for the model its beginning
-   * counts.
+   * Computes the vectors of the texts. A text that is too long for the model is truncated.
    *
-   * @throws EmbedderUnavailableException when the model cannot answer at the moment; none of them
-   *     has vectors then
-   * @throws InvalidInputException when it will never answer this
+   * @return the embeddings, in the order of the texts
+   * @throws EmbedderUnavailableException when the model is unavailable; no text has vectors then
+   * @throws InvalidInputException when the model rejects one of the texts permanently
    */
   List<Embedding> embed(List<String> texts) throws InterruptedException;
 
   /**
-   * @param name tells it from all others, and its releases from each other
-   * @param dimension numbers in each vector, from 1
+   * The identity of a model.
+   *
+   * @param name a name that is unique among all models and their versions
+   * @param dimension the dimension of each vector, at least 1
    */
   record Model(String name, int dimension) {
     public Model {
       if (name.isBlank() || dimension < 1) {
-        throw new IllegalArgumentException("model '%s' of %d".formatted(name, dimension));
+        throw new IllegalArgumentException(
+            "model name '%s', dimension %d: the name must not be blank, the dimension positive"
+                .formatted(name, dimension));
       }
     }
   }
 
   /**
-   * What a model makes of a text; all vectors are of length 1.
+   * The vectors of a text; each has length 1.
    *
-   * @param sentenceVector of all of it
-   * @param tokens of its words and their parts, each as it is meant in this text; empty for a model
-   *     that tells none
+   * @param sentenceVector the vector of the whole text
+   * @param tokens the contextual vectors of its words and subwords; empty for a model that provides
+   *     none
    */
   record Embedding(float[] sentenceVector, List<Token> tokens) {
     public Embedding {
@@ -58,11 +62,14 @@ public interface Embedder {
   }
 
   /**
-   * @param text in lower case; with {@code ##} before it when it goes on with the word before
+   * The vector of a token.
+   *
+   * @param text the token in lower case, prefixed with {@code ##} when it continues the word of the
+   *     token before
    */
   record Token(String text, float[] vector) {}
 
-  /** The model takes one of the texts for none; asking again is in vain. */
+  /** The exception for a text that the model rejects; a retry fails too. */
   final class InvalidInputException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
@@ -71,7 +78,7 @@ public interface Embedder {
     }
   }
 
-  /** The model cannot be asked, or has not answered; asking later is right. */
+  /** The exception for a model that is unreachable or does not respond; a later call may succeed. */
   final class EmbedderUnavailableException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 

@@ -2,15 +2,15 @@ package dev.sluice.core.port;
 
 import java.time.Duration;
 
-/** What is counted of embeddings. Safe for use by many threads; nothing blocks. */
+/** Records the metrics of embedding templates. Thread-safe; no method blocks. */
 public interface EmbeddingMetrics {
 
-  /** A template has been embedded in this time. */
+  /** Records an embedded template and the time it took. */
   void recordEmbedded(Duration took);
 
-  /** The model could not be asked; templates wait. */
+  /** Counts a failed call of the model, after which templates wait. */
   void recordFailure();
 
-  /** So many templates have no vectors yet. */
+  /** Records the number of templates that have no vectors yet. */
   void recordBacklog(long templates);
 }

@@ -5,49 +5,53 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * {@link SpoolConsumer} of a spool that only stands in for another and gives back what it has.
+ * The {@link SpoolConsumer} of a fallback spool, whose entries are drained to the primary spool.
  *
- * <p>{@link #pollForDrain} is asked by whoever gives back, {@link #pollConfirmed} by whoever
- * delivers what is here while the other spool is away; never both at the same moment. What is said
- * of {@link #poll} here is said of {@code nextToReturn} too.
+ * <p>The drainer calls {@link #pollForDrain} while the primary spool is available. A delivery worker
+ * calls {@link #pollConfirmed} while the primary spool is unavailable. The two methods are never
+ * called concurrently. Statements about {@link #poll} in this interface apply to {@link
+ * #pollForDrain} too.
  */
 public interface FallbackSpoolConsumer extends SpoolConsumer {
 
   /**
-   * As {@link #poll}, for whoever gives back, of what is there now.
+   * Returns the oldest delivery to drain, like {@link #poll} but without waiting for entries.
    *
-   * @param limits of what was not handed out before. Small ones: of a delivery that was not wholly
-   *     given back, every batch is one by itself from then on
+   * @param limits the limits of a new delivery; they should be small, because every batch of a
+   *     delivery that was drained only in part becomes a delivery of its own
    */
   Optional<Delivery> pollForDrain(DeliveryLimits limits) throws InterruptedException;
 
   /**
-   * As {@link #poll}, of what is certainly nowhere else, and of nothing but that.
+   * Waits for a delivery, like {@link #poll}, but only of batches that are certainly in no other
+   * spool.
    *
-   * <p>Passes over batches that were appended as {@link Spool.AppendMode#POSSIBLE_DUPLICATE}, and
-   * over the delivery that {@code next} has handed out and that was neither settled nor
-   * surrendered: the other spool may have some of it. Both wait for {@code next}, which hands out
-   * what was passed over before anything newer, as {@code again}; they do not hold up what is
-   * behind them.
+   * <p>Skips batches that were appended as {@link Spool.AppendMode#POSSIBLE_DUPLICATE}, and skips
+   * the delivery that {@link #poll} returned and that is neither acknowledged nor drained, since the
+   * primary spool may have some of its batches. Skipped batches do not block newer ones. They wait
+   * for {@link #poll}, which returns them before newer batches, marked as redelivered.
    *
-   * <p>An unsettled delivery that was handed out here comes first the next time, from here as well
-   * as from {@code next}; once {@code next} has handed it out it is certain no longer.
+   * <p>An unacknowledged delivery of this method comes first at the next call, of this method or of
+   * {@link #poll}. Once {@link #poll} has returned it, this method skips it too.
    */
   Optional<Delivery> pollConfirmed(Duration timeout, Duration minLinger)
       throws InterruptedException;
 
   /**
-   * Whether there is an unsettled delivery of {@link #pollConfirmed}, also one from before a
-   * restart: the store may still be at it. Any thread.
+   * Whether a delivery of {@link #pollConfirmed} is unacknowledged, including one from before a
+   * restart: the store may still be inserting it. Any thread may call it.
    */
   boolean hasInFlight();
 
   /**
-   * Never handed out again, since the other spool has all of it now: no longer counted as accepted
-   * here.
+   * Acknowledges a delivery whose batches are all in the primary spool now. It is not returned
+   * again, and this spool subtracts its records from its count of accepted records.
    */
   void ackDrained(Delivery delivery);
 
-  /** The idempotency key that was taken with a batch of the delivery handed out last. */
+  /**
+   * Returns the idempotency key that was stored with a batch of the most recent delivery; empty when
+   * it has none.
+   */
   Optional<IdempotencyStore.IdempotencyKey> idempotencyKeyOf(UUID appendId);
 }

@@ -14,57 +14,61 @@ import java.util.UUID;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Which requests were taken before. A key is claimed, then the logs are appended under the claim;
- * appending and remembering the key are one atomic step of the spool. What is remembered is
- * bounded, and forgotten after a time.
+ * The store of idempotency keys, which identify the requests that are already accepted. A request
+ * claims its key and then appends its logs under the claim; the spool appends the logs and stores
+ * the key in one atomic step. The number of stored keys is bounded, and keys expire.
  *
- * <p>Safe for use by many threads; nothing blocks, and no stage fails.
+ * <p>Thread-safe; no method blocks, and no stage fails.
  */
 public interface IdempotencyStore {
 
   /**
-   * From then on another may have the key of a request that was claimed and never heard of again:
-   * longer than any request is under way, and as short as a client may be made to wait.
+   * The lifetime of a claim that is neither used nor released; then another request can claim the
+   * key. It is longer than any request is in progress, and short enough for a client to wait.
    */
   Duration CLAIM_TTL = Duration.ofMinutes(1);
 
   /**
-   * Claims the key for one request. A claim that is neither appended under nor {@link #release
-   * released} ends by itself {@link #CLAIM_TTL after a while}, so that a key is not lost with the
-   * process that had it.
+   * Claims the key for one request. A claim that no append uses and that is not {@link #release
+   * released} expires after {@link #CLAIM_TTL}, so that the key does not stay claimed when the
+   * process ends.
    */
   CompletionStage<ClaimResult> claim(IdempotencyKey key);
 
   /**
-   * {@link ClaimResult.Completed} or {@link ClaimResult.KeyReused} when the key is known to be
-   * taken, without a claim. Answers at once from what is at hand: empty proves nothing.
+   * Looks up the key in local memory, without a claim. Returns immediately.
+   *
+   * @return {@link ClaimResult.Completed} or {@link ClaimResult.KeyReused} when the key is known to
+   *     be used; empty when it is unused or unknown
    */
   default Optional<ClaimResult> cachedResult(IdempotencyKey key) {
     return Optional.empty();
   }
 
-  /** As {@link Spool#append}, and the key is taken for good in the same step. */
+  /** Appends a batch like {@link Spool#append}, and stores the key in the same atomic step. */
   CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode mode);
 
-  /** As above, for a client that waits. */
+  /** Appends a batch under a claim in mode {@link AppendMode#SYNC}. */
   default CompletionStage<AppendResult> append(LogBatch batch, Claim claim) {
     return append(batch, claim, AppendMode.SYNC);
   }
 
-  /** The request failed: the key is as if it had never been used. */
+  /** Releases the claim of a failed request, so that its key is unused again. */
   CompletionStage<Void> release(Claim claim);
 
   /**
-   * @param tenant whose key
-   * @param key as the client chose it
-   * @param requestDigest digest of everything that makes the request what it is, 16 bytes
+   * An idempotency key with the digest of its request.
+   *
+   * @param tenant the tenant of the request
+   * @param key the key that the client chose
+   * @param requestDigest a digest of 16 bytes over the protocol and the body of the request
    */
   record IdempotencyKey(String tenant, String key, UUID requestDigest) {
     /**
-     * What a spool keeps in the place of tenant and key: of fixed length, and nothing that a client
-     * wrote. Keys with the same digest are the same. It is in what is stored, so it stays as it is:
-     * the first 16 bytes of the SHA-256 of the tenant's length in bytes as 4 big-endian bytes, the
-     * tenant and the key, both in UTF-8.
+     * Returns the digest that a spool stores instead of the tenant and the key: it has a fixed
+     * length and contains no client input. Keys with the same digest are equal. Stored data contains
+     * the digest, so its definition must not change: the first 16 bytes of the SHA-256 of the length
+     * of the tenant in bytes, as 4 big-endian bytes, then the tenant and the key, both in UTF-8.
      */
     public UUID digest() {
       try {
@@ -81,25 +85,27 @@ public interface IdempotencyStore {
   }
 
   /**
-   * @param owner tells this claim from every other of the same key
+   * A claim on a key.
+   *
+   * @param owner the unique id of this claim
    */
   record Claim(IdempotencyKey key, UUID owner) {}
 
-  /** What came of a claim. */
+  /** The result of {@link #claim}. */
   sealed interface ClaimResult {
-    /** The caller's, from now on. */
+    /** The caller owns the claim. */
     record Granted(Claim claim) implements ClaimResult {}
 
-    /** The same request was taken before. */
+    /** The same request is already accepted. */
     record Completed() implements ClaimResult {}
 
-    /** The same request is under way. */
+    /** The same request is in progress. */
     record InProgress() implements ClaimResult {}
 
-    /** The key belongs to another request. */
+    /** The key was used for another request. */
     record KeyReused() implements ClaimResult {}
 
-    /** Nobody can tell at the moment. */
+    /** The status of the key is unknown, because the spool is unavailable. */
     record Unavailable(Duration retryAfter, String reason) implements ClaimResult {}
   }
 }

@@ -3,46 +3,54 @@ package dev.sluice.core.port;
 import java.time.Duration;
 
 /**
- * Counts what comes in. Alert on the invariant: received = accepted + rejected + filtered + turned
- * away + replayed + conflicting + lost, once nothing is on its way.
+ * Records the metrics of ingest. Alert on the invariant received = accepted + rejected + filtered +
+ * unavailable + replayed + conflicting + lost, which holds whenever no request is in flight.
  *
- * <p>{@code entrance} is one of a few fixed names, such as {@code otlp-grpc}. Called on event
- * loops: implementations do not block.
+ * <p>The parameter {@code protocol} is one of a few fixed names, such as {@code otlp-grpc}. Event
+ * loops call these methods, so implementations do not block.
  */
 public interface IngestMetrics {
 
-  /** A request was taken apart: so many records, from so many bytes before decompression. */
+  /**
+   * Counts a decoded request.
+   *
+   * @param records the number of records in the request
+   * @param bytes the size of the OTLP bytes
+   */
   void recordReceived(String protocol, int records, long bytes);
 
   /**
-   * Records that are in the spool, and how long that took from the moment the request was complete.
+   * Counts records that are in the spool.
+   *
+   * @param took the time from the receipt of the complete request until the spool confirmed the
+   *     append
    */
   void recordAccepted(String protocol, int records, Duration took);
 
-  /** Records that can never be stored; each was answered with a verdict. */
+  /** Counts records that are invalid; the response reports their rejection. */
   void recordRejected(String protocol, int records);
 
-  /** Good records that are not on the allow list; each request was told how many. */
+  /** Counts valid records that are not on the allow list; the response reports their number. */
   void recordFiltered(String protocol, int records);
 
-  /** Records of a request that was told to come again later. */
+  /** Counts records of a request whose response is unavailable, with a delay for the retry. */
   void recordUnavailable(String protocol, int records);
 
-  /** Records of a request that was taken before, under the same key. */
+  /** Counts records of a request that was accepted earlier under the same idempotency key. */
   void recordReplayed(String protocol, int records);
 
-  /** Records of a request whose key is in use, by itself or by another. */
+  /** Counts records of a request whose idempotency key is in progress or has another request. */
   void recordConflict(String protocol, int records);
 
-  /** Records that were accepted and had not reached the spool when the process ended. */
+  /** Counts accepted records that are not in the spool when the gateway shuts down. */
   void recordLost(String protocol, int records);
 
-  /** A request that was turned away before any of its body was read. */
+  /** Counts a request that is rejected before any of its body is read. */
   void recordShed(String protocol);
 
-  /** A request of which nothing could be used. */
+  /** Counts a request that is malformed or over a limit as a whole. */
   void recordMalformed(String protocol);
 
-  /** Fields of native logs that mean nothing to the gateway; they were ignored. */
+  /** Counts unknown fields of native logs, which the gateway ignores. */
   void recordUnknownFields(String protocol, long fields);
 }

@@ -5,20 +5,20 @@ import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.port.Dictionary.WriteResult;
 
 /**
- * Tells whoever stores logs the identities of what they share with others, which the logs carry,
- * and sees to it that each can be looked up in the {@link Dictionary}.
+ * Resolves the dictionary ids that stored logs carry, of their resource, template and long texts,
+ * and writes the missing entries to the {@link Dictionary}.
  *
- * <p>In the order of the bytes: {@link #beginBatch} for each batch, {@link #beginService} and
- * {@link #resolveResource} for each of its resources, {@link #resolveTemplate} for each log and
- * {@link #resolveText} for its attributes. Nothing that carries an identity told here may be stored
- * before {@link #flush} has said that all of them are written. When it says otherwise, they are to
- * be asked for again.
+ * <p>The store calls the methods in the order of the OTLP bytes: {@link #beginBatch} for each batch,
+ * {@link #beginService} and {@link #resolveResource} for each of its resources, {@link
+ * #resolveTemplate} for each log and {@link #resolveText} for its attributes. A log may be stored
+ * only after {@link #flush} has returned {@link WriteResult.Written} for the ids that it carries.
+ * After another result, the caller must resolve the ids again.
  *
- * <p>For one thread at a time.
+ * <p>Not thread-safe.
  */
 public interface LogEnricher {
 
-  /** Gives nothing a name. */
+  /** An enricher that resolves no ids. */
   LogEnricher NONE =
       new LogEnricher() {
         @Override
@@ -55,48 +55,54 @@ public interface LogEnricher {
       };
 
   /**
-   * What follows is of this batch.
+   * Begins a batch; the following calls are about its records.
    *
-   * @throws RuntimeException when the dictionary has to be asked first and does not answer
+   * @throws RuntimeException when the dictionary must be queried first and does not respond
    */
   void beginBatch(LogBatch batch) throws InterruptedException;
 
   /**
-   * What follows is of this service.
+   * Begins the logs of a service; the following calls are about them.
    *
-   * @param bytes with its name in UTF-8; of no length when it is not known
+   * @param bytes the array with the service name in UTF-8
+   * @param length the length of the name; 0 when the service is unknown
    */
   void beginService(byte[] bytes, int offset, int length);
 
   /**
-   * Finds the set of attributes that a resource is; {@link #idHigh} and {@link #idLow} are its
-   * identity then, none for a resource without attributes.
+   * Resolves the id of the attributes of a resource. {@link #idHigh} and {@link #idLow} return it
+   * afterwards; both are 0 for a resource without attributes.
    *
-   * @param bytes where the resource has its places
+   * @param bytes the array that the offsets of the resource refer to
    */
   void resolveResource(OtlpRecord.Resource resource, byte[] bytes);
 
   /**
-   * Finds the template of a message; {@link #idHigh} and {@link #idLow} are its identity then.
+   * Resolves the id of the template of a message. {@link #idHigh} and {@link #idLow} return it
+   * afterwards.
    *
-   * @param bytes with the message in UTF-8
+   * @param bytes the array with the message in UTF-8
    */
   void resolveTemplate(byte[] bytes, int offset, int length);
 
   /**
-   * Whether a log is to carry the identity of a text in its place, because it is long and has come
-   * before; {@link #idHigh} and {@link #idLow} are it then.
+   * Resolves the id of a long text that occurs repeatedly. {@link #idHigh} and {@link #idLow} return
+   * it afterwards.
    *
-   * @param bytes of the batch, with an attribute's value in UTF-8
+   * @param bytes the array of the batch, with the value of an attribute in UTF-8
+   * @return whether the log is stored with the id instead of the text
    */
   boolean resolveText(byte[] bytes, int offset, int length);
 
-  /** The upper half of the identity told last; with the lower one 0 for none. */
+  /** Returns the upper 64 bits of the most recently resolved id; both halves are 0 for no id. */
   long idHigh();
 
-  /** Its lower half. */
+  /** Returns the lower 64 bits of the most recently resolved id. */
   long idLow();
 
-  /** Writes what the dictionary does not have of the identities told; blocks if there are any. */
+  /**
+   * Writes the entries of the resolved ids that the dictionary does not have yet. Blocks when there
+   * are any.
+   */
   WriteResult flush() throws InterruptedException;
 }

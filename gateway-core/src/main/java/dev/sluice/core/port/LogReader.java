@@ -12,66 +12,72 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads stored logs back. Safe for use by many threads; all methods block, and interrupting the
- * thread ends the search in the store too. What takes more time or memory than a query may is
- * {@link QueryTooExpensiveException}; any other exception means that the store cannot answer at the
- * moment.
+ * A reader of stored logs.
+ *
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
+ * A query that exceeds its time or memory limit throws {@link QueryTooExpensiveException}; any other
+ * exception means that the store is unavailable.
  */
 public interface LogReader {
 
-  /** The query needs more than queries are given; a narrower one may do. */
+  /** The exception for a query that exceeds a limit of time or memory; a narrower one may succeed. */
   final class QueryTooExpensiveException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
     /**
-     * @param limit the limit that was met
+     * @param limit the exceeded limit
      */
     public QueryTooExpensiveException(String limit, Throwable cause) {
       super(limit, cause);
     }
 
     /**
-     * @param limit the limit that was met
+     * @param limit the exceeded limit
      */
     public QueryTooExpensiveException(String limit) {
       super(limit);
     }
   }
 
-  /** One page, newest first; logs of one instant by identity. */
+  /** Reads one page, newest first; logs of the same instant are in the order of their ids. */
   LogPage read(Query query) throws InterruptedException;
 
-  /** How many logs there are, and from when to when. */
+  /** Returns the number of matching logs and the times of the oldest and the newest. */
   TimeExtent timeExtent(LogFilter filter) throws InterruptedException;
 
   /**
-   * Counts over time, in the order of time; empty buckets are left out.
+   * Counts matching logs by time; returns the buckets in the order of time, without empty ones.
    *
-   * @param originNanos where the first bucket begins; not after the filter's {@code fromNanos}
-   * @param widthNanos of each bucket, at least 1
+   * @param originNanos the start of the first bucket; not after {@code fromNanos} of the filter
+   * @param widthNanos the width of each bucket, at least 1
    */
   List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException;
 
   /**
-   * What to read.
+   * A query for one page of logs.
    *
-   * @param limit logs at most, from 1
-   * @param after where the page before ended; null for the newest page
+   * @param filter the conditions that the logs match
+   * @param limit the maximum number of logs, at least 1
+   * @param after the end of the previous page; null for the newest page
    */
   record Query(LogFilter filter, int limit, @Nullable Position after) {}
 
   /**
-   * @param count all logs
-   * @param firstNanos event time of the oldest; 0 when there is none
-   * @param lastNanos event time of the newest; 0 when there is none
+   * The number of logs and their range of time.
+   *
+   * @param count the number of logs
+   * @param firstNanos the event time of the oldest log; 0 when there is none
+   * @param lastNanos the event time of the newest log; 0 when there is none
    */
   record TimeExtent(long count, long firstNanos, long lastNanos) {}
 
   /**
-   * @param startNanos first instant of the bucket
-   * @param count all logs in it
-   * @param severities of those, the ones that have a level
+   * A bucket of a histogram.
+   *
+   * @param startNanos the first instant of the bucket
+   * @param count the number of logs in the bucket
+   * @param severities the number of logs by level, without logs that have no level
    */
   record HistogramBucket(long startNanos, long count, Map<Severity, Long> severities) {
     public HistogramBucket {
@@ -79,10 +85,10 @@ public interface LogReader {
     }
   }
 
-  /** A place between two logs in the order of reading. */
+  /** A position between two logs in the order of reading: after the log with this time and id. */
   record Position(long timeNanos, LogId id) {
 
-    /** The place as text, which says nothing to others and fits into a URL. */
+    /** Returns the position as an opaque text that is safe in a URL. */
     public String toCursor() {
       var bytes =
           ByteBuffer.allocate(Long.BYTES + LogId.BYTES)
@@ -93,9 +99,9 @@ public interface LogReader {
     }
 
     /**
-     * The reverse of {@link #toCursor}.
+     * Parses the output of {@link #toCursor}.
      *
-     * @throws IllegalArgumentException when it has not the form of one
+     * @throws IllegalArgumentException when the text does not have the form of a cursor
      */
     public static Position ofCursor(String cursor) {
       var bytes = ByteBuffer.wrap(Base64.getUrlDecoder().decode(cursor));
@@ -107,19 +113,21 @@ public interface LogReader {
   }
 
   /**
-   * @param logs newest first
-   * @param next where to go on; null after the last page
+   * A page of logs.
+   *
+   * @param logs the logs, newest first
+   * @param next the position after which the next page begins; null for the last page
    */
   record LogPage(List<StoredLog> logs, @Nullable Position next) {}
 
   /**
-   * A log as it was stored; times are nanoseconds since 1970, ids lower-case hexadecimal.
+   * A stored log. Times are nanoseconds since 1970; trace and span ids are lower-case hexadecimal.
    *
-   * @param attributes of its own; where they are as the store keeps them, a long text may be a
-   *     {@link dev.sluice.core.dictionary.TextReference}
-   * @param templateId what its body is one of; null where nobody has told
-   * @param resourceId which set of attributes its resource has; null for none, or where nobody has
-   *     told
+   * @param attributes the attributes of the log itself; before long texts are resolved, a value may
+   *     be a {@link dev.sluice.core.dictionary.TextReference}
+   * @param templateId the id of the template of the body; null when it is unknown
+   * @param resourceId the dictionary id of the resource attributes; null when there are none, or
+   *     when it is unknown
    */
   record StoredLog(
       LogId id,
@@ -145,17 +153,17 @@ public interface LogReader {
       @Nullable UUID templateId,
       @Nullable UUID resourceId) {
 
-    /** The same of another template. */
+    /** Returns a copy with another template. */
     public StoredLog withTemplateId(@Nullable UUID templateId) {
       return with(attributes, templateId, resourceId);
     }
 
-    /** The same with other attributes of its own. */
+    /** Returns a copy with other log attributes. */
     public StoredLog withAttributes(Map<String, String> attributes) {
       return with(attributes, templateId, resourceId);
     }
 
-    /** The same with other attributes of its own, another template and another resource's id. */
+    /** Returns a copy with other log attributes, another template and another resource id. */
     public StoredLog with(
         Map<String, String> attributes, @Nullable UUID templateId, @Nullable UUID resourceId) {
       return new StoredLog(

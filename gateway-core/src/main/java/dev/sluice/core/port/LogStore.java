@@ -8,76 +8,79 @@ import java.util.List;
 import java.util.SortedMap;
 import java.util.UUID;
 
-/** Long-term home of the logs. Safe for use by many threads; all methods block. */
+/** The long-term store of the logs. Thread-safe; all methods block. */
 public interface LogStore {
 
   /**
-   * Stores records, each once; blocks until the store has confirmed them or has not. Of a portion
-   * that may have been tried before, only what is not there is stored, once whoever tried is known
-   * to have ended.
+   * Stores each record of a slice exactly once; blocks until the store confirms the insert or the
+   * attempt fails. For a redelivered slice, the store first makes sure that the earlier insert has
+   * ended, and then inserts only the missing records.
    *
-   * @param enricher tells the identities that the records carry, of which all are written before
-   *     any record is
+   * @param slice the records
+   * @param enricher the source of the dictionary ids that the records carry; all entries of these
+   *     ids are written before any record
    */
   StoreResult store(DeliverySlice slice, LogEnricher enricher) throws InterruptedException;
 
-  /** Records that carry no identities but their own. */
+  /** Stores the records of a slice without dictionary ids. */
   default StoreResult store(DeliverySlice slice) throws InterruptedException {
     return store(slice, LogEnricher.NONE);
   }
 
-  /** All records of the batches, which nobody has tried to store before. */
+  /** Stores all records of batches for which there is no earlier attempt. */
   default StoreResult store(String token, List<LogBatch> batches) throws InterruptedException {
     return store(DeliverySlice.of(new Delivery(token, batches, false)));
   }
 
   /**
-   * Records that are there and bear an identity of ours, by the day of their receipt (UTC), for the
-   * days from {@code from} on that have any.
+   * Returns the number of stored records with a {@link dev.sluice.core.domain.LogId} of the gateway
+   * by day of receipt (UTC), for each day since {@code from} that has any.
    *
-   * @throws RuntimeException when the store cannot tell
+   * @throws RuntimeException when the store is unavailable
    */
   SortedMap<LocalDate, Long> storedRecords(LocalDate from);
 
-  /** All days together. */
+  /** Returns the number of stored records of all days together. */
   default long storedRecords() {
     return storedRecords(LocalDate.EPOCH).values().stream().mapToLong(Long::longValue).sum();
   }
 
   /**
-   * How long there should be from the beginning of one store to that of the next, so that the store
-   * can keep up with tidying what it has; zero when it has no wish.
+   * Returns the minimum interval between the starts of two inserts, so that the store can keep up
+   * with merging its parts; zero for no minimum.
    */
   Duration minInsertInterval();
 
   /**
-   * How long a delivery that is not full should wait for company, going by what the last was like;
-   * zero when the usual will do.
+   * Returns the linger that the store prefers for the next delivery, based on the most recent
+   * insert; zero for no preference.
    */
   default Duration preferredLinger() {
     return Duration.ZERO;
   }
 
   /**
-   * Records of a delivery, all of them or a run.
+   * A contiguous range of the records of a delivery, or all of its records.
    *
-   * @param token names these very records; the same records come with the same token when they are
-   *     tried again, and no others do
-   * @param batches of the delivery
-   * @param from the first record, counted over all batches, refused ones left out
-   * @param to where the run ends; not part of it
-   * @param redelivered whether somebody may have tried to store any of them before
+   * @param token the deduplication token of exactly these records: a retry of the same records has
+   *     the same token, and no other records have it
+   * @param batches the batches of the delivery
+   * @param from the index of the first record, inclusive, counted over the accepted records of all
+   *     batches
+   * @param to the end index, exclusive
+   * @param redelivered whether an earlier attempt may have stored any of the records
    */
   record DeliverySlice(
       String token, List<LogBatch> batches, int from, int to, boolean redelivered) {
     public DeliverySlice {
       batches = List.copyOf(batches);
       if (from < 0 || to <= from) {
-        throw new IllegalArgumentException("records from %d to %d".formatted(from, to));
+        throw new IllegalArgumentException(
+            "a slice needs 0 <= from < to, has from %d, to %d".formatted(from, to));
       }
     }
 
-    /** All of a delivery. */
+    /** Returns the slice of all records of a delivery. */
     public static DeliverySlice of(Delivery delivery) {
       return new DeliverySlice(
           delivery.token(),
@@ -87,27 +90,33 @@ public interface LogStore {
           delivery.redelivered());
     }
 
-    /** How many. */
+    /** Returns the number of records. */
     public int records() {
       return to - from;
     }
   }
 
-  /** Every implementation sorts its failures into these, so that callers need no vendor codes. */
+  /**
+   * The result of a store operation. Each implementation maps its errors to these results, so that
+   * callers need no vendor error codes.
+   */
   sealed interface StoreResult {
-    /** Confirmed. */
+    /** The store has confirmed the records. */
     record Stored() implements StoreResult {}
 
-    /** Nothing is wrong with the records; the store is busy, away or in doubt. */
+    /**
+     * The records are valid, but the store is busy or unavailable, or the outcome is unknown. A
+     * later attempt may succeed.
+     */
     record Retryable(String reason) implements StoreResult {}
 
-    /** At least one of the records will never be taken; the others may be. */
+    /** The store rejects at least one record permanently; other records may be valid. */
     record Rejected(String reason) implements StoreResult {}
 
-    /** Nothing is wrong with the records; the store's tables are not as they should be. */
+    /** The records are valid, but the tables of the store do not have the expected schema. */
     record SchemaMismatch(String reason) implements StoreResult {}
 
-    /** A batch is not what its envelope says: a fault of ours, or of the spool. */
+    /** The content of a batch does not match its metadata: a bug of the gateway or the spool. */
     record Corrupt(UUID appendId, String reason) implements StoreResult {}
   }
 }

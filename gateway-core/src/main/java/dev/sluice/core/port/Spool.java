@@ -10,137 +10,151 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Durable waiting room between receiving logs and storing them.
+ * The durable buffer between ingest and delivery. It accepts batches; a {@link SpoolConsumer} reads
+ * them and delivers them to the {@link LogStore}.
  *
- * <p>Safe for use by many threads.
+ * <p>Thread-safe.
  */
 public interface Spool {
 
   /**
-   * Appends one batch, and once: an append whose outcome is not known is tried again under the
-   * batch's own {@link LogBatch#appendId}, which the spool remembers. The stage completes only once
-   * the batch would survive the loss of this process; clients are answered from that signal alone.
-   * Being full or out of reach is an answer, {@link AppendResult.Unavailable}, not an exception.
-   * Does not block the calling thread.
+   * Appends one batch exactly once: after an unknown outcome the spool repeats the append under the
+   * same {@link LogBatch#appendId} and recognizes an id that it already has. The stage completes
+   * with {@link AppendResult.Accepted} only when the batch survives the loss of this process; a
+   * durable response to the client depends on this stage alone. A full or unreachable spool is a
+   * result, {@link AppendResult.Unavailable}, not an exception. Does not block the calling thread.
    */
   CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode);
 
-  /** As above, for a client that waits. */
+  /** Appends one batch in mode {@link AppendMode#SYNC}. */
   default CompletionStage<AppendResult> append(LogBatch batch) {
     return append(batch, AppendMode.SYNC);
   }
 
   /**
-   * What became of records that were appended; asks the spool once, without blocking the calling
+   * Queries once whether records of an appended entry are delivered. Does not block the calling
    * thread.
    *
-   * @param firstId identity of the first of them
-   * @param records how many, with consecutive identities, all of the entry of {@code receipt}
+   * @param receipt the receipt of the entry
+   * @param firstId the id of the first record
+   * @param records the number of records; they have consecutive ids and are all in the entry of
+   *     {@code receipt}
    */
   CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records);
 
   /**
-   * How the spool is, asked now, within a second or so. A spool out of reach is part of the answer:
-   * the stage does not fail. Does not block the calling thread.
+   * Queries the current status of the spool; completes within about a second. An unreachable spool
+   * is a status, so the stage never fails. Does not block the calling thread.
    */
   CompletionStage<SpoolStatus> spoolStatus();
 
   /**
-   * The spool's side of the ledger by the day of receipt (UTC), for the days from {@code from} on
-   * that have any; blocking.
+   * Returns the record counts of the spool by day of receipt (UTC), for each day since {@code from}
+   * that has any. The ledger compares them with the counts of the store. Blocks.
    *
-   * @throws RuntimeException when the spool is out of reach
+   * @throws RuntimeException when the spool is unreachable
    */
   SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from);
 
   /**
-   * The first day from whose beginning on every acceptance is counted by day, as far as the spool
-   * knows; a day still to come when it has counted but a part of today. It is later than the first
-   * logs where an older release did not count by day, or the spool was replaced. Blocking.
+   * Returns the first day since whose beginning the spool counts every accepted record by day, as
+   * far as the spool knows; a future day when only a part of today is counted. It is later than the
+   * day of the first logs when an older release did not count by day, or when the spool was
+   * replaced. Blocks.
    *
-   * @throws RuntimeException when the spool is out of reach
+   * @throws RuntimeException when the spool is unreachable
    */
   default LocalDate countsCompleteSince() {
     return LocalDate.EPOCH;
   }
 
-  /** All days together; blocking. */
+  /** Returns the record counts of all days together. Blocks. */
   default RecordCounts recordCounts() {
     return recordCounts(LocalDate.EPOCH).values().stream()
         .reduce(RecordCounts.NONE, RecordCounts::plus);
   }
 
-  /** Why no durable append is possible at the moment; empty when it is. Blocks. */
+  /** Returns the reason that no durable append is possible now; empty when one is. Blocks. */
   default Optional<String> unavailableReason() {
     return Optional.ofNullable(spoolStatus().toCompletableFuture().join().unavailableReason());
   }
 
-  /** How a batch is to be appended. */
+  /** The mode of an append. */
   enum AppendMode {
-    /** A client waits for it. */
+    /** A client waits for the result, so the batch is written without delay. */
     SYNC,
 
-    /** Nobody waits: it may lie in memory for a while, so that many share one write. */
+    /**
+     * No client waits: the batch may stay in memory for a short time, so that many batches share
+     * one write.
+     */
     LAZY,
 
     /**
-     * It may have been appended elsewhere before, or even be stored: whoever delivers it looks
-     * first.
+     * The batch may already be in another spool, or even in the store. Its delivery checks the
+     * store for the records first.
      */
     POSSIBLE_DUPLICATE
   }
 
-  /** What became of one {@link #append}. */
+  /** The result of one {@link #append}. */
   sealed interface AppendResult {
-    /** Safe. */
+    /** The spool has the batch. */
     record Accepted(Receipt receipt) implements AppendResult {}
 
     /**
-     * Not taken, or not known to be taken.
+     * The spool does not have the batch, or the outcome is unknown.
      *
-     * @param retryAfter when trying again is worth it
-     * @param reason for the operator, without any log's content
-     * @param outcomeUnknown whether it may be in another spool than the one that is asked next:
-     *     whoever appends the batch again does so as {@link AppendMode#POSSIBLE_DUPLICATE}
+     * @param retryAfter the delay before a retry
+     * @param reason the reason for the operator, without any content of the logs
+     * @param outcomeUnknown whether the batch may be in a spool other than the one that the retry
+     *     reaches; a retry must then use {@link AppendMode#POSSIBLE_DUPLICATE}
      */
     record Unavailable(Duration retryAfter, String reason, boolean outcomeUnknown)
         implements AppendResult {
-      /** It is in no other spool. */
+      /** Creates the result of a batch that is in no other spool. */
       public Unavailable(Duration retryAfter, String reason) {
         this(retryAfter, reason, false);
       }
     }
 
-    /** Not taken: the claim under which it came is no longer its own. */
+    /** The spool does not have the batch: another request owns the claim on its key. */
     record ClaimLost() implements AppendResult {}
   }
 
   /**
-   * Where an entry was appended.
+   * The position of an appended entry.
    *
-   * @param shard from 0
-   * @param entryId the entry's own name, in the spool's words
+   * @param shard the shard, from 0
+   * @param entryId the id of the entry, in the format of the spool
    */
   record Receipt(int shard, String entryId) {}
 
-  /** What is known of appended records. */
+  /** The delivery status of appended records. */
   sealed interface DeliveryStatus {
-    /** Still in the spool. */
+    /** The records are still in the spool. */
     record Pending() implements DeliveryStatus {}
 
-    /** Settled: all stored but for those that are dead letters. */
+    /**
+     * The delivery of the records is acknowledged: each record is stored or is a dead letter.
+     *
+     * @param deadLettered the number of records that are dead letters
+     */
     record Delivered(int deadLettered) implements DeliveryStatus {}
 
-    /** The spool cannot say. */
+    /** The spool cannot determine the status. */
     record Unknown(String reason) implements DeliveryStatus {}
   }
 
   /**
-   * @param outageReason why nothing can be appended at the moment; null when it can
-   * @param notDurableReason why what is appended might be lost with the spool; null when it is safe
-   * @param pendingRecords records appended and not settled, about
-   * @param deliveredRecords records settled over the life of the spool, from which a rate can be
-   *     made
+   * The status of the spool.
+   *
+   * @param outageReason the reason that no append is possible now; null when appends are possible
+   * @param notDurableReason the reason that appended records might be lost with the spool; null
+   *     when they are durable
+   * @param pendingRecords the approximate number of records that are appended and not acknowledged
+   * @param deliveredRecords the number of records acknowledged over the life of the spool, from
+   *     which callers compute a rate
    */
   record SpoolStatus(
       @Nullable String outageReason,
@@ -148,21 +162,22 @@ public interface Spool {
       long pendingRecords,
       long deliveredRecords) {
 
-    /** Why no durable append is possible; null when it is. */
+    /** Returns the reason that no durable append is possible; null when one is. */
     public @Nullable String unavailableReason() {
       return outageReason != null ? outageReason : notDurableReason;
     }
   }
 
   /**
-   * Counts of log records of one day, across restarts; each is counted where it lives.
+   * The log record counts of one day. They survive restarts, and each is counted where its records
+   * are.
    *
-   * @param accepted counted in the atomic step that appends
-   * @param inFlight counted from the entries that are there
-   * @param deadLettered counted from the dead letters that are there
-   * @param purged dead letters that a person threw away, counted in the step that did
-   * @param quarantined in entries that were damaged where they lay and were put aside for somebody
-   *     to look at, counted in the step that did
+   * @param accepted accepted records, counted in the atomic step that appends them
+   * @param inFlight records not yet delivered, counted from the entries in the spool
+   * @param deadLettered dead letters, counted from the dead letter queue
+   * @param purged dead letters that an operator deleted, counted in the step that deletes them
+   * @param quarantined records of entries that are damaged in the spool and set aside for an
+   *     operator, counted in the step that sets them aside
    */
   record RecordCounts(
       long accepted, long inFlight, long deadLettered, long purged, long quarantined) {

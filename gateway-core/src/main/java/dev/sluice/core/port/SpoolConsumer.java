@@ -8,104 +8,116 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * The other end of the {@link Spool}: hands out the oldest unsettled delivery, again and again
- * until it is settled.
+ * The consumer of a {@link Spool}. It returns the oldest unacknowledged delivery, and returns it
+ * again until it is acknowledged.
  *
- * <p>What a delivery is made of is recorded before it is handed out: whoever has it next, after a
- * failure, a restart or from a dead consumer, has the same batches in the same order.
+ * <p>The spool records the batches of a delivery before it returns the delivery. A redelivery,
+ * after a failure, after a restart or taken over from a dead consumer, has the same batches in the
+ * same order.
  *
- * <p>For one thread at a time; the threads of one shard each have their own.
+ * <p>Not thread-safe, except for {@link #flush}; each worker of a shard has its own consumer.
  */
 public interface SpoolConsumer extends AutoCloseable {
 
   /**
-   * Waits up to {@code patience} for something to deliver. Blocks, so it is called from a virtual
-   * thread. A delivery that was not settled comes first.
+   * Waits up to {@code timeout} for a delivery. Blocks, so it is called from a virtual thread. An
+   * unacknowledged delivery comes before newer entries.
    *
-   * @param minLinger how long the first entry waits for company at least, when more than usual is
-   *     wanted
-   * @throws RuntimeException when the spool is out of reach; asking again later is right
+   * @param timeout the maximum time to wait for the first entry
+   * @param minLinger the minimum linger: the time that the first entry waits for more; the
+   *     configured linger applies when it is longer
+   * @return the delivery; empty when the spool has none
+   * @throws RuntimeException when the spool is unreachable; a later call may succeed
    */
   Optional<Delivery> poll(Duration timeout, Duration minLinger) throws InterruptedException;
 
-  /** As above, gathering for as long as usual. */
+  /** Waits up to {@code timeout} for a delivery, with the configured linger. */
   default Optional<Delivery> poll(Duration timeout) throws InterruptedException {
     return poll(timeout, Duration.ZERO);
   }
 
   /**
-   * Never handed out again: every record is stored, or among the dead letters, which are kept in
-   * the same step. Settling what another has settled in the meantime changes nothing.
+   * Acknowledges a delivery whose records are all stored or in {@code deadLetters}, and adds the
+   * dead letters to the queue in the same atomic step. The delivery is not returned again. An
+   * acknowledgement of a delivery that another consumer has acknowledged has no effect.
    *
-   * @return false when there is no room for the dead letters, and nothing was done
+   * @return false when the dead letter queue is full; nothing has changed then
    */
   boolean ack(Delivery delivery, List<DeadLetter> deadLetters);
 
-  /** Stored, all of it: never handed out again. */
+  /** Acknowledges a delivery whose records are all stored. */
   default void ack(Delivery delivery) {
     boolean _ = ack(delivery, List.of());
   }
 
   /**
-   * Shows that whoever has the delivery is alive, which others cannot see while it is worked on;
-   * cheap enough to be called often.
+   * Renews the lease on this delivery, so that other consumers see that its consumer is alive while
+   * it stores the records. Cheap enough for frequent calls.
    *
-   * @return false when another has taken it over: then it is theirs
+   * @return false when another consumer has taken over the delivery and owns it now
    */
   boolean renewLease(Delivery delivery);
 
-  /** From now on {@link #poll} gathers nothing: what is there is handed out. Any thread. */
+  /**
+   * Ends the linger: from now on {@link #poll} returns the available entries immediately. Any
+   * thread may call it.
+   */
   void flush();
 
   /**
-   * Of the delivery handed out last, the batch that can never be delivered as it is: it stays in
-   * the spool, is counted there, and is passed over from now on.
+   * Sets aside a batch, of the most recent delivery, that can never be delivered as it is. The batch
+   * stays in the spool, is counted there, and is not part of any later delivery.
    */
   void skip(UUID appendId, String reason);
 
-  /** Entries that this release cannot read, or that were set aside; they stay in the spool. */
+  /**
+   * Returns the number of entries that this release cannot read or that are set aside; they stay in
+   * the spool.
+   */
   int skippedEntries();
 
   @Override
   void close();
 
   /**
-   * How large a delivery may become; by whichever is met first.
+   * The limits of a delivery; it is complete as soon as one limit is reached.
    *
-   * @param maxRecords log records
-   * @param maxBytes bytes of logs as they are held, packed or not; at least one batch is delivered
-   * @param linger how long the first batch waits for more
+   * @param maxRecords the maximum number of log records
+   * @param maxBytes the maximum size of the payloads in bytes as they are in memory, compressed or
+   *     not; a larger batch is a delivery of its own
+   * @param linger the time that the first batch waits for more
    */
   record DeliveryLimits(long maxRecords, long maxBytes, Duration linger) {
-    /** 500,000 records, 128 MiB, one second. */
+    /** The default limits: 500,000 records, 128 MiB, one second. */
     public static final DeliveryLimits DEFAULT =
         new DeliveryLimits(500_000, 128L << 20, Duration.ofSeconds(1));
 
     public DeliveryLimits {
       if (maxRecords < 1 || maxBytes < 1 || linger.isNegative()) {
         throw new IllegalArgumentException(
-            "a delivery needs positive bounds, has max-records %d, max-bytes %d, max-age %s"
+            "delivery limits must be positive: max-records %d, max-bytes %d, linger %s"
                 .formatted(maxRecords, maxBytes, linger));
       }
     }
   }
 
   /**
-   * Batches that are stored together.
+   * The batches that a worker stores together.
    *
-   * @param token names this very run of batches; the same run has the same token
-   * @param batches oldest first, at least one
-   * @param redelivered whether somebody may have tried to store it before, with whatever success
+   * @param token the deduplication token of this sequence of batches; the same sequence has the
+   *     same token
+   * @param batches the batches, oldest first, at least one
+   * @param redelivered whether an earlier attempt may have stored records of the delivery
    */
   record Delivery(String token, List<LogBatch> batches, boolean redelivered) {
     public Delivery {
       batches = List.copyOf(batches);
       if (batches.isEmpty()) {
-        throw new IllegalArgumentException("a delivery of nothing");
+        throw new IllegalArgumentException("a delivery must have at least one batch");
       }
     }
 
-    /** Log records in all batches. */
+    /** Returns the number of log records in all batches. */
     public long records() {
       return batches.stream().mapToLong(LogBatch::records).sum();
     }

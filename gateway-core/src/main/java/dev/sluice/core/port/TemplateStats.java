@@ -11,110 +11,119 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known of templates beside their texts, which the {@link Dictionary} has: which stand for
- * which, and how often they came. Counts are of minutes of the logs' own time, and of the template
- * that a log was stored with, whatever became of it.
+ * The statistics of templates: the links between merged templates, and the numbers of their logs.
+ * The texts of templates are in the {@link Dictionary}. Counts have a resolution of one minute of
+ * event time. They are by the template with which a log is stored, even when that template is merged
+ * into another one later.
  *
- * <p>Safe for use by many threads; all methods block, and interrupting the thread ends the search
- * in the store too. What takes more time or memory than a query may is {@link
- * LogReader.QueryTooExpensiveException}; any other exception means that the store cannot answer at
- * the moment.
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
+ * A query that exceeds its time or memory limit throws {@link LogReader.QueryTooExpensiveException};
+ * any other exception means that the store is unavailable.
  */
 public interface TemplateStats {
 
-  /** Ids in one question. */
+  /** The maximum number of ids in one query. */
   int MAX_IDS = Dictionary.MAX_IDS;
 
-  /** Counts in one answer: they are held in memory, some 100 bytes each. */
+  /** The maximum number of counts in one result, which is held in memory. */
   int MAX_COUNTS = 100_000;
 
   /**
-   * Which templates are linked to others, in no particular order; a link to one that is not in the
-   * dictionary is none.
+   * Returns the links from merged templates to other templates, in no particular order. A link to a
+   * template that is not in the dictionary is omitted.
    *
-   * @param limit links at most, from 1; which are left out then is not said
+   * @param limit the maximum number of links, at least 1; which links are omitted beyond it is
+   *     unspecified
    */
   List<TemplateLink> links(String tenant, int limit) throws InterruptedException;
 
   /**
-   * How often templates came in the minutes asked for and in as many before them, in no particular
-   * order. What came in neither is left out.
+   * Returns the number of logs of each template in the minutes of the query and in the preceding
+   * period of the same length, in no particular order. A template without logs in both periods is
+   * omitted.
    *
-   * @throws LogReader.QueryTooExpensiveException when these are more than {@link #MAX_COUNTS} or
-   *     have too long names
+   * @throws LogReader.QueryTooExpensiveException when there are more than {@link #MAX_COUNTS}
+   *     counts or their service names are too long
    */
   List<TemplateCount> counts(TemplateQuery query) throws InterruptedException;
 
   /**
-   * From when to when these came, the first and the last time of all. One that never did is left
-   * out.
+   * Returns for each template the range from its first log to its latest log. A template without
+   * logs is omitted.
    *
-   * @param service in whose logs; null for those of all the tenant's services
-   * @param ids at most {@link #MAX_IDS}
+   * @param service the service whose logs count; null for all services of the tenant
+   * @param ids the ids of the templates, at most {@link #MAX_IDS}
    */
   Map<UUID, MinuteRange> activeRanges(String tenant, @Nullable String service, Collection<UUID> ids)
       throws InterruptedException;
 
   /**
-   * The same, in each service by itself and in no particular order.
+   * Returns for each template and service the range from its first log to its latest log, in no
+   * particular order.
    *
-   * @param service in whose logs; null for those of all the tenant's services
-   * @param ids at most {@link #MAX_IDS}
-   * @throws LogReader.QueryTooExpensiveException when these are more than {@link #MAX_COUNTS} or
-   *     have too long names
+   * @param service the service whose logs count; null for all services of the tenant
+   * @param ids the ids of the templates, at most {@link #MAX_IDS}
+   * @throws LogReader.QueryTooExpensiveException when there are more than {@link #MAX_COUNTS}
+   *     ranges or their service names are too long
    */
   List<ServiceActivity> serviceActivity(
       String tenant, @Nullable String service, Collection<UUID> ids) throws InterruptedException;
 
   /**
-   * How often templates came, by service, level and span of time, in no particular order: all that
-   * is told of a few. What came in the last of the minutes asked for is in stretches of its own,
-   * since the time that somebody means may end within it.
+   * Returns the number of logs of a few templates by service, level and bucket of time, in no
+   * particular order. The last minute of the query has separate elements, since the time range of a
+   * user may end within that minute.
    *
-   * @param query of at least one id
-   * @param layout where to look, and how to divide it
-   * @throws LogReader.QueryTooExpensiveException when these are more than {@link #MAX_COUNTS}
+   * @param query the query, with at least one id
+   * @param layout the division of the minutes into buckets
+   * @throws LogReader.QueryTooExpensiveException when there are more than {@link #MAX_COUNTS}
+   *     counts
    */
   List<CountBucket> countBuckets(TemplateQuery query, BucketLayout layout)
       throws InterruptedException;
 
   /**
-   * A log of each that may be its newest: the newest of those that the store keeps at hand, which
-   * are not always all. {@link #countBuckets} tells whether it came in the last minute of all. One
-   * of which none is at hand is left out.
+   * Returns for each template the newest of the sample logs that the store keeps. A newer log may
+   * exist, since the samples are not always complete; compare the minute of the sample with the last
+   * minute in {@link #countBuckets}. A template without a sample is omitted.
    *
-   * @param query of at least one id, whatever its minutes
-   * @throws LogReader.QueryTooExpensiveException when these are too much to look through
+   * @param query the query, with at least one id; its minutes are ignored
+   * @throws LogReader.QueryTooExpensiveException when there are too many samples to read
    */
   List<SampleLog> latestSamples(TemplateQuery query) throws InterruptedException;
 
   /**
-   * The newest logs of templates, the newest first.
+   * Returns the newest logs of templates, newest first.
    *
-   * @param filter which logs, by tenant, service, levels, time and attributes
-   * @param slices where to look for which, at most {@link #MAX_TIME_SLICES}; what is in the place
-   *     of another may be found too
-   * @param limitPerTemplate logs of one template at most, from 1
+   * @param filter the conditions that the logs match, on tenant, service, levels, time and
+   *     attributes
+   * @param slices the time range to search for each template, at most {@link #MAX_TIME_SLICES}; the
+   *     result may also have logs of a template from the range of another one
+   * @param limitPerTemplate the maximum number of logs of one template, at least 1
    */
   List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> slices, int limitPerTemplate)
       throws InterruptedException;
 
-  /** Places in one question for the newest logs. */
+  /** The maximum number of time slices in one query for the newest logs. */
   int MAX_TIME_SLICES = 1_000;
 
   /**
-   * @param mergedInto the more general template that stands for this one too, and may itself be
-   *     linked
+   * A link from a merged template to a more general one.
+   *
+   * @param id the id of the merged template
+   * @param mergedInto the id of the template that replaces it, which may itself be merged
    */
   record TemplateLink(UUID id, UUID mergedInto) {}
 
   /**
-   * Which logs to count.
+   * The conditions on the logs to count.
    *
-   * @param service exact name; null for all
-   * @param severities severity numbers, any of them; empty for all
-   * @param minSeverity lowest severity number; 0 for all
-   * @param ids templates that logs were stored with, at most {@link #MAX_IDS}; empty for all
+   * @param tenant the tenant of the logs
+   * @param service the exact service name; null for all services
+   * @param severities the severity numbers, of which a log has one; empty for all
+   * @param minSeverity the lowest severity number; 0 for all
+   * @param minuteRange the minutes of event time
+   * @param ids the templates with which the logs are stored, at most {@link #MAX_IDS}; empty for all
    */
   record TemplateQuery(
       String tenant,
@@ -127,7 +136,7 @@ public interface TemplateStats {
     /**
      * @throws IllegalArgumentException when there are too many ids
      */
-    // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+    // not a compact constructor: javac does not export the nullness of its parameters
     public TemplateQuery(
         String tenant,
         @Nullable String service,
@@ -136,7 +145,7 @@ public interface TemplateStats {
         MinuteRange minuteRange,
         Set<UUID> ids) {
       if (ids.size() > MAX_IDS) {
-        throw new IllegalArgumentException(ids.size() + " ids, at most " + MAX_IDS);
+        throw new IllegalArgumentException(ids.size() + " template ids, at most " + MAX_IDS);
       }
       this.tenant = tenant;
       this.service = service;
@@ -146,91 +155,98 @@ public interface TemplateStats {
       this.ids = Set.copyOf(ids);
     }
 
-    /** The same, but only of logs that were stored with these. */
+    /** Returns a copy that is restricted to logs of these templates. */
     public TemplateQuery withIds(Set<UUID> ids) {
       return new TemplateQuery(tenant, service, severities, minSeverity, minuteRange, ids);
     }
   }
 
   /**
-   * Whole minutes, by their number since 1970 (UTC).
+   * A range of whole minutes since 1970 (UTC).
    *
-   * @param from the first, at least 0
-   * @param to the one after the last, greater than {@code from}
+   * @param from the first minute, at least 0
+   * @param to the minute after the last, greater than {@code from}
    */
   record MinuteRange(long from, long to) {
     private static final long NANOS_PER_MINUTE = 60_000_000_000L;
 
-    /** Every minute of a log. */
+    /** The range of all minutes that a log can have. */
     public static final MinuteRange ALL = new MinuteRange(0, Long.MAX_VALUE / NANOS_PER_MINUTE + 1);
 
     /**
-     * @throws IllegalArgumentException when there is no minute between them
+     * @throws IllegalArgumentException when the range is empty or negative
      */
     public MinuteRange {
       if (from < 0 || from >= to) {
-        throw new IllegalArgumentException("from minute %d to minute %d".formatted(from, to));
+        throw new IllegalArgumentException(
+              "minutes from %d to %d are not a range".formatted(from, to));
       }
     }
 
     /**
-     * All minutes that have one of these instants, nanoseconds since 1970: counts are not finer.
+     * Returns the smallest range of whole minutes that covers a range of instants, since counts have
+     * a resolution of one minute.
      *
+     * @param fromNanos the first instant, in nanoseconds since 1970
      * @param toNanos the instant after the last
      */
     public static MinuteRange covering(long fromNanos, long toNanos) {
       return new MinuteRange(minuteOf(fromNanos), minuteOf(toNanos - 1) + 1);
     }
 
-    /** The minute of an instant. */
+    /** Returns the minute of an instant in nanoseconds since 1970. */
     public static long minuteOf(long nanos) {
       return Math.floorDiv(nanos, NANOS_PER_MINUTE);
     }
 
-    /** The first instant of a minute; the last there is when that would be later. */
+    /** Returns the first instant of a minute, limited to {@link Long#MAX_VALUE}. */
     public static long startNanos(long minute) {
       return minute > Long.MAX_VALUE / NANOS_PER_MINUTE
           ? Long.MAX_VALUE
           : minute * NANOS_PER_MINUTE;
     }
 
-    /** The last of them alone. */
+    /** Returns the range of the last minute alone. */
     public MinuteRange lastMinute() {
       return new MinuteRange(to - 1, to);
     }
 
-    /** From the earlier beginning to the later end. */
+    /** Returns the range from the earlier start to the later end. */
     public MinuteRange union(MinuteRange other) {
       return new MinuteRange(Math.min(from, other.from), Math.max(to, other.to));
     }
 
-    /** The first of as many minutes before these; of fewer where they would be before 1970. */
+    /** Returns the first minute of the preceding range of the same length, at least 0. */
     public long precedingFrom() {
       return Math.max(0, from - (to - from));
     }
   }
 
   /**
-   * @param id with which the logs were stored
-   * @param severityNumber 0 where they have none
-   * @param count logs in the minutes asked for
-   * @param precedingCount logs in as many minutes before
+   * The number of logs of one template, service and severity number.
+   *
+   * @param id the id of the template with which the logs are stored
+   * @param severityNumber the severity number; 0 when the logs have none
+   * @param count the number of logs in the minutes of the query
+   * @param precedingCount the number of logs in the preceding period of the same length
    */
   record TemplateCount(
       UUID id, String service, int severityNumber, long count, long precedingCount) {}
 
   /**
-   * @param minuteRange from that of the first log to that of the last one
+   * The time range in which one template occurs in one service.
+   *
+   * @param minuteRange the range from the minute of the first log to the minute of the latest log
    */
   record ServiceActivity(UUID id, String service, MinuteRange minuteRange) {}
 
   /**
-   * Minutes that were asked for, as far as templates came in them, divided into equal spans.
+   * The division of a range of minutes, reduced to the part with logs, into equal buckets.
    *
-   * @param firstMinute the first minute of the first span
-   * @param bucketMinutes minutes in a span, from 1
-   * @param bucketCount from 1
-   * @param templatesByService by service, which of them came in its logs
+   * @param firstMinute the first minute of the first bucket
+   * @param bucketMinutes the number of minutes in a bucket, at least 1
+   * @param bucketCount the number of buckets, at least 1
+   * @param templatesByService the ids of the templates that occur in the logs of each service
    */
   record BucketLayout(
       long firstMinute,
@@ -238,12 +254,13 @@ public interface TemplateStats {
       int bucketCount,
       Map<String, Set<UUID>> templatesByService) {
     /**
-     * @throws IllegalArgumentException when there is no span
+     * @throws IllegalArgumentException when the number or the length of the buckets is not positive
      */
     public BucketLayout {
       if (bucketMinutes < 1 || bucketCount < 1) {
         throw new IllegalArgumentException(
-            "%d spans of %d minutes".formatted(bucketCount, bucketMinutes));
+            "%d buckets of %d minutes, both must be positive"
+                .formatted(bucketCount, bucketMinutes));
       }
       templatesByService =
           templatesByService.entrySet().stream()
@@ -253,8 +270,11 @@ public interface TemplateStats {
     }
 
     /**
-     * @param range minutes
-     * @param activity when and where they came
+     * Creates a layout of the part of the range in which the templates occur.
+     *
+     * @param range the minutes of the query
+     * @param activity the time ranges of the templates by service
+     * @param bucketCount the number of buckets, at least 1
      */
     public static BucketLayout of(
         MinuteRange range, Collection<ServiceActivity> activity, int bucketCount) {
@@ -275,13 +295,13 @@ public interface TemplateStats {
   }
 
   /**
-   * Logs of one template, service and level in a span.
+   * The number of logs of one template, service and severity number in a bucket.
    *
-   * @param bucket by its number, from 0; {@link #PRECEDING} for as many minutes before those asked
-   *     for
-   * @param count logs in it
-   * @param firstMinute minute of the first of them
-   * @param lastMinute minute of the last one
+   * @param bucket the index of the bucket, from 0; {@link #PRECEDING} for the period of the same
+   *     length before the minutes of the query
+   * @param count the number of logs
+   * @param firstMinute the minute of the first log
+   * @param lastMinute the minute of the latest log
    */
   record CountBucket(
       UUID id,
@@ -291,25 +311,27 @@ public interface TemplateStats {
       long count,
       long firstMinute,
       long lastMinute) {
-    /** Not in the time asked for, but before. */
+    /** The index that stands for the period before the minutes of the query. */
     public static final long PRECEDING = -1;
 
-    /** The same in another span. */
+    /** Returns a copy with another bucket index. */
     public CountBucket withBucket(long other) {
       return new CountBucket(id, service, severityNumber, other, count, firstMinute, lastMinute);
     }
   }
 
   /**
-   * Where logs of a template are, by their own time in nanoseconds since 1970; nowhere if {@code
-   * toNanos} is not after {@code fromNanos}.
+   * A range of event time in which to search logs of a template, in nanoseconds since 1970; empty
+   * when {@code toNanos} is not after {@code fromNanos}.
    *
-   * @param service null where it may be any
-   * @param toNanos the instant after the last; {@link Long#MAX_VALUE} where it is the last there is
+   * @param template the id of the template
+   * @param service the service of the logs; null for any
+   * @param fromNanos the first instant
+   * @param toNanos the instant after the last; {@link Long#MAX_VALUE} is itself included
    */
   record TimeSlice(UUID template, @Nullable String service, long fromNanos, long toNanos) {
 
-    /** In whole minutes. */
+    /** Creates a slice of whole minutes. */
     public static TimeSlice of(UUID template, @Nullable String service, MinuteRange minuteRange) {
       return new TimeSlice(
           template,
@@ -318,17 +340,17 @@ public interface TemplateStats {
           MinuteRange.startNanos(minuteRange.to));
     }
 
-    /** The last instant of them all. */
+    /** Returns the last instant of the slice. */
     public long lastNanos() {
       return toNanos == Long.MAX_VALUE ? toNanos : toNanos - 1;
     }
   }
 
   /**
-   * A log, as much of it as one wants to see of a template.
+   * A sample log of a template, with a part of its fields.
    *
-   * @param template with which it was stored
-   * @param timeNanos its own time, nanoseconds since 1970
+   * @param template the id of the template with which the log is stored
+   * @param timeNanos the event time, in nanoseconds since 1970
    */
   record SampleLog(
       UUID template, LogId id, long timeNanos, int severityNumber, String service, String body) {}

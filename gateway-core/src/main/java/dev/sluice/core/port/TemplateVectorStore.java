@@ -10,70 +10,73 @@ import java.util.Set;
 import java.util.UUID;
 
 /**
- * Vectors of templates, one row for each template of a tenant and each recipe they were made by.
- * Writing a row again replaces it.
+ * The store of template vectors. It has one row for each tenant, template and embedding version; a
+ * repeated write replaces the row.
  *
- * <p>Rows of different recipes never meet: every question is about one. Safe for use by many
- * threads; all methods block, and interrupting the thread ends the question in the store too. What
- * takes more time or memory than a query may is {@link LogReader.QueryTooExpensiveException}; any
- * other exception means that the store cannot answer at the moment.
+ * <p>An embedding version identifies the model and the method that computed the vectors. Each query
+ * reads the rows of one version only.
+ *
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
+ * A query that exceeds its time or memory limit throws {@link LogReader.QueryTooExpensiveException};
+ * any other exception means that the store is unavailable.
  */
 public interface TemplateVectorStore {
 
-  /** Ids in one question. */
+  /** The maximum number of ids in one query. */
   int MAX_IDS = 1_000;
 
-  /** Returns once they are safe. */
+  /** Writes rows; returns when the store has confirmed them. */
   void write(String embeddingVersion, List<VectorRow> rows) throws InterruptedException;
 
   /**
-   * The first templates of the dictionary that have no row, in the order in which they were seen
-   * first; linked ones too, since logs were stored with them.
+   * Returns templates of the dictionary that have no row, ordered by the time at which they were
+   * first seen. Merged templates are included, since logs are stored with their ids.
    *
-   * @param excluded leaves these out, at most {@link #MAX_IDS}
-   * @param limit templates at most, from 1
+   * @param excluded the ids of templates to omit, at most {@link #MAX_IDS}
+   * @param limit the maximum number of templates, at least 1
    */
   List<UnembeddedTemplate> findUnembedded(
       String embeddingVersion, String tenant, Collection<UUID> excluded, int limit)
       throws InterruptedException;
 
   /**
-   * Says that no more rows will come for a while, so that it is worth putting together what many
-   * writes have left in pieces, each of which every question has to open. May do nothing.
+   * Merges the parts that many small writes have left, since each query must open every part. Call
+   * it when no more rows are expected for some time. An implementation may do nothing.
    */
   void compact(String embeddingVersion) throws InterruptedException;
 
-  /** How many templates of the dictionary have no row yet. */
+  /** Returns the number of templates of the dictionary that have no row yet. */
   long backlog(String embeddingVersion, String tenant) throws InterruptedException;
 
   /**
-   * A log of each of these templates from these minutes of the logs' own time; what has none there
-   * is left out.
+   * Returns one log of each template within its range of minutes, by event time. The result has no
+   * element for a template without logs in its range.
    *
-   * @param minutes of at most {@link #MAX_IDS} templates
+   * @param minutes the range by template id, for at most {@link #MAX_IDS} templates
    */
   Map<UUID, TemplateSample> samples(String tenant, Map<UUID, MinuteRange> minutes)
       throws InterruptedException;
 
   /**
-   * The templates that logs were stored with.
+   * Returns the ids of the templates with which the matching logs are stored.
    *
-   * @param filter which logs
-   * @throws LogReader.QueryTooExpensiveException when they are more than {@link
-   *     TemplateStats#MAX_IDS}
+   * @param filter the conditions that the logs match
+   * @throws LogReader.QueryTooExpensiveException when there are more than {@link
+   *     TemplateStats#MAX_IDS} templates
    */
   Set<UUID> templatesMatching(LogFilter filter) throws InterruptedException;
 
   /**
-   * The templates that lie closest to a vector, those in which all words occur before all others,
-   * and then the closest first; many of them are not looked at one by one, and then a few of the
-   * closest may be missing.
+   * Returns the nearest templates to a vector: first the templates that contain all keywords, then
+   * the others; within each group the nearest first. With many templates the search is approximate,
+   * so that a few of the nearest may be missing.
    *
-   * @param query which templates come into question: those that logs of the tenant, service, levels
-   *     and minutes were stored with
-   * @param vector of length 1
-   * @param keywords letters and digits in lower case; none when words are of no account
-   * @param limit templates at most, from 1
+   * @param query the tenant, service, levels and minutes; only templates with which such logs are
+   *     stored are candidates
+   * @param vector the vector to compare with, of length 1
+   * @param keywords the keywords, of letters and digits in lower case; empty to rank by distance
+   *     only
+   * @param limit the maximum number of templates, at least 1
    */
   List<Candidate> nearest(
       String embeddingVersion,
@@ -84,76 +87,86 @@ public interface TemplateVectorStore {
       throws InterruptedException;
 
   /**
-   * The templates in which most of these words occur, those with more of them first: in the
-   * template, the names of its service and component, or its sample.
+   * Returns the templates that contain the most keywords, ordered by their number, greatest first. A
+   * keyword may occur in the template, in the name of its service or component, or in its sample.
    *
-   * @param keywords letters and digits in lower case, at least one
-   * @param limit templates at most, from 1
+   * @param keywords the keywords, of letters and digits in lower case, at least one
+   * @param limit the maximum number of templates, at least 1
    */
   List<Candidate> matchKeywords(
       String embeddingVersion, TemplateQuery query, List<String> keywords, int limit)
       throws InterruptedException;
 
   /**
-   * The templates of the dictionary that have no row, in whose text most of these words occur,
-   * those with more of them first.
+   * Returns the templates of the dictionary without a row whose text contains the most keywords,
+   * ordered by their number, greatest first.
    *
-   * @param keywords letters and digits in lower case, at least one
-   * @param limit templates at most, from 1
+   * @param keywords the keywords, of letters and digits in lower case, at least one
+   * @param limit the maximum number of templates, at least 1
    */
   List<Candidate> matchKeywordsUnembedded(
       String embeddingVersion, TemplateQuery query, List<String> keywords, int limit)
       throws InterruptedException;
 
   /**
-   * The words of all templates of the dictionary that did not become others: what is in none of
-   * them can be in logs only where values are.
+   * Returns the words of all templates of the dictionary that are not merged into others. A word
+   * that is not in this set can occur in logs only within the variable parts of messages.
    *
-   * @param limit from 1
-   * @return letters and digits in lower case
-   * @throws LogReader.QueryTooExpensiveException when there are more, or it takes longer than what
-   *     can be done without may: a second
+   * @param limit the maximum number of words, at least 1
+   * @return the words, of letters and digits in lower case
+   * @throws LogReader.QueryTooExpensiveException when there are more words, or when the query takes
+   *     more than one second: callers can work without the result
    */
   Set<String> vocabulary(String tenant, int limit) throws InterruptedException;
 
   /**
-   * What is stored of these.
+   * Returns the stored vectors of the templates. The result has no element for a template without a
+   * row.
    *
-   * @param ids at most {@link #MAX_IDS}
+   * @param ids the ids of the templates, at most {@link #MAX_IDS}
    */
   List<Vectors> find(String embeddingVersion, String tenant, Collection<UUID> ids)
       throws InterruptedException;
 
   /**
-   * @param keywords of the template and what belongs to it, in lower case
-   * @param vectors what was made of it
+   * A row to write.
+   *
+   * @param keywords the words of the template, of its service and component, and of its sample, in
+   *     lower case
+   * @param vectors the vectors of the template
    */
   record VectorRow(String tenant, String keywords, Vectors vectors) {}
 
   /**
-   * @param sentenceVector of length 1
-   * @param tokenVectors the vectors of tokens, one after the other, a byte for each number; empty
-   *     where the model tells none
+   * The vectors of a template.
+   *
+   * @param id the id of the template
+   * @param sentenceVector the vector of the whole text, of length 1
+   * @param tokenVectors the concatenated vectors of the tokens, with one byte for each component;
+   *     empty when the model provides none
    */
   record Vectors(UUID id, float[] sentenceVector, byte[] tokenVectors) {}
 
   /**
-   * A log that has a template.
+   * A sample log of a template.
    *
-   * @param component what of the service wrote it, such as the name of a logger; may be empty
+   * @param component the component of the service that wrote the log, such as the name of a logger;
+   *     may be empty
    */
   record TemplateSample(String service, String component, String body) {}
 
   /**
-   * @param score how close it lies, from -1 to 1; or how many of the words occur in it
-   * @param matchesAllKeywords whether all the words occur in it, when there are any
+   * A template that a query found.
+   *
+   * @param score the cosine similarity, from -1 to 1, or the number of keywords in the template
+   * @param matchesAllKeywords whether the template contains all keywords and there is at least one
    */
   record Candidate(UUID id, double score, boolean matchesAllKeywords) {}
 
   /**
    * A template without a row.
    *
-   * @param firstSeenNanos receipt of the first log that had it, nanoseconds since 1970
+   * @param firstSeenNanos the time of receipt of its first log, in nanoseconds since 1970
    */
   record UnembeddedTemplate(UUID id, String text, long firstSeenNanos) {}
 }

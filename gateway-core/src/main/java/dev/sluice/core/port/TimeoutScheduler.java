@@ -7,23 +7,23 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends waits that take too long. Nearly every wait ends before its deadline, so that setting one
- * and taking it back must cost next to nothing; in return a deadline may be noticed a little late.
- * Safe for use by many threads.
+ * A scheduler of timeouts. Nearly every wait ends before its timeout, so scheduling and cancelling
+ * must be very cheap; in return a timeout may run slightly late. Thread-safe.
  */
 @FunctionalInterface
 public interface TimeoutScheduler {
   /**
-   * Runs {@code missed} when the time is over, on a thread that must not be kept. It may be held a
-   * little longer than until the deadline is taken back, so it should not hold much.
+   * Runs {@code onTimeout} after the timeout, on a thread that the task must not block. The
+   * scheduler may keep a reference to the task for a short time after the cancellation, so the task
+   * should not retain much memory.
    *
-   * @return takes the deadline back, any number of times
-   * @throws RuntimeException when no deadlines are kept any more, as at the end of the process
+   * @return an action that cancels the timeout and may run any number of times
+   * @throws RuntimeException when the scheduler is shut down, as at the end of the process
    */
   Runnable scheduleTimeout(Duration timeout, Runnable onTimeout);
 
   /**
-   * Fails {@code future} with a {@link TimeoutException} unless it is complete in time.
+   * Completes {@code future} with a {@link TimeoutException} unless it completes in time.
    *
    * @return {@code future}
    */
@@ -32,13 +32,13 @@ public interface TimeoutScheduler {
       return future;
     }
     var pending =
-        new AtomicReference<@Nullable CompletableFuture<T>>(future); // its result is large
+        new AtomicReference<@Nullable CompletableFuture<T>>(future); // frees a large result early
     Runnable onTimeout =
         () -> {
           var unfinished = pending.get();
           if (unfinished != null) {
             unfinished.completeExceptionally(
-                new TimeoutException("not within " + timeout.toMillis() + " ms"));
+                new TimeoutException("timed out after " + timeout.toMillis() + " ms"));
           }
         };
     try {
@@ -50,7 +50,7 @@ public interface TimeoutScheduler {
                 cancellation.run();
               });
     } catch (RuntimeException e) {
-      future.completeExceptionally(e); // nobody would end the wait
+      future.completeExceptionally(e); // without a timeout the wait could be endless
     }
     return future;
   }

@@ -11,8 +11,8 @@ import java.util.random.RandomGenerator;
 import org.junit.jupiter.api.Test;
 
 class BackoffTest {
-  private static final Duration FIRST = Duration.ofMillis(100);
-  private static final Duration LIMIT = Duration.ofMillis(1_000);
+  private static final Duration INITIAL = Duration.ofMillis(100);
+  private static final Duration MAX = Duration.ofMillis(1_000);
 
   private final List<Long> millis = new ArrayList<>();
 
@@ -54,13 +54,13 @@ class BackoffTest {
   void new_zeroInitialDelayOrLowerMaxDelay_throws() {
     var random = new SplittableRandom(1);
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Backoff(Duration.ZERO, LIMIT, _ -> {}, random));
+        .isThrownBy(() -> new Backoff(Duration.ZERO, MAX, _ -> {}, random));
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> new Backoff(LIMIT, FIRST, _ -> {}, random));
+        .isThrownBy(() -> new Backoff(MAX, INITIAL, _ -> {}, random));
   }
 
   private Backoff backoff(RandomGenerator random) {
-    return new Backoff(FIRST, LIMIT, pause -> millis.add(pause.toMillis()), random);
+    return new Backoff(INITIAL, MAX, pause -> millis.add(pause.toMillis()), random);
   }
 
   private static void pauses(Backoff backoff, int count) throws InterruptedException {

@@ -34,8 +34,8 @@ class DeliveryAccumulatorTest {
     assertThat(accumulator.add(3, batch(60, 600))).isTrue();
   }
 
-  private static LogBatch batch(int records, int held) {
+  private static LogBatch batch(int records, int payloadBytes) {
     return new LogBatch(
-        new UUID(0, 1), "default", 0, new LogId(0, 0), records, 1, new BitSet(), new byte[held]);
+        new UUID(0, 1), "default", 0, new LogId(0, 0), records, 1, new BitSet(), new byte[payloadBytes]);
   }
 }

@@ -48,7 +48,7 @@ class DeliveryWorkerTest {
   private static final Duration LONG = Duration.ofHours(1);
   private static final Instant NOW = Instant.parse("2026-08-24T10:00:00.000000009Z");
 
-  /** Everything that happens, in its order, whoever does it. */
+  /** All events of the worker and of the fakes, in their order. */
   private final BlockingQueue<String> events = new LinkedBlockingQueue<>();
 
   private volatile Instant now = NOW;
@@ -88,7 +88,7 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 3, 2);
 
     assertThat(nextEvents(3))
-        .containsExactly("store 1-0", "settle 1-0", "stored 5 logs 2 batches PT9S");
+        .containsExactly("store 1-0", "ack 1-0", "stored 5 logs 2 batches PT9S");
   }
 
   @Test
@@ -97,8 +97,8 @@ class DeliveryWorkerTest {
     deliveries.offer("2-0", 1);
 
     assertThat(nextEvents(6))
-        .filteredOn(event -> event.startsWith("s") && !event.startsWith("stored"))
-        .containsExactly("store 1-0", "settle 1-0", "store 2-0", "settle 2-0");
+        .filteredOn(event -> event.startsWith("store ") || event.startsWith("ack "))
+        .containsExactly("store 1-0", "ack 1-0", "store 2-0", "ack 2-0");
   }
 
   @Test
@@ -111,19 +111,19 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(15))
         .containsExactly(
             "store 1-0",
-            "postponed STORE",
+            "retry STORE",
             "pause 100",
             "store 1-0",
-            "postponed STORE",
+            "retry STORE",
             "pause 200",
             "store 1-0",
-            "postponed STORE",
+            "retry STORE",
             "pause 400",
             "store 1-0",
-            "postponed STORE",
+            "retry STORE",
             "pause 400",
             "store 1-0",
-            "settle 1-0",
+            "ack 1-0",
             "stored 1 logs 1 batches PT9S");
   }
 
@@ -150,7 +150,7 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(nextEvents(5))
-        .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
+        .containsExactly("store 1-0", "retry STORE", "pause 100", "store 1-0", "ack 1-0");
   }
 
   @Test
@@ -161,14 +161,14 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(11))
         .containsExactly(
             "store 1-0",
-            "store 1-0/0 again",
-            "store 1-0/1 again",
-            "store 1-0/10 again",
-            "store 1-0/100 again",
-            "store 1-0/101 again",
-            "store 1-0/11 again",
-            "letter log 5 because refused is 5",
-            "settle 1-0",
+            "store 1-0/0 redelivered",
+            "store 1-0/1 redelivered",
+            "store 1-0/10 redelivered",
+            "store 1-0/100 redelivered",
+            "store 1-0/101 redelivered",
+            "store 1-0/11 redelivered",
+            "dead letter log 5 because rejected record 5",
+            "ack 1-0",
             "dead letters 1",
             "stored 7 logs 2 batches PT9S");
     assertThat(store.records()).containsExactlyInAnyOrder(0, 1, 2, 3, 4, 6, 7);
@@ -183,8 +183,8 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(5))
         .containsExactly(
             "store 1-0",
-            "letter log 0 because refused is 0",
-            "settle 1-0",
+            "dead letter log 0 because rejected record 0",
+            "ack 1-0",
             "dead letters 1",
             "stored 0 logs 1 batches PT9S");
   }
@@ -199,15 +199,15 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(12))
         .containsExactly(
             "store 1-0",
-            "store 1-0/0 again",
-            "postponed STORE",
+            "store 1-0/0 redelivered",
+            "retry STORE",
             "pause 100",
-            "store 1-0/0 again",
-            "store 1-0/00 again",
-            "store 1-0/01 again",
-            "store 1-0/1 again",
-            "letter log 0 because refused is 0",
-            "settle 1-0",
+            "store 1-0/0 redelivered",
+            "store 1-0/00 redelivered",
+            "store 1-0/01 redelivered",
+            "store 1-0/1 redelivered",
+            "dead letter log 0 because rejected record 0",
+            "ack 1-0",
             "dead letters 1",
             "stored 3 logs 1 batches PT9S");
   }
@@ -221,16 +221,16 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(13))
         .containsExactly(
             "store 1-0",
-            "letter log 0 because refused is 0",
-            "settle 1-0",
-            "postponed DEAD_LETTERS",
+            "dead letter log 0 because rejected record 0",
+            "ack 1-0",
+            "retry DEAD_LETTERS",
             "pause 100",
-            "letter log 0 because refused is 0",
-            "settle 1-0",
-            "postponed DEAD_LETTERS",
+            "dead letter log 0 because rejected record 0",
+            "ack 1-0",
+            "retry DEAD_LETTERS",
             "pause 200",
-            "letter log 0 because refused is 0",
-            "settle 1-0",
+            "dead letter log 0 because rejected record 0",
+            "ack 1-0",
             "dead letters 1",
             "stored 0 logs 1 batches PT9S");
     assertThat(worker.pauseState()).isEmpty();
@@ -242,7 +242,7 @@ class DeliveryWorkerTest {
     deliveries.loseLease();
     deliveries.offer("1-0", 4);
 
-    assertThat(nextEvents(3)).containsExactly("store 1-0", "postponed STORE", "pause 100");
+    assertThat(nextEvents(3)).containsExactly("store 1-0", "retry STORE", "pause 100");
   }
 
   @Test
@@ -252,10 +252,10 @@ class DeliveryWorkerTest {
     }
     deliveries.offer("1-0", 4);
     var events = nextEvents(12);
-    assertThat(events).contains("postponed SCHEMA").noneMatch(e -> e.startsWith("settle"));
-    // while it is as it was, one record tells
+    assertThat(events).contains("retry SCHEMA").noneMatch(e -> e.startsWith("ack"));
+    // while the schema is unchanged, only one record is retried
     assertThat(events.subList(events.size() - 3, events.size()))
-        .containsExactly("store 1-0/11 again", "postponed SCHEMA", "pause 200");
+        .containsExactly("store 1-0/11 redelivered", "retry SCHEMA", "pause 200");
     assertThat(worker.pauseState())
         .hasValueSatisfying(t -> assertThat(t.pauseReason()).isEqualTo(SCHEMA));
 
@@ -275,7 +275,7 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(nextEvents(5))
-        .containsExactly("store 1-0", "postponed SCHEMA", "pause 100", "store 1-0", "settle 1-0");
+        .containsExactly("store 1-0", "retry SCHEMA", "pause 100", "store 1-0", "ack 1-0");
   }
 
   @Test
@@ -285,51 +285,51 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(nextEvents(3))
-        .containsExactly("store 1-0", "set aside 17 records instead of 18", "store 1-0");
+        .containsExactly("store 1-0", "skip 17 records instead of 18", "store 1-0");
   }
 
   @Test
   void deliver_minInsertInterval_isRespected() throws Exception {
-    store.pace(Duration.ofMillis(600));
+    store.setMinInsertInterval(Duration.ofMillis(600));
     deliveries.offer("1-0", 1);
     assertThat(nextEvents(3))
-        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+        .containsExactly("store 1-0", "ack 1-0", "stored 1 logs 1 batches PT9S");
     deliveries.offer("2-0", 1);
 
     assertThat(nextEvents(5))
-        .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "settle 2-0");
+        .containsExactly("sleep 250", "sleep 250", "sleep 100", "store 2-0", "ack 2-0");
     assertThat(deliveries.lastLinger()).isEqualTo(Duration.ofMillis(600));
   }
 
   @Test
   void deliver_preferredLinger_pollsForLongerAndStoresImmediately() throws Exception {
-    store.gather(Duration.ofSeconds(9));
+    store.setPreferredLinger(Duration.ofSeconds(9));
     deliveries.offer("1-0", 1);
     assertThat(nextEvents(3))
-        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+        .containsExactly("store 1-0", "ack 1-0", "stored 1 logs 1 batches PT9S");
     deliveries.offer("2-0", 1);
 
-    assertThat(nextEvents(2)).containsExactly("store 2-0", "settle 2-0");
+    assertThat(nextEvents(2)).containsExactly("store 2-0", "ack 2-0");
     assertThat(deliveries.lastLinger()).isEqualTo(Duration.ofSeconds(9));
   }
 
-  /** Else two would ask for twice as many inserts as one. */
+  /** Without the factor, two workers would insert twice as often as one. */
   @Test
   void deliver_minInsertIntervalOfTwoWorkers_isDoubledForEach() throws Exception {
-    store.pace(Duration.ofMillis(100));
-    try (var waiting = new QueuedConsumer();
+    store.setMinInsertInterval(Duration.ofMillis(100));
+    try (var secondConsumer = new QueuedConsumer();
         var _ =
             DeliveryWorker.start(
                 "one of two",
-                waiting,
+                secondConsumer,
                 store,
                 LogEnricher.NONE,
                 new RecordingMetrics(),
                 new DeliveryWorker.WorkerSettings(backoff, this::sleep, () -> now, 3, 2))) {
-      waiting.offer("1-0", 1);
+      secondConsumer.offer("1-0", 1);
       assertThat(nextEvents(3))
-          .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
-      waiting.offer("2-0", 1);
+          .containsExactly("store 1-0", "ack 1-0", "stored 1 logs 1 batches PT9S");
+      secondConsumer.offer("2-0", 1);
 
       assertThat(nextEvents(2)).containsExactly("sleep 200", "store 2-0");
     }
@@ -337,10 +337,10 @@ class DeliveryWorkerTest {
 
   @Test
   void deliver_clockSetBack_waitsForOneInterval() throws Exception {
-    store.pace(Duration.ofMillis(100));
+    store.setMinInsertInterval(Duration.ofMillis(100));
     deliveries.offer("1-0", 1);
     assertThat(nextEvents(3))
-        .containsExactly("store 1-0", "settle 1-0", "stored 1 logs 1 batches PT9S");
+        .containsExactly("store 1-0", "ack 1-0", "stored 1 logs 1 batches PT9S");
 
     now = now.minus(Duration.ofHours(1));
     deliveries.offer("2-0", 1);
@@ -356,11 +356,11 @@ class DeliveryWorkerTest {
     assertThat(nextEvents(7))
         .containsExactly(
             "store 1-0",
-            "settle 1-0",
-            "postponed SPOOL",
+            "ack 1-0",
+            "retry SPOOL",
             "pause 100",
             "store 1-0",
-            "settle 1-0",
+            "ack 1-0",
             "stored 1 logs 1 batches PT9S");
   }
 
@@ -369,7 +369,7 @@ class DeliveryWorkerTest {
     deliveries.failPoll();
     deliveries.offer("1-0", 1);
 
-    assertThat(nextEvents(3)).containsExactly("postponed SPOOL", "pause 100", "store 1-0");
+    assertThat(nextEvents(3)).containsExactly("retry SPOOL", "pause 100", "store 1-0");
   }
 
   @Test
@@ -385,7 +385,7 @@ class DeliveryWorkerTest {
     assertThat(worker.shutdown(LONG)).isTrue();
     assertThat(worker.isAlive()).isFalse();
     assertThat(deliveries.pendingCount()).isZero();
-    assertThat(events).filteredOn(event -> event.startsWith("settle")).hasSize(20);
+    assertThat(events).filteredOn(event -> event.startsWith("ack")).hasSize(20);
   }
 
   @Test
@@ -414,7 +414,7 @@ class DeliveryWorkerTest {
     assertThat(events).isEmpty();
   }
 
-  /** What clients of databases do: the interrupt becomes one more failed request. */
+  /** Like a database client that reports an interrupt as a failed request. */
   @Test
   void shutdown_storeSwallowsTheInterrupt_stopsNevertheless() throws Exception {
     for (int i = 0; i < 3; i++) {
@@ -473,7 +473,7 @@ class DeliveryWorkerTest {
     deliveries.offer("1-0", 1);
 
     assertThat(nextEvents(5))
-        .containsExactly("store 1-0", "postponed STORE", "pause 100", "store 1-0", "settle 1-0");
+        .containsExactly("store 1-0", "retry STORE", "pause 100", "store 1-0", "ack 1-0");
     assertThat(worker.isAlive()).isTrue();
   }
 
@@ -490,14 +490,14 @@ class DeliveryWorkerTest {
     while (seen.size() < count) {
       var event = events.poll(5, TimeUnit.SECONDS);
       if (event == null) {
-        throw new AssertionError("only " + seen);
+        throw new AssertionError("only these events: " + seen);
       }
       seen.add(event);
     }
     return seen;
   }
 
-  /** Hands out the oldest until it is settled, as a real spool does. */
+  /** A consumer that returns the oldest delivery until it is acknowledged, like a real spool. */
   private final class QueuedConsumer implements SpoolConsumer {
     private final Deque<Delivery> pending = new ArrayDeque<>();
     private boolean pollFails;
@@ -550,7 +550,7 @@ class DeliveryWorkerTest {
       }
       if (!pending.isEmpty() && pollFails) {
         pollFails = false;
-        throw new IllegalStateException("spool away");
+        throw new IllegalStateException("spool unreachable");
       }
       return Optional.ofNullable(pending.peek());
     }
@@ -565,21 +565,21 @@ class DeliveryWorkerTest {
 
     @Override
     public void skip(UUID appendId, String reason) {
-      recordEvent("set aside " + reason);
+      recordEvent("skip " + reason);
     }
 
     @Override
     public synchronized boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
       for (var letter : deadLetters) {
-        recordEvent("letter " + body(letter.log()) + " because " + letter.reason());
+        recordEvent("dead letter " + body(letter.log()) + " because " + letter.reason());
       }
-      recordEvent("settle " + delivery.token());
+      recordEvent("ack " + delivery.token());
       if (!deadLetters.isEmpty() && deadLetterRejections-- > 0) {
         return false;
       }
       if (ackFails) {
         ackFails = false;
-        throw new IllegalStateException("cannot settle");
+        throw new IllegalStateException("ack failed");
       }
       pending.remove(delivery);
       return true;
@@ -596,14 +596,14 @@ class DeliveryWorkerTest {
     }
   }
 
-  /** Logs whose bodies count them over the whole delivery. */
-  private static LogBatch batch(int records, int younger, int first) {
+  /** Creates a batch of logs whose bodies are numbered over the whole delivery. */
+  private static LogBatch batch(int records, int ageOffset, int first) {
     var logs = ScopeLogs.newBuilder();
     for (int i = first; i < first + records; i++) {
       logs.addLogRecords(
           LogRecord.newBuilder().setBody(AnyValue.newBuilder().setStringValue("log " + i)));
     }
-    long received = (NOW.getEpochSecond() - 9 + younger) * 1_000_000_000L + NOW.getNano();
+    long received = (NOW.getEpochSecond() - 9 + ageOffset) * 1_000_000_000L + NOW.getNano();
     return new LogBatch(
         UUID.randomUUID(),
         "t",
@@ -632,21 +632,21 @@ class DeliveryWorkerTest {
     }
   }
 
-  /** Answers from a script, then with success for ever. */
+  /** A store that runs a script of results, and then stores every record that is not rejected. */
   private final class ScriptedStore implements LogStore {
     interface Step {
-      @Nullable StoreResult play() throws InterruptedException;
+      @Nullable StoreResult run() throws InterruptedException;
     }
 
     private final Set<Integer> rejected = ConcurrentHashMap.newKeySet();
     private final Queue<Integer> stored = new ConcurrentLinkedQueue<>();
-    private volatile Duration pace = Duration.ZERO;
-    private volatile Duration gather = Duration.ZERO;
+    private volatile Duration minInsertInterval = Duration.ZERO;
+    private volatile Duration preferredLinger = Duration.ZERO;
     private final Queue<Step> script = new ConcurrentLinkedQueue<>();
     private final CountDownLatch released = new CountDownLatch(1);
     private volatile boolean held;
 
-    /** A step that is null leaves it to the records. */
+    /** Adds a step to the script; null decides by the rejected records. */
     void then(@Nullable Step step) {
       script.add(step == null ? () -> null : step);
     }
@@ -659,7 +659,7 @@ class DeliveryWorkerTest {
       released.countDown();
     }
 
-    /** From now on portions with the record at this place are refused. */
+    /** Rejects all slices with this record from now on. */
     void reject(int record) {
       rejected.add(record);
     }
@@ -668,12 +668,12 @@ class DeliveryWorkerTest {
       rejected.clear();
     }
 
-    void pace(Duration pace) {
-      this.pace = pace;
+    void setMinInsertInterval(Duration interval) {
+      minInsertInterval = interval;
     }
 
-    void gather(Duration gather) {
-      this.gather = gather;
+    void setPreferredLinger(Duration linger) {
+      preferredLinger = linger;
     }
 
     List<Integer> records() {
@@ -683,21 +683,21 @@ class DeliveryWorkerTest {
     @Override
     public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher)
         throws InterruptedException {
-      recordEvent("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " again" : ""));
+      recordEvent("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " redelivered" : ""));
       if (held) {
         released.await();
       }
       var step = script.poll();
-      var storeResult = step == null ? null : step.play();
+      var storeResult = step == null ? null : step.run();
       if (storeResult != null) {
         return storeResult;
       }
-      var bad =
+      var rejectedRecord =
           IntStream.range(deliverySlice.from(), deliverySlice.to())
               .filter(rejected::contains)
               .findFirst();
-      if (bad.isPresent()) {
-        return new StoreResult.Rejected("refused is " + bad.getAsInt());
+      if (rejectedRecord.isPresent()) {
+        return new StoreResult.Rejected("rejected record " + rejectedRecord.getAsInt());
       }
       for (int i = deliverySlice.from(); i < deliverySlice.to(); i++) {
         if (!deliverySlice.redelivered() || !stored.contains(i)) {
@@ -714,12 +714,12 @@ class DeliveryWorkerTest {
 
     @Override
     public Duration minInsertInterval() {
-      return pace;
+      return minInsertInterval;
     }
 
     @Override
     public Duration preferredLinger() {
-      return gather;
+      return preferredLinger;
     }
   }
 
@@ -737,7 +737,7 @@ class DeliveryWorkerTest {
 
     @Override
     public void recordRetryScheduled(PauseReason pauseReason) {
-      recordEvent("postponed " + pauseReason);
+      recordEvent("retry " + pauseReason);
     }
   }
 }

@@ -60,7 +60,7 @@ class ExclusiveRedeliveryConsumerTest {
                   try {
                     pollFrom(first);
                   } catch (InterruptedException _) {
-                    // as it should
+                    // expected
                   }
                 });
     while (!locks.pollLock.hasQueuedThreads()) {
@@ -73,7 +73,7 @@ class ExclusiveRedeliveryConsumerTest {
     assertThat(first.polled.getCount()).isOne();
   }
 
-  /** It is then that a second worker is worth having. */
+  /** A second worker is useful only when its ack does not wait for the poll of the first. */
   @Test
   void ack_concurrentPoll_doesNotWait() throws Exception {
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
@@ -94,13 +94,13 @@ class ExclusiveRedeliveryConsumerTest {
   void poll_redelivered_waitsUntilNoOtherIsInFlight() throws Exception {
     var one = new ExclusiveRedeliveryConsumer(delivering(false), locks);
     var other = new ExclusiveRedeliveryConsumer(delivering(true), locks);
-    var out = one.poll(Duration.ZERO).orElseThrow();
-    var alone = new FutureTask<>(() -> other.poll(Duration.ZERO));
-    awaitWaiting(start(alone));
+    var delivery = one.poll(Duration.ZERO).orElseThrow();
+    var exclusivePoll = new FutureTask<>(() -> other.poll(Duration.ZERO));
+    awaitWaiting(start(exclusivePoll));
 
-    one.ack(out);
+    one.ack(delivery);
 
-    assertThat(alone.get()).isPresent();
+    assertThat(exclusivePoll.get()).isPresent();
   }
 
   @Test
@@ -116,7 +116,7 @@ class ExclusiveRedeliveryConsumerTest {
     assertThat(waiting.get()).isPresent();
   }
 
-  /** Nobody must wait for a delivery that is another's. */
+  /** A worker must not hold the lock for a delivery that another worker owns. */
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void poll_leaseLostWhileWaiting_isNotReturned(boolean redelivered) throws Exception {
@@ -132,32 +132,32 @@ class ExclusiveRedeliveryConsumerTest {
   void ack_deadLetterQueueFull_releasesTheLock() throws Exception {
     var one = delivering(true);
     one.acks = false;
-    var turn = new ExclusiveRedeliveryConsumer(one, locks);
+    var consumer = new ExclusiveRedeliveryConsumer(one, locks);
 
-    assertThat(turn.ack(turn.poll(Duration.ZERO).orElseThrow(), List.of())).isFalse();
+    assertThat(consumer.ack(consumer.poll(Duration.ZERO).orElseThrow(), List.of())).isFalse();
 
     assertThat(new ExclusiveRedeliveryConsumer(delivering(true), locks).poll(Duration.ZERO))
         .isPresent();
   }
 
-  /** What is new is stored by several at once. */
+  /** Several workers store new deliveries concurrently. */
   @Test
-  void poll_noneRedelivered_areInFlightTogether() throws Exception {
+  void poll_noneRedelivered_areInFlightConcurrently() throws Exception {
     assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
         .isPresent();
     assertThat(new ExclusiveRedeliveryConsumer(delivering(false), locks).poll(Duration.ZERO))
         .isPresent();
   }
 
-  private static ScriptedConsumer delivering(boolean again) {
+  private static ScriptedConsumer delivering(boolean redelivered) {
     var scriptedConsumer = new ScriptedConsumer();
-    scriptedConsumer.delivery = new SpoolConsumer.Delivery("x", List.of(BATCH), again);
+    scriptedConsumer.delivery = new SpoolConsumer.Delivery("x", List.of(BATCH), redelivered);
     scriptedConsumer.released.countDown();
     return scriptedConsumer;
   }
 
-  private static Thread start(FutureTask<?> asking) {
-    return Thread.ofPlatform().daemon().start(asking);
+  private static Thread start(FutureTask<?> poll) {
+    return Thread.ofPlatform().daemon().start(poll);
   }
 
   private static void awaitWaiting(Thread thread) {
@@ -171,7 +171,7 @@ class ExclusiveRedeliveryConsumerTest {
     return new ExclusiveRedeliveryConsumer(scriptedConsumer, locks).poll(Duration.ZERO);
   }
 
-  /** Finds nothing, or its delivery, once it is told to. */
+  /** A consumer whose poll waits for {@link #released} and then returns its delivery, if any. */
   private static final class ScriptedConsumer implements SpoolConsumer {
     @Nullable Delivery delivery;
     boolean leaseHeld = true;

@@ -71,7 +71,7 @@ class PoisonRecordBisectorTest {
 
     var storeResult =
         poisonRecordBisector.run(
-            p -> p.from() == 50 && p.records() == 1 ? new StoreResult.Stored() : REJECTED);
+            slice -> slice.from() == 50 && slice.records() == 1 ? new StoreResult.Stored() : REJECTED);
 
     assertThat(storeResult).isEqualTo(new StoreResult.Stored());
     assertThat(poisonRecordBisector.deadLetters()).hasSize(99);

@@ -9,11 +9,11 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.openjdk.jol.info.GraphLayout;
 
-/** What a text costs in memory at each barrier, measured on the objects that there are. */
+/** The memory of a text in each tier of the dictionary cache, measured on the live objects. */
 class DictionaryCacheFootprintTest {
   private static final int DAY = 20_000;
 
-  /** Identities are records, whose fields JOL finds only in this way. */
+  /** JOL needs this setting to find the fields of records, such as ids. */
   static {
     System.setProperty("jol.magicFieldOffset", "true");
   }
@@ -61,20 +61,20 @@ class DictionaryCacheFootprintTest {
     assertThat(bytes(sharedCache) / sharedCache.entries()).isLessThanOrEqualTo(40);
   }
 
-  /** The worst is a moment after the array has grown. */
+  /** The maximum is right after the array has grown. */
   @Test
   void pendingKeys_anyNumber_takeAtMost160BytesEach() {
     var pending = new PendingEntries();
     var random = new SplittableRandom(1);
-    double worst = 0;
+    double max = 0;
     for (int i = 1; i <= 70_000; i++) {
       pending.putKey(random.nextLong(), random.nextLong(), 1, 2, DAY, true);
       if (i > 1_000 && Integer.bitCount(i - 1) == 1 || i == 65_537) {
-        worst = Math.max(worst, bytes(pending) / i);
+        max = Math.max(max, bytes(pending) / i);
       }
     }
 
-    assertThat(worst).isBetween(80.0, 161.0);
+    assertThat(max).isBetween(80.0, 161.0);
   }
 
   @Test
@@ -93,7 +93,7 @@ class DictionaryCacheFootprintTest {
     assertThat(bytes(pending)).isBetween(0.6 * pending.bytes(), 1.0 * pending.bytes());
   }
 
-  /** Keys that fill one set after the other, of a capacity that is a power of two. */
+  /** Returns keys that fill one set after the other, for a capacity that is a power of two. */
   private static long spread(long i, int capacity) {
     return i * (Long.divideUnsigned(-1, capacity) + 1);
   }

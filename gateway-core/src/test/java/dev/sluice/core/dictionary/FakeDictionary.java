@@ -9,18 +9,18 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps what is written, unless told to fail; guarded by itself. */
+/** A dictionary in memory whose writes can be made to fail. Thread-safe. */
 final class FakeDictionary implements Dictionary {
   private final Map<String, DictionaryEntry> entries = new HashMap<>();
   private final List<DictionaryEntry> writes = new ArrayList<>();
   private boolean failing;
 
-  /** From now on nothing is written, or it is again. */
+  /** Makes all following writes fail, or succeed again. */
   synchronized void setFailing(boolean failing) {
     this.failing = failing;
   }
 
-  /** Every entry that was ever written, also those that changed nothing. */
+  /** Returns all written entries, including repeated ones. */
   synchronized List<DictionaryEntry> writes() {
     return List.copyOf(writes);
   }
@@ -36,7 +36,7 @@ final class FakeDictionary implements Dictionary {
   @Override
   public synchronized WriteResult write(List<DictionaryEntry> entries) {
     if (failing) {
-      return new WriteResult.Retryable("told to");
+      return new WriteResult.Retryable("set by the test");
     }
     for (var entry : entries) {
       writes.add(entry);

@@ -18,17 +18,17 @@ class KeyedTextHashTest {
 
   private static final int SEEDS = 5_000;
 
-  /** The published value for no bytes and seed 0. */
+  /** The published value for an empty input and seed 0. */
   @Test
   void xxh3_emptyInputWithSeedZero_isTheReferenceValue() {
     assertThat(KeyedTextHash.KeyFunction.xxh3(0).hash(new byte[0], 0, 0))
         .isEqualTo(0x2D06800538D394C2L);
   }
 
-  /** Why XXH3, of however many bits, is not its own check. */
+  /** Shows that XXH3 of 64 or 128 bits cannot serve as the check. */
   @Test
   void xxh3_craftedPair_collidesUnderManySecretSeeds() {
-    var pair = preparedPair();
+    var pair = craftedPair();
     var seeds = new SplittableRandom(2);
     int equal = 0;
     for (int i = 0; i < SEEDS; i++) {
@@ -43,7 +43,7 @@ class KeyedTextHashTest {
 
   @Test
   void hash_craftedPair_differsUnderEverySecret() {
-    var pair = preparedPair();
+    var pair = craftedPair();
     var seeds = new SplittableRandom(2);
     for (int i = 0; i < SEEDS; i++) {
       var hashKeys = HashKeys.generate(seeds);
@@ -85,13 +85,13 @@ class KeyedTextHashTest {
   }
 
   /**
-   * Two texts of 1.1 kB that differ in the upper bit of two numbers, the first of stripe 0 and the
-   * first of stripe 12. XXH3 multiplies the halves of each after mixing in a secret number, {@code
-   * s} for one and {@code s} plus a published constant for the other. Where the lower halves come
-   * out the same, which the right difference between them makes likely, what the change adds to one
-   * product it takes from the other.
+   * Creates two texts of 1.1 kB that differ in the upper bit of two numbers: the first number of
+   * stripe 0 and the first number of stripe 12. XXH3 mixes a secret number into each, {@code s} into
+   * one and {@code s} plus a published constant into the other, and multiplies the halves. The
+   * chosen difference of the lower halves makes it likely that they are equal after the mixing. Then
+   * the change adds to one product as much as it subtracts from the other.
    */
-  private static byte[][] preparedPair() {
+  private static byte[][] craftedPair() {
     int one = 0;
     int other = 12 * 64;
     var text = new byte[1100];

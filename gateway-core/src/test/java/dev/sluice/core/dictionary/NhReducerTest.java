@@ -24,9 +24,9 @@ class NhReducerTest {
     var bytes = new byte[offset + length + 5];
     new SplittableRandom(length).nextBytes(bytes);
 
-    int folded = reducer.reduce(bytes, offset, length);
+    int reducedLength = reducer.reduce(bytes, offset, length);
 
-    assertThat(Arrays.copyOf(reducer.bytes(), folded))
+    assertThat(Arrays.copyOf(reducer.bytes(), reducedLength))
         .isEqualTo(nhByDefinition(Arrays.copyOfRange(bytes, offset, offset + length)));
   }
 
@@ -39,19 +39,19 @@ class NhReducerTest {
     var before = Arrays.copyOf(reducer.bytes(), reducer.reduce(bytes, 0, length));
     bytes[bit / 8 % length] ^= (byte) (1 << bit % 8);
 
-    int folded = reducer.reduce(bytes, 0, length);
+    int reducedLength = reducer.reduce(bytes, 0, length);
 
-    assertThat(Arrays.copyOf(reducer.bytes(), folded)).isNotEqualTo(before);
+    assertThat(Arrays.copyOf(reducer.bytes(), reducedLength)).isNotEqualTo(before);
   }
 
   @Property
-  void reduce_zerosAppended_differs(@ForAll @IntRange(min = 32, max = 10_000) int length) {
+  void reduce_zeroByteAppended_differs(@ForAll @IntRange(min = 32, max = 10_000) int length) {
     var bytes = new byte[length + 1];
     var before = Arrays.copyOf(reducer.bytes(), reducer.reduce(bytes, 0, length));
 
-    int folded = reducer.reduce(bytes, 0, length + 1);
+    int reducedLength = reducer.reduce(bytes, 0, length + 1);
 
-    assertThat(Arrays.copyOf(reducer.bytes(), folded)).isNotEqualTo(before);
+    assertThat(Arrays.copyOf(reducer.bytes(), reducedLength)).isNotEqualTo(before);
   }
 
   private static byte[] nhByDefinition(byte[] text) {

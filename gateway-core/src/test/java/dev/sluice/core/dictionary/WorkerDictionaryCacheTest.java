@@ -156,16 +156,16 @@ class WorkerDictionaryCacheTest {
   @Test
   void findOrPut_keyCollision_isTwoEntries() throws Exception {
     var hashKeys = HashKeys.random();
-    var forged =
+    var colliding =
         newWorkerCache(new SharedDictionaryCache(SETTINGS, dictionary, hashKeys, (_, _, _) -> 42));
     var texts = IntStream.range(0, 6).mapToObj(i -> "x".repeat(i * 100) + i).toList();
 
     for (int round = 0; round < 3; round++) {
       for (var text : texts) {
-        findOrPut(forged, text);
-        assertThat(id(forged)).isEqualTo(ContentId.of(text));
+        findOrPut(colliding, text);
+        assertThat(id(colliding)).isEqualTo(ContentId.of(text));
       }
-      forged.flush();
+      colliding.flush();
     }
 
     assertThat(dictionary.writes())
@@ -176,18 +176,18 @@ class WorkerDictionaryCacheTest {
   @Test
   void find_sameBytesInAnotherNamespace_isUnknown() throws Exception {
     var bytes = "user <*> is gone".getBytes(UTF_8);
-    var here = namespace(workerCache, EntryKind.TEMPLATE, "acme", "shop");
-    workerCache.find(here, bytes, 0, bytes.length);
+    var namespace = namespace(workerCache, EntryKind.TEMPLATE, "acme", "shop");
+    workerCache.find(namespace, bytes, 0, bytes.length);
     workerCache.put(ContentId.of("user <*>"), "user <*>");
     workerCache.flush();
 
-    for (var there :
+    for (var other :
         List.of(
             namespace(workerCache, EntryKind.TEXT, "acme", "shop"),
             namespace(workerCache, EntryKind.TEMPLATE, "other", "shop"),
             namespace(workerCache, EntryKind.TEMPLATE, "acme", "shops"),
             namespace(workerCache, EntryKind.TEMPLATE, "acmes", "hop"))) {
-      assertThat(workerCache.find(there, bytes, 0, bytes.length)).isFalse();
+      assertThat(workerCache.find(other, bytes, 0, bytes.length)).isFalse();
     }
     assertThat(
             workerCache.find(
@@ -200,14 +200,14 @@ class WorkerDictionaryCacheTest {
   void put_manyMaskedFormsOfOneTemplate_isOneEntry() throws Exception {
     var template = ContentId.of("user <*>");
     for (int i = 0; i < 10; i++) {
-      assertThat(find(workerCache, "shape " + i)).isFalse();
+      assertThat(find(workerCache, "skeleton " + i)).isFalse();
       workerCache.put(template, "user <*>");
       assertThat(id(workerCache)).isEqualTo(template);
     }
     workerCache.flush();
 
     assertThat(dictionary.writes()).hasSize(1);
-    assertThat(find(workerCache, "shape 7")).isTrue();
+    assertThat(find(workerCache, "skeleton 7")).isTrue();
     assertThat(id(workerCache)).isEqualTo(template);
   }
 
@@ -261,7 +261,7 @@ class WorkerDictionaryCacheTest {
     assertThat(findOrPutRepeated("b", 10, 2)).isTrue();
   }
 
-  /** A log that is tried again is no other log. */
+  /** A retry of the same log is not a second occurrence. */
   @Test
   void findOrPutRepeated_sameOffsetOfTheSameBatch_isNoRepetition() throws Exception {
     for (int i = 0; i < 3; i++) {
@@ -309,13 +309,13 @@ class WorkerDictionaryCacheTest {
 
   @Test
   void stats_eachTier_isCounted() throws Exception {
-    findOrPut(workerCache, "a"); // unknown
-    findOrPut(workerCache, "a"); // fresh
+    findOrPut(workerCache, "a"); // miss
+    findOrPut(workerCache, "a"); // pending
     workerCache.flush();
-    findOrPut(workerCache, "a"); // near
+    findOrPut(workerCache, "a"); // worker cache
     var other = newWorkerCache(sharedCache);
-    findOrPut(other, "a"); // shared
-    findOrPut(other, "a"); // near
+    findOrPut(other, "a"); // shared cache
+    findOrPut(other, "a"); // worker cache
     workerCache.flush();
     other.flush();
 
@@ -339,7 +339,7 @@ class WorkerDictionaryCacheTest {
     long before = heap.getCurrentThreadAllocatedBytes();
     findAll(small, large, 20_000);
 
-    // what the measuring and a compilation may take, far from a byte for each look-up
+    // an allowance for the measurement and the JIT, far below one byte per lookup
     assertThat(heap.getCurrentThreadAllocatedBytes() - before).isLessThan(10_000);
   }
 
@@ -354,37 +354,37 @@ class WorkerDictionaryCacheTest {
     }
   }
 
-  /** However small the tables are, whatever fails and whenever it is midnight. */
+  /** Holds for any cache size, with failing writes, and across midnight. */
   @Property(tries = 200)
   void findOrPut_anyCapacity_isTheMd5AndEveryReturnedIdIsWritten(
-      @ForAll @IntRange(min = 8, max = 40) int near,
+      @ForAll @IntRange(min = 8, max = 40) int workerEntries,
       @ForAll @IntRange(min = 8, max = 200) int shared,
       @ForAll @IntRange(min = 1, max = 300) int texts,
       @ForAll long seed)
       throws Exception {
     var dictionary = new FakeDictionary();
-    var cache = new SharedDictionaryCache(new CacheSettings(near, shared), dictionary);
-    var lookups = List.of(newWorkerCache(cache), newWorkerCache(cache));
+    var cache = new SharedDictionaryCache(new CacheSettings(workerEntries, shared), dictionary);
+    var workerCaches = List.of(newWorkerCache(cache), newWorkerCache(cache));
     var random = new SplittableRandom(seed);
     long now = NOON;
-    var safe = new HashSet<String>();
+    var confirmed = new HashSet<String>();
     for (int delivery = 0; delivery < 40; delivery++) {
-      var lookup = lookups.get(random.nextInt(2));
-      var told = new HashSet<String>();
+      var workerCache = workerCaches.get(random.nextInt(2));
+      var returned = new HashSet<String>();
       for (int i = random.nextInt(30); i > 0; i--) {
-        lookup.setReceiveTime(now += random.nextLong(DAY / 200));
+        workerCache.setReceiveTime(now += random.nextLong(DAY / 200));
         var text = "text " + random.nextInt(texts);
-        findOrPut(lookup, text);
-        assertThat(id(lookup)).isEqualTo(ContentId.of(text));
-        told.add(text);
+        findOrPut(workerCache, text);
+        assertThat(id(workerCache)).isEqualTo(ContentId.of(text));
+        returned.add(text);
       }
       dictionary.setFailing(random.nextInt(4) == 0);
-      if (lookup.flush() instanceof Written) {
-        safe.addAll(told);
+      if (workerCache.flush() instanceof Written) {
+        confirmed.addAll(returned);
       }
     }
 
-    assertThat(dictionary.entries()).extracting(DictionaryEntry::text).containsAll(safe);
+    assertThat(dictionary.entries()).extracting(DictionaryEntry::text).containsAll(confirmed);
     for (var entry : dictionary.entries()) {
       assertThat(entry.id()).isEqualTo(ContentId.of(entry.text()));
     }
@@ -398,18 +398,18 @@ class WorkerDictionaryCacheTest {
     var start = new CountDownLatch(workers);
     Callable<Void> work =
         () -> {
-          var mine = newWorkerCache(crowded);
+          var threadCache = newWorkerCache(crowded);
           var random = new SplittableRandom();
           start.countDown();
           start.await();
           for (int i = 0; i < 5_000; i++) {
             var text = "text " + random.nextInt(200);
-            if (find(mine, text)) {
-              assertThat(id(mine)).isEqualTo(ContentId.of(text));
+            if (find(threadCache, text)) {
+              assertThat(id(threadCache)).isEqualTo(ContentId.of(text));
               assertThat(dictionary.has("acme", ContentId.of(text))).isTrue();
             } else {
-              findOrPut(mine, text);
-              mine.flush();
+              findOrPut(threadCache, text);
+              threadCache.flush();
             }
           }
           return null;
@@ -433,29 +433,29 @@ class WorkerDictionaryCacheTest {
   }
 
   private static WorkerDictionaryCache newWorkerCache(SharedDictionaryCache cache) {
-    var lookup = cache.newWorkerCache();
-    lookup.setReceiveTime(NOON);
-    return lookup;
+    var workerCache = cache.newWorkerCache();
+    workerCache.setReceiveTime(NOON);
+    return workerCache;
   }
 
   private static HashNamespace namespace(
-      WorkerDictionaryCache lookup, EntryKind kind, String tenant, String service) {
+      WorkerDictionaryCache workerCache, EntryKind kind, String tenant, String service) {
     var bytes = service.getBytes(UTF_8);
-    return lookup.namespace(kind, tenant, bytes, 0, bytes.length);
+    return workerCache.namespace(kind, tenant, bytes, 0, bytes.length);
   }
 
-  private static void findOrPut(WorkerDictionaryCache lookup, String text) {
+  private static void findOrPut(WorkerDictionaryCache workerCache, String text) {
     var bytes = text.getBytes(UTF_8);
-    lookup.findOrPut(namespace(lookup, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    workerCache.findOrPut(namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
-  private static boolean find(WorkerDictionaryCache lookup, String text) {
+  private static boolean find(WorkerDictionaryCache workerCache, String text) {
     var bytes = text.getBytes(UTF_8);
-    return lookup.find(namespace(lookup, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    return workerCache.find(namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
-  private static UUID id(WorkerDictionaryCache lookup) {
-    return new UUID(lookup.idHigh(), lookup.idLow());
+  private static UUID id(WorkerDictionaryCache workerCache) {
+    return new UUID(workerCache.idHigh(), workerCache.idLow());
   }
 
   private static byte[] text(int length) {

@@ -22,7 +22,7 @@ class LimitsTest {
     "4, max-attributes", "5, max-key-bytes", "6, max-value-bytes", "7, max-name-bytes",
     "8, max-nesting"
   })
-  void limits_zeroOrLess_areRefusedByName(int component, String name) {
+  void limits_zeroOrLess_throwWithTheName(int component, String name) {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> with(component, 0))
         .withMessage(name + " is 0, must be positive");
@@ -34,11 +34,11 @@ class LimitsTest {
 
   @ParameterizedTest
   @CsvSource({"4, max-attributes, 1024", "8, max-nesting, 64"})
-  void limits_aboveTheMaximum_areRefusedByName(int component, String name, int most) {
+  void limits_aboveTheMaximum_throwWithTheName(int component, String name, int max) {
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> with(component, most + 1))
-        .withMessage(name + " is " + (most + 1) + ", at most " + most);
-    assertThat(with(component, most)).isNotNull();
+        .isThrownBy(() -> with(component, max + 1))
+        .withMessage(name + " is " + (max + 1) + ", at max " + max);
+    assertThat(with(component, max)).isNotNull();
   }
 
   @Test

@@ -50,7 +50,7 @@ class LogIdGeneratorTest {
   }
 
   @Test
-  void next_counterExactlyFull_doesNotBorrow() {
+  void next_counterExactlyFull_keepsTheMillisecond() {
     ids.next(Integer.MAX_VALUE);
     ids.next(Integer.MAX_VALUE);
 
@@ -58,7 +58,7 @@ class LogIdGeneratorTest {
   }
 
   @Test
-  void next_counterOverflows_borrowsAMillisecondAndLeavesTheNodeAlone() {
+  void next_counterOverflows_usesTheNextMillisecondAndKeepsTheNode() {
     ids.next(Integer.MAX_VALUE);
     ids.next(Integer.MAX_VALUE);
 
@@ -67,7 +67,7 @@ class LogIdGeneratorTest {
   }
 
   @Test
-  void next_clockReachesTheBorrowedMillisecond_staysUnique() {
+  void next_clockReachesTheUsedMillisecond_staysUnique() {
     ids.next(Integer.MAX_VALUE);
     ids.next(Integer.MAX_VALUE);
     ids.next(3);
@@ -79,7 +79,7 @@ class LogIdGeneratorTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, -1, Integer.MIN_VALUE})
-  void next_ofNone_throws(int count) {
+  void next_countNotPositive_throws(int count) {
     assertThatIllegalArgumentException().isThrownBy(() -> ids.next(count));
   }
 
@@ -96,7 +96,7 @@ class LogIdGeneratorTest {
     var other = new Thread[1];
     var states = new ArrayList<Thread.State>();
     var shared = new LogIdGenerator[1];
-    InstantSource meeting =
+    InstantSource callingClock =
         () -> {
           if (other[0] == null) {
             other[0] = Thread.ofPlatform().start(() -> shared[0].next(2));
@@ -104,7 +104,7 @@ class LogIdGeneratorTest {
           }
           return Instant.EPOCH;
         };
-    shared[0] = new LogIdGenerator(meeting, NODE);
+    shared[0] = new LogIdGenerator(callingClock, NODE);
 
     shared[0].next(2);
     other[0].join();
@@ -130,12 +130,12 @@ class LogIdGeneratorTest {
     try (var pool = Executors.newFixedThreadPool(threads)) {
       Callable<List<LogId>> run =
           () -> {
-            var mine = new ArrayList<LogId>();
+            var threadIds = new ArrayList<LogId>();
             for (int i = 0; i < each; i++) {
               clock.addAndGet(i % 3 - 1);
-              mine.add(ids.next(2));
+              threadIds.add(ids.next(2));
             }
-            return mine;
+            return threadIds;
           };
       for (var future : pool.invokeAll(Collections.nCopies(threads, run))) {
         runs.add(future.get());

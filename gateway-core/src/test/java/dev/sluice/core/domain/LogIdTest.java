@@ -19,7 +19,7 @@ class LogIdTest {
   }
 
   @Property
-  void ofHex_ofToHex_isTheSame(@ForAll long high, @ForAll long low) {
+  void ofHex_outputOfToHex_isTheSameId(@ForAll long high, @ForAll long low) {
     var id = new LogId(high, low);
 
     assertThat(LogId.ofHex(id.toHex())).isEqualTo(id);
@@ -42,14 +42,14 @@ class LogIdTest {
   }
 
   @Property
-  void compareTo_anyTwo_isTheOrderOfTheirBytes(
+  void compareTo_anyTwoIds_isTheOrderOfTheirBytes(
       @ForAll long high, @ForAll long low, @ForAll long otherHigh, @ForAll long otherLow) {
-    compares(new LogId(high, low), new LogId(otherHigh, otherLow));
-    compares(new LogId(high, low), new LogId(high, otherLow));
-    compares(new LogId(high, low), new LogId(high, low));
+    assertSameOrder(new LogId(high, low), new LogId(otherHigh, otherLow));
+    assertSameOrder(new LogId(high, low), new LogId(high, otherLow));
+    assertSameOrder(new LogId(high, low), new LogId(high, low));
   }
 
-  private static void compares(LogId a, LogId b) {
+  private static void assertSameOrder(LogId a, LogId b) {
     assertThat(Integer.signum(a.compareTo(b)))
         .isEqualTo(Integer.signum(Arrays.compareUnsigned(bytes(a), bytes(b))))
         .isEqualTo(Integer.signum(a.toHex().compareTo(b.toHex())));
@@ -60,7 +60,7 @@ class LogIdTest {
   }
 
   @Test
-  void plus_withinARun_countsInTheLowestBits() {
+  void plus_withinAReservedRange_countsInTheLowestBits() {
     var first = new LogId(7, 0xFFFF_FFFF_0000_0000L);
 
     assertThat(first.plus(0)).isEqualTo(first);

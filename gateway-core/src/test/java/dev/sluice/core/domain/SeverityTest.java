@@ -56,7 +56,7 @@ class SeverityTest {
     "fatal4, 24",
     "' info ', 9"
   })
-  void numberOf_namesOfOtherSystems_areThoseOfTheDataModel(String name, int number) {
+  void numberOf_namesOfOtherSystems_areMappedAsInTheDataModel(String name, int number) {
     assertThat(Severity.numberOf(name)).hasValue(number);
   }
 

@@ -15,12 +15,12 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When a client of each level is answered, what it is told, and when its memory is free. */
+/** The response, its time, and the release of the memory of a request, for each ack level. */
 @Timeout(30)
 class AckLevelTest {
   private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
   private static final AppendResult UNAVAILABLE =
-      new AppendResult.Unavailable(Duration.ofSeconds(2), "away");
+      new AppendResult.Unavailable(Duration.ofSeconds(2), "unreachable");
 
   private final ScriptedSpool spool = new ScriptedSpool();
   private final ManualScheduler time = new ManualScheduler();
@@ -39,7 +39,7 @@ class AckLevelTest {
         new RequestContext("otlp", level, null), OtlpPayload.of(IngestFixtures.request(bodies)));
   }
 
-  private static IngestResult answer(int accepted, AckLevel level) {
+  private static IngestResult accepted(int accepted, AckLevel level) {
     return new IngestResult.Accepted(accepted, List.of(), 0, level);
   }
 
@@ -50,10 +50,10 @@ class AckLevelTest {
   // ---- accepted
 
   @Test
-  void accepted_appendPending_isAnsweredAndKeepsItsMemory() {
+  void accepted_appendPending_completesAndKeepsItsMemory() {
     var a = send(AckLevel.ACCEPTED, "a");
 
-    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.ACCEPTED));
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.ACCEPTED));
     assertThat(a.released()).isNotDone();
     assertThat(meter.accepted).hasValue(0);
     spool.accept(0);
@@ -65,11 +65,11 @@ class AckLevelTest {
   @Test
   void accepted_spoolUnavailable_isRetriedAsTheSameBatchUntilAppended() {
     var a = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(UNAVAILABLE);
+    spool.appendFuture(0).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2).minusNanos(1));
     assertThat(spool.batches()).hasSize(1);
     time.advance(Duration.ofNanos(1));
-    spool.answer(1).completeExceptionally(new IllegalStateException("connection reset"));
+    spool.appendFuture(1).completeExceptionally(new IllegalStateException("connection reset"));
     time.advance(Duration.ofSeconds(1));
 
     assertThat(spool.batches()).hasSize(3);
@@ -87,15 +87,15 @@ class AckLevelTest {
     return spool.batches().get(append).appendId();
   }
 
-  /** However many others there are meanwhile: nobody but the entry itself has to remember. */
+  /** The mode of each entry is independent of other entries. */
   @Test
   void accepted_outcomeUnknown_isRetriedAsPossibleDuplicate() {
     send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(UNAVAILABLE);
+    spool.appendFuture(0).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));
-    spool.answer(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(2), "away", true));
+    spool.appendFuture(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(2), "unreachable", true));
     time.advance(Duration.ofSeconds(2));
-    spool.answer(2).complete(UNAVAILABLE);
+    spool.appendFuture(2).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));
 
     assertThat(spool.modes())
@@ -106,7 +106,7 @@ class AckLevelTest {
             AppendMode.POSSIBLE_DUPLICATE);
   }
 
-  /** Whoever comes next waits for the end of one of them, and they would end when it suits them. */
+  /** The next request waits for the end of an append, and lazy appends may take long. */
   @Test
   void accepted_usesTheLastInFlightPermit_isAppendedSync() {
     for (int i = 0; i < 8; i++) {
@@ -118,9 +118,9 @@ class AckLevelTest {
     assertThat(spool.modes().subList(7, 8)).containsExactly(AppendMode.SYNC);
   }
 
-  /** Else those who were turned away would find their logs stored when they come again. */
+  /** A retry of a shared entry would store logs of requests that failed as unavailable. */
   @Test
-  void accepted_besideDurable_hasItsOwnEntry() {
+  void accepted_concurrentWithDurable_hasItsOwnEntry() {
     send(AckLevel.DURABLE, "first");
     var a = send(AckLevel.ACCEPTED, "a");
     var b = send(AckLevel.DURABLE, "b");
@@ -128,8 +128,8 @@ class AckLevelTest {
     spool.accept(0);
 
     assertThat(entries()).containsExactly(List.of("first"), List.of("a", "c"), List.of("b"));
-    spool.answer(1).complete(UNAVAILABLE);
-    spool.answer(2).complete(UNAVAILABLE);
+    spool.appendFuture(1).complete(UNAVAILABLE);
+    spool.appendFuture(2).complete(UNAVAILABLE);
     assertThat(b.result())
         .isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
     time.advance(Duration.ofSeconds(2));
@@ -143,7 +143,7 @@ class AckLevelTest {
   @Test
   void accepted_beingRetried_doesNotBlockOthers() {
     var _ = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(UNAVAILABLE);
+    spool.appendFuture(0).complete(UNAVAILABLE);
 
     var _ = send(AckLevel.DURABLE, "b");
 
@@ -153,8 +153,8 @@ class AckLevelTest {
   @Test
   void close_spoolAvailableAgain_losesNothing() {
     var a = send(AckLevel.ACCEPTED, "a");
-    spool.answer(0).complete(UNAVAILABLE);
-    spool.answerImmediately();
+    spool.appendFuture(0).complete(UNAVAILABLE);
+    spool.completeImmediately();
 
     assertThat(ingest.close(Duration.ofSeconds(20))).isZero();
 
@@ -167,7 +167,7 @@ class AckLevelTest {
   @Test
   void close_spoolStaysUnavailable_countsLostRecordsAndReleasesMemory() {
     var a = send(AckLevel.ACCEPTED, "a1", "a2");
-    spool.answer(0).complete(UNAVAILABLE);
+    spool.appendFuture(0).complete(UNAVAILABLE);
     var b = send(AckLevel.ACCEPTED, "b");
 
     assertThat(ingest.close(Duration.ZERO)).isEqualTo(3);
@@ -181,14 +181,14 @@ class AckLevelTest {
   // ---- durable
 
   @Test
-  void durable_appended_isAnsweredAndReleased() {
+  void durable_appended_completesAndIsReleased() {
     var a = send(AckLevel.DURABLE, "a");
     assertThat(a.result()).isNotDone();
     assertThat(a.released()).isNotDone();
 
     spool.accept(0);
 
-    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.DURABLE));
     assertThat(a.released()).isCompleted();
   }
 
@@ -196,13 +196,13 @@ class AckLevelTest {
   void result_appendExceedsTimeout_isUnavailableAndAppendContinues() {
     var a = send(AckLevel.DURABLE, "a");
 
-    var answer = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    var result = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
 
     time.advance(Duration.ofSeconds(8));
-    assertThat(answer).isNotDone();
+    assertThat(result).isNotDone();
     time.advance(Duration.ofSeconds(1));
 
-    assertThat(answer).isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(4)));
+    assertThat(result).isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(4)));
 
     assertThat(a.released()).isNotDone();
     spool.accept(0);
@@ -212,19 +212,19 @@ class AckLevelTest {
   @Test
   void result_inTime_cancelsItsTimeout() {
     var a = send(AckLevel.DURABLE, "a");
-    var answer = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
+    var result = a.result(time, Duration.ofSeconds(9), () -> Duration.ofSeconds(4));
     assertThat(time.isIdle()).isFalse();
 
     spool.accept(0);
 
-    assertThat(answer).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(result).isCompletedWithValue(accepted(1, AckLevel.DURABLE));
     assertThat(time.isIdle()).isTrue();
   }
 
   // ---- stored
 
   @Test
-  void stored_appended_isReleasedAndAnsweredOnceStored() {
+  void stored_appended_isReleasedAndCompletesOnceStored() {
     var a = send(AckLevel.STORED, "a");
     spool.accept(0);
     assertThat(a.released()).isCompleted();
@@ -237,7 +237,7 @@ class AckLevelTest {
     assertThat(a.result()).isNotDone();
     time.advance(POLL_INTERVAL);
 
-    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.STORED));
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.STORED));
     assertThat(spool.statusPolls()).hasSize(4);
     time.advance(POLL_INTERVAL.multipliedBy(10));
     assertThat(spool.statusPolls()).hasSize(4);
@@ -274,19 +274,19 @@ class AckLevelTest {
   void stored_notInTime_isDurable() {
     var a = send(AckLevel.STORED, "a");
     spool.accept(0);
-    spool.setDeliveryStatus(new DeliveryStatus.Unknown("away"));
+    spool.setDeliveryStatus(new DeliveryStatus.Unknown("unreachable"));
     time.advance(Duration.ofSeconds(10).minus(POLL_INTERVAL));
     assertThat(a.result()).isNotDone();
 
     time.advance(POLL_INTERVAL);
 
-    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.DURABLE));
   }
 
   @Test
   void stored_spoolUnavailable_isUnavailableImmediately() {
     var a = send(AckLevel.STORED, "a");
-    spool.answer(0).complete(UNAVAILABLE);
+    spool.appendFuture(0).complete(UNAVAILABLE);
 
     assertThat(a.result())
         .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(2)));
@@ -298,13 +298,13 @@ class AckLevelTest {
     time.failFromNowOn();
     spool.accept(0);
 
-    assertThat(a.result()).isCompletedWithValue(answer(1, AckLevel.DURABLE));
+    assertThat(a.result()).isCompletedWithValue(accepted(1, AckLevel.DURABLE));
   }
 
   @Test
-  void anyLevel_acceptedNone_isAnsweredWithTheRequestedLevel() {
+  void anyLevel_acceptedNone_completesWithTheRequestedLevel() {
     for (var level : AckLevel.values()) {
-      assertThat(send(level).result()).isCompletedWithValue(answer(0, level));
+      assertThat(send(level).result()).isCompletedWithValue(accepted(0, level));
     }
     assertThat(spool.batches()).isEmpty();
   }

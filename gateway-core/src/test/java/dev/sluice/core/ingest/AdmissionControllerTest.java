@@ -9,7 +9,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Who is turned away by what the spool said last, and when they should come again. */
+/** The admission of requests by the latest status of the spool, and the retry delays. */
 class AdmissionControllerTest {
   private static final Duration SECOND = Duration.ofSeconds(1);
 
@@ -17,20 +17,20 @@ class AdmissionControllerTest {
   private final ManualScheduler time = new ManualScheduler();
   private final MemoryBudget budget = new MemoryBudget(1_000_000);
   private final AdmissionController admission = admission(0, 0);
-  private long settled;
+  private long delivered;
 
   private AdmissionController admission(long maxBacklog, double random) {
-    var made =
+    var controller =
         new AdmissionController(
             spool, budget, maxBacklog, time, time, () -> (long) (random * (1L << 53)) << 11);
-    made.start();
-    return made;
+    controller.start();
+    return controller;
   }
 
-  /** The spool says this from now on, and is asked. */
+  /** Sets the status of the spool and lets the controller poll it. */
   private void reportStatus(
       @Nullable String unavailable, @Nullable String notDurable, long... counts) {
-    spool.condition(
+    spool.setSpoolStatus(
         new SpoolStatus(
             unavailable,
             notDurable,
@@ -39,11 +39,11 @@ class AdmissionControllerTest {
     time.advance(SECOND);
   }
 
-  /** So many records wait, and each second so many are settled. */
-  private void reportDraining(long waiting, long perSecond) {
+  /** Reports pending records and a rate of delivered records for three seconds. */
+  private void reportDraining(long pending, long perSecond) {
     for (int i = 0; i < 3; i++) {
-      settled += perSecond;
-      reportStatus(null, null, waiting, settled);
+      delivered += perSecond;
+      reportStatus(null, null, pending, delivered);
     }
   }
 
@@ -54,23 +54,23 @@ class AdmissionControllerTest {
   @Test
   void check_statusUnknown_durableIsUnavailableWithShortRetry() {
     var first = new CompletableFuture<SpoolStatus>();
-    spool.condition(first);
-    var fresh = admission(1, 0);
+    spool.setSpoolStatus(first);
+    var controller = admission(1, 0);
 
-    assertThat(seconds(fresh.check(AckLevel.DURABLE))).isEqualTo(1.0);
-    assertThat(seconds(fresh.check(AckLevel.STORED))).isEqualTo(1.0);
-    assertThat(fresh.check(AckLevel.ACCEPTED)).isNull();
+    assertThat(seconds(controller.check(AckLevel.DURABLE))).isEqualTo(1.0);
+    assertThat(seconds(controller.check(AckLevel.STORED))).isEqualTo(1.0);
+    assertThat(controller.check(AckLevel.ACCEPTED)).isNull();
     first.complete(new SpoolStatus(null, null, 0, 0));
-    assertThat(fresh.check(AckLevel.DURABLE)).isNull();
+    assertThat(controller.check(AckLevel.DURABLE)).isNull();
   }
 
   @Test
   void start_firstStatus_completesAlsoWhenUnavailable() {
     var first = new CompletableFuture<SpoolStatus>();
-    spool.condition(first);
-    var fresh = new AdmissionController(spool, budget, 0, time, time, () -> 0);
+    spool.setSpoolStatus(first);
+    var controller = new AdmissionController(spool, budget, 0, time, time, () -> 0);
 
-    var known = fresh.start().toCompletableFuture();
+    var known = controller.start().toCompletableFuture();
 
     assertThat(known).isNotDone();
     first.completeExceptionally(new IllegalStateException("broken"));
@@ -99,14 +99,14 @@ class AdmissionControllerTest {
 
   @Test
   void check_statusPollFails_isAsIfSpoolUnavailable() {
-    spool.condition(CompletableFuture.failedFuture(new IllegalStateException("broken")));
+    spool.setSpoolStatus(CompletableFuture.failedFuture(new IllegalStateException("broken")));
     time.advance(SECOND);
 
     assertThat(admission.check(AckLevel.DURABLE)).isNotNull();
   }
 
   @Test
-  void check_backlogAtLimitAndOneMore_admitsAndRefusesEveryLevel() {
+  void check_backlogAtLimitAndOneMore_admitsAndRejectsEveryLevel() {
     var bounded = admission(1_000, 0);
     reportDraining(1_000, 10);
     assertThat(bounded.check(AckLevel.DURABLE)).isNull();
@@ -114,7 +114,7 @@ class AdmissionControllerTest {
     reportDraining(1_001, 10);
 
     for (var level : AckLevel.values()) {
-      // 101 records above nine tenths of the bound, at ten a second
+      // 101 records above 90 percent of the limit, at ten per second
       assertThat(seconds(bounded.check(level))).isEqualTo(10.1);
     }
   }
@@ -129,7 +129,7 @@ class AdmissionControllerTest {
   @Test
   void retryAfter_fullSpool_isTheTimeToDrainATwentiethOfIt() {
     reportDraining(100_000, 500);
-    reportStatus("full", null, 100_000, settled + 500);
+    reportStatus("full", null, 100_000, delivered + 500);
 
     assertThat(seconds(admission.check(AckLevel.DURABLE))).isEqualTo(10.0);
   }
@@ -137,7 +137,7 @@ class AdmissionControllerTest {
   @Test
   void retryAfter_nothingDrains_isHalfAMinute() {
     reportDraining(100_000, 0);
-    reportStatus("full", null, 100_000, settled);
+    reportStatus("full", null, 100_000, delivered);
 
     assertThat(seconds(admission.check(AckLevel.DURABLE))).isEqualTo(30.0);
   }
@@ -145,7 +145,7 @@ class AdmissionControllerTest {
   @Test
   void retryAfter_drainsSlowly_isAMinuteAtMost() {
     reportDraining(100_000, 1);
-    reportStatus("full", null, 100_000, settled + 1);
+    reportStatus("full", null, 100_000, delivered + 1);
 
     assertThat(seconds(admission.check(AckLevel.DURABLE))).isEqualTo(60.0);
   }
@@ -178,15 +178,15 @@ class AdmissionControllerTest {
   void retryAfter_rateChanges_followsOverSomeTenSeconds() {
     reportDraining(100_000, 1_000);
     for (int i = 0; i < 10; i++) {
-      settled += 100;
-      reportStatus(null, null, 100_000, settled);
+      delivered += 100;
+      reportStatus(null, null, 100_000, delivered);
     }
-    // between 5 s, at the rate of before, and 50 s, at that of now
+    // between 5 s, from the previous rate, and 50 s, from the current rate
     assertThat(admission.retryAfterSpoolFailure())
         .isBetween(Duration.ofSeconds(9), Duration.ofSeconds(16));
     for (int i = 0; i < 60; i++) {
-      settled += 100;
-      reportStatus(null, null, 100_000, settled);
+      delivered += 100;
+      reportStatus(null, null, 100_000, delivered);
     }
     assertThat(admission.retryAfterSpoolFailure())
         .isBetween(Duration.ofSeconds(45), Duration.ofSeconds(50));
@@ -196,20 +196,20 @@ class AdmissionControllerTest {
   void retryAfter_idleForLong_keepsTheRate() {
     reportDraining(100_000, 500);
     for (int i = 0; i < 100; i++) {
-      reportStatus(null, null, 0, settled);
+      reportStatus(null, null, 0, delivered);
     }
-    reportStatus("full", null, 100_000, settled + 500);
+    reportStatus("full", null, 100_000, delivered + 500);
 
     assertThat(seconds(admission.check(AckLevel.DURABLE))).isEqualTo(10.0);
   }
 
   @Test
   void retryAfter_jitter_staysWithinAQuarterAndTheBounds() {
-    var late = admission(0, 0.999);
+    var withJitter = admission(0, 0.999);
     reportDraining(100_000, 500);
-    assertThat(late.retryAfterSpoolFailure())
+    assertThat(withJitter.retryAfterSpoolFailure())
         .isBetween(Duration.ofMillis(12_400), Duration.ofMillis(12_500));
-    assertThat(late.retryAfterSpoolFailure(Duration.ofSeconds(600)))
+    assertThat(withJitter.retryAfterSpoolFailure(Duration.ofSeconds(600)))
         .isBetween(Duration.ofSeconds(45), Duration.ofSeconds(46));
   }
 
@@ -239,7 +239,7 @@ class AdmissionControllerTest {
   void pollSpool_pollPending_startsNoSecondPoll() {
     int before = spool.spoolStatusPolls();
     var late = new CompletableFuture<SpoolStatus>();
-    spool.condition(late);
+    spool.setSpoolStatus(late);
     for (int i = 0; i < 5; i++) {
       time.advance(SECOND);
     }

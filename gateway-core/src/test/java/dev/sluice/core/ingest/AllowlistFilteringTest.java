@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** What the allow list leaves out, and what is said and counted of it. */
+/** The filtering by the allow list: results, metrics and responses. */
 class AllowlistFilteringTest {
   private final ScriptedSpool spool = new ScriptedSpool();
   private final ManualScheduler time = new ManualScheduler();
@@ -41,16 +41,16 @@ class AllowlistFilteringTest {
         .result();
   }
 
-  private static IngestResult answer(int accepted, int filtered) {
+  private static IngestResult accepted(int accepted, int filtered) {
     return new IngestResult.Accepted(accepted, List.of(), 0, filtered, AckLevel.DURABLE, 0, false);
   }
 
   @Test
   void accept_notOnTheAllowlist_isFilteredAndCounted() {
-    var answer = accept(IngestFixtures.request("order placed", "cache miss", "ORDER SHIPPED", ""));
+    var result = accept(IngestFixtures.request("order placed", "cache miss", "ORDER SHIPPED", ""));
     spool.accept(0);
 
-    assertThat(answer).isCompletedWithValue(answer(2, 2));
+    assertThat(result).isCompletedWithValue(accepted(2, 2));
     assertThat(IngestFixtures.accepted(spool.batches().getFirst()))
         .containsExactly("order placed", "ORDER SHIPPED");
     assertThat(spool.batches().getFirst().records()).isEqualTo(2);
@@ -61,21 +61,21 @@ class AllowlistFilteringTest {
 
   @Test
   void accept_nothingOnTheAllowlist_completesWithoutAppend() {
-    assertThat(accept(IngestFixtures.request("a", "b"))).isCompletedWithValue(answer(0, 2));
+    assertThat(accept(IngestFixtures.request("a", "b"))).isCompletedWithValue(accepted(0, 2));
     assertThat(spool.batches()).isEmpty();
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
   void accept_overALimit_isRejectedAndNotFiltered() {
-    var answer = accept(IngestFixtures.request("bad one", "order placed", "other"));
+    var result = accept(IngestFixtures.request("bad one", "order placed", "other"));
     spool.accept(0);
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(
             new IngestResult.Accepted(
                 1,
-                List.of(new Rejection(0, "severity_number", "is 99, known are 0 to 24")),
+                List.of(new Rejection(0, "severity_number", "is 99, must be from 0 to 24")),
                 1,
                 1,
                 AckLevel.DURABLE,
@@ -105,10 +105,10 @@ class AllowlistFilteringTest {
             .addResourceLogs(ResourceLogs.newBuilder().addScopeLogs(scope))
             .build();
 
-    var answer = accept(request.toByteArray());
+    var result = accept(request.toByteArray());
     spool.accept(0);
 
-    assertThat(answer).isCompletedWithValue(answer(1, 4));
+    assertThat(result).isCompletedWithValue(accepted(1, 4));
     assertThat(spool.batches().getFirst().excludedOrdinals().cardinality()).isEqualTo(4);
   }
 
@@ -126,13 +126,13 @@ class AllowlistFilteringTest {
 
   @Test
   void accept_allowlistReplaced_appliesFromTheNextRequest() {
-    assertThat(accept(IngestFixtures.request("a"))).isCompletedWithValue(answer(0, 1));
+    assertThat(accept(IngestFixtures.request("a"))).isCompletedWithValue(accepted(0, 1));
 
     list = BodyAllowlist.of(List.of("A"));
 
-    var answer = accept(IngestFixtures.request("a", "order placed"));
+    var result = accept(IngestFixtures.request("a", "order placed"));
     spool.accept(0);
-    assertThat(answer).isCompletedWithValue(answer(1, 1));
+    assertThat(result).isCompletedWithValue(accepted(1, 1));
   }
 
   @Test
@@ -141,16 +141,16 @@ class AllowlistFilteringTest {
     var bodies =
         IntStream.range(0, 1_000).mapToObj(i -> "Message " + i % 10).toArray(String[]::new);
 
-    var answer = accept(IngestFixtures.request(bodies));
+    var result = accept(IngestFixtures.request(bodies));
     spool.accept(0);
 
-    assertThat(answer).isCompletedWithValue(answer(100, 900));
+    assertThat(result).isCompletedWithValue(accepted(100, 900));
     assertThat(spool.batches().getFirst().records()).isEqualTo(100);
   }
 
   @Test
   void response_filtered_isAWarningWithNothingRejected() throws Exception {
-    var result = (IngestResult.Accepted) answer(1, 2);
+    var result = (IngestResult.Accepted) accepted(1, 2);
 
     var success = ExportLogsServiceResponse.parseFrom(OtlpResponses.exportResponse(result));
 

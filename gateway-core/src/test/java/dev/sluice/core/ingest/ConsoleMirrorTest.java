@@ -31,7 +31,7 @@ class ConsoleMirrorTest {
   private static final BatchLimits BATCH_LIMITS =
       new BatchLimits(1_000, 1 << 20, Duration.ofMillis(5));
 
-  private final ByteArrayOutputStream shown = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream output = new ByteArrayOutputStream();
   private final ScriptedSpool spool = new ScriptedSpool();
   private final ManualScheduler time = new ManualScheduler();
 
@@ -47,7 +47,7 @@ class ConsoleMirrorTest {
   }
 
   private ConsoleMirror mirror() {
-    var mirror = new ConsoleMirror(new PrintStream(shown, false, UTF_8), Limits.DEFAULT, 1 << 20);
+    var mirror = new ConsoleMirror(new PrintStream(output, false, UTF_8), Limits.DEFAULT, 1 << 20);
     mirror.start();
     return mirror;
   }
@@ -57,7 +57,7 @@ class ConsoleMirrorTest {
         ingest.accept(IngestOptions.DEFAULT.toRequest("otlp-http", bytes), OtlpPayload.of(bytes));
   }
 
-  /** What is shown of a log, without the end of the line. */
+  /** Returns the printed line of a log, without the line feed. */
   private String line(LogRecord.Builder log) {
     var request =
         ExportLogsServiceRequest.newBuilder()
@@ -75,7 +75,7 @@ class ConsoleMirrorTest {
       send(ingestService(BodyAllowlist.ALLOW_ALL, mirror), request.toByteArray());
       spool.accept(0);
     }
-    var lines = shown.toString(UTF_8);
+    var lines = output.toString(UTF_8);
     if (lines.isEmpty()) {
       return lines;
     }
@@ -163,16 +163,16 @@ class ConsoleMirrorTest {
           IngestFixtures.request("a", "bad b", "c", "a"));
       spool.accept(0);
     }
-    assertThat(shown.toString(UTF_8).lines()).hasSize(2).allMatch(line -> line.endsWith(" - a"));
+    assertThat(output.toString(UTF_8).lines()).hasSize(2).allMatch(line -> line.endsWith(" - a"));
   }
 
   @Test
   void offer_unavailable_isNotPrinted() {
     try (var mirror = mirror()) {
       send(ingestService(BodyAllowlist.ALLOW_ALL, mirror), IngestFixtures.request("a"));
-      spool.answer(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(1), "away"));
+      spool.appendFuture(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(1), "unreachable"));
     }
-    assertThat(shown.size()).isZero();
+    assertThat(output.size()).isZero();
   }
 
   @Test
@@ -185,7 +185,7 @@ class ConsoleMirrorTest {
                   IngestOptions.parse("accepted", null).toRequest("otlp-http", bytes),
                   OtlpPayload.of(bytes));
     }
-    assertThat(shown.toString(UTF_8)).endsWith(" INFO - a\n");
+    assertThat(output.toString(UTF_8)).endsWith(" INFO - a\n");
   }
 
   @Test
@@ -205,9 +205,9 @@ class ConsoleMirrorTest {
           }
         };
     var bytes = IngestFixtures.request("a", "b");
-    // room for two of them
-    long room = 2L * (bytes.length + 256);
-    var mirror = new ConsoleMirror(new PrintStream(console, false, UTF_8), Limits.DEFAULT, room);
+    // capacity for two requests
+    long maxBytes = 2L * (bytes.length + 256);
+    var mirror = new ConsoleMirror(new PrintStream(console, false, UTF_8), Limits.DEFAULT, maxBytes);
     mirror.start();
     var ingest = ingestService(BodyAllowlist.ALLOW_ALL, mirror);
     send(ingest, bytes);

@@ -5,7 +5,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 
-/** Sums, whatever the entrance; the last one is remembered. */
+/** Metrics that sum over all protocols and record the latest protocol. */
 final class CountingMetrics implements IngestMetrics {
   final AtomicLong received = new AtomicLong();
   final AtomicLong bytes = new AtomicLong();
@@ -21,7 +21,7 @@ final class CountingMetrics implements IngestMetrics {
   final AtomicReference<String> protocol = new AtomicReference<>("");
   final AtomicReference<Duration> took = new AtomicReference<>(Duration.ZERO);
 
-  /** The invariant of the port; true whenever nothing is under way. */
+  /** The invariant of {@link IngestMetrics}; true whenever no request is in flight. */
   boolean balances() {
     return received.get()
         == accepted.get()
@@ -34,59 +34,59 @@ final class CountingMetrics implements IngestMetrics {
   }
 
   @Override
-  public void recordReceived(String entrance, int records, long bytes) {
-    this.protocol.set(entrance);
+  public void recordReceived(String protocol, int records, long bytes) {
+    this.protocol.set(protocol);
     received.addAndGet(records);
     this.bytes.addAndGet(bytes);
   }
 
   @Override
-  public void recordAccepted(String entrance, int records, Duration took) {
+  public void recordAccepted(String protocol, int records, Duration took) {
     this.took.set(took);
     accepted.addAndGet(records);
   }
 
   @Override
-  public void recordRejected(String entrance, int records) {
+  public void recordRejected(String protocol, int records) {
     rejected.addAndGet(records);
   }
 
   @Override
-  public void recordFiltered(String entrance, int records) {
+  public void recordFiltered(String protocol, int records) {
     filtered.addAndGet(records);
   }
 
   @Override
-  public void recordUnavailable(String entrance, int records) {
+  public void recordUnavailable(String protocol, int records) {
     unavailable.addAndGet(records);
   }
 
   @Override
-  public void recordReplayed(String entrance, int records) {
+  public void recordReplayed(String protocol, int records) {
     replayed.addAndGet(records);
   }
 
   @Override
-  public void recordConflict(String entrance, int records) {
+  public void recordConflict(String protocol, int records) {
     conflicting.addAndGet(records);
   }
 
   @Override
-  public void recordLost(String entrance, int records) {
+  public void recordLost(String protocol, int records) {
     lost.addAndGet(records);
   }
 
   @Override
-  public void recordShed(String entrance) {}
+  public void recordShed(String protocol) {}
 
   @Override
-  public void recordMalformed(String entrance) {
-    this.protocol.set(entrance);
+  public void recordMalformed(String protocol) {
+    this.protocol.set(protocol);
     malformed.incrementAndGet();
   }
 
   @Override
-  public void recordUnknownFields(String entrance, long fields) {
+  public void recordUnknownFields(String protocol, long fields) {
     unknownFields.addAndGet(fields);
   }
 }

@@ -13,27 +13,27 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Remembers keys for ever, and appends to a spool that the test answers for. */
+/** An idempotency store in memory that appends to the given spool; its keys do not expire. */
 final class FakeIdempotencyStore implements IdempotencyStore {
   private final Spool spool;
   private final Map<String, StoredKey> keys = new HashMap<>();
   private @Nullable String unavailableReason;
-  private boolean takenOver;
+  private boolean claimsLost;
 
-  private record StoredKey(UUID request, Claim claim, boolean taken) {}
+  private record StoredKey(UUID request, Claim claim, boolean completed) {}
 
   FakeIdempotencyStore(Spool spool) {
     this.spool = spool;
   }
 
-  /** Nobody can tell from now on; null when they can again. */
+  /** Makes all following claims unavailable with this reason; null makes them available. */
   void setUnavailable(@Nullable String reason) {
     unavailableReason = reason;
   }
 
-  /** Whoever appends from now on has waited too long: another has taken its claim over. */
-  void takeOver() {
-    takenOver = true;
+  /** Makes all following appends fail, as if another request had taken over the claim. */
+  void loseClaims() {
+    claimsLost = true;
   }
 
   @Override
@@ -45,22 +45,22 @@ final class FakeIdempotencyStore implements IdempotencyStore {
     if (unavailableReason != null) {
       return new ClaimResult.Unavailable(Duration.ofSeconds(1), unavailableReason);
     }
-    var one = keys.get(key.key());
-    if (one == null) {
+    var storedKey = keys.get(key.key());
+    if (storedKey == null) {
       var claim = new Claim(key, UUID.randomUUID());
       keys.put(key.key(), new StoredKey(key.requestDigest(), claim, false));
       return new ClaimResult.Granted(claim);
     }
-    if (!one.request().equals(key.requestDigest())) {
+    if (!storedKey.request().equals(key.requestDigest())) {
       return new ClaimResult.KeyReused();
     }
-    return one.taken() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
+    return storedKey.completed() ? new ClaimResult.Completed() : new ClaimResult.InProgress();
   }
 
   @Override
   public CompletionStage<AppendResult> append(LogBatch batch, Claim claim, AppendMode appendMode) {
-    var one = keys.get(claim.key().key());
-    if (takenOver || one == null || !one.claim().equals(claim)) {
+    var storedKey = keys.get(claim.key().key());
+    if (claimsLost || storedKey == null || !storedKey.claim().equals(claim)) {
       return CompletableFuture.completedStage(new AppendResult.ClaimLost());
     }
     return spool
@@ -68,7 +68,7 @@ final class FakeIdempotencyStore implements IdempotencyStore {
         .thenApply(
             appendResult -> {
               if (appendResult instanceof AppendResult.Accepted) {
-                keys.put(claim.key().key(), new StoredKey(one.request(), claim, true));
+                keys.put(claim.key().key(), new StoredKey(storedKey.request(), claim, true));
               }
               return appendResult;
             });
@@ -76,8 +76,8 @@ final class FakeIdempotencyStore implements IdempotencyStore {
 
   @Override
   public CompletionStage<Void> release(Claim claim) {
-    var one = keys.get(claim.key().key());
-    if (one != null && one.claim().equals(claim) && !one.taken()) {
+    var storedKey = keys.get(claim.key().key());
+    if (storedKey != null && storedKey.claim().equals(claim) && !storedKey.completed()) {
       keys.remove(claim.key().key());
     }
     return CompletableFuture.completedStage(null);

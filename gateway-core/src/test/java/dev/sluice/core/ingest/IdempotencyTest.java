@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Requests under a key: taken once, answered the same again. */
+/** Requests with an idempotency key: accepted once, with the same result for a replay. */
 class IdempotencyTest {
   private final ScriptedSpool spool = new ScriptedSpool();
   private final FakeIdempotencyStore keys = new FakeIdempotencyStore(spool);
@@ -52,12 +52,12 @@ class IdempotencyTest {
     var first = send("k", "a", "bad", "b");
     spool.accept(0);
 
-    var again = send("k", "a", "bad", "b");
+    var retry = send("k", "a", "bad", "b");
 
     assertThat(spool.batches()).hasSize(1);
-    assertThat(again.released()).isCompleted();
+    assertThat(retry.released()).isCompleted();
     var before = (IngestResult.Accepted) first.result().join();
-    var after = (IngestResult.Accepted) again.result().join();
+    var after = (IngestResult.Accepted) retry.result().join();
     assertThat(before.replayed()).isFalse();
     assertThat(after.replayed()).isTrue();
     assertThat(after.accepted()).isEqualTo(before.accepted()).isEqualTo(2);
@@ -67,7 +67,7 @@ class IdempotencyTest {
   }
 
   @Test
-  void keyed_concurrentRequests_isAnEntryByItself() {
+  void keyed_concurrentRequests_hasItsOwnEntry() {
     var _ = send(IngestOptions.DEFAULT, "first");
     var _ = send("k", "keyed");
     var _ = send(IngestOptions.DEFAULT, "other");
@@ -83,11 +83,11 @@ class IdempotencyTest {
   void replay_firstInProgress_isInProgressAndReleased() {
     var first = send("k", "a");
 
-    var again = send("k", "a");
+    var retry = send("k", "a");
 
-    assertThat(again.result())
+    assertThat(retry.result())
         .isCompletedWithValue(new IngestResult.InProgress(Duration.ofSeconds(1)));
-    assertThat(again.released()).isCompleted();
+    assertThat(retry.released()).isCompleted();
     spool.accept(0);
     assertThat(first.result()).isCompletedWithValue(durable(1));
     assertThat(meter.conflicting).hasValue(1);
@@ -120,29 +120,29 @@ class IdempotencyTest {
   @Test
   void retry_afterUnavailable_isAccepted() {
     var first = send("k", "a");
-    spool.answer(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
+    spool.appendFuture(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
     assertThat(first.result())
         .isCompletedWithValue(new IngestResult.Unavailable(Duration.ofSeconds(3)));
     assertThat(first.released()).isCompleted();
 
-    var again = send("k", "a");
+    var retry = send("k", "a");
     spool.accept(1);
 
-    assertThat(again.result()).isCompletedWithValue(durable(1));
+    assertThat(retry.result()).isCompletedWithValue(durable(1));
     assertThat(meter.balances()).isTrue();
   }
 
   @Test
   void retry_afterFailedAppend_isAccepted() {
     var first = send("k", "a");
-    spool.answer(0).completeExceptionally(new IllegalStateException("connection reset"));
+    spool.appendFuture(0).completeExceptionally(new IllegalStateException("connection reset"));
     assertThat(first.result())
         .isCompletedWithValueMatching(it -> it instanceof IngestResult.Unavailable);
 
-    var again = send("k", "a");
+    var retry = send("k", "a");
     spool.accept(1);
 
-    assertThat(again.result()).isCompletedWithValue(durable(1));
+    assertThat(retry.result()).isCompletedWithValue(durable(1));
   }
 
   @Test
@@ -159,7 +159,7 @@ class IdempotencyTest {
 
   @Test
   void claimLost_duringAppend_isUnavailableAndDoesNotRelease() {
-    keys.takeOver();
+    keys.loseClaims();
 
     var first = send("k", "a");
 
@@ -208,7 +208,7 @@ class IdempotencyTest {
   }
 
   @Test
-  void parse_keysAndLevels_areParsedOrRefused() {
+  void parse_keysAndLevels_areParsedOrThrow() {
     assertThat(IngestOptions.parse(null, null)).isEqualTo(IngestOptions.DEFAULT);
     assertThat(IngestOptions.parse("accepted", null))
         .isEqualTo(new IngestOptions(AckLevel.ACCEPTED, null));

@@ -16,11 +16,11 @@ import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Requests whose records are told apart by their bodies, and the records of a batch again. */
+/** Test requests whose records are identified by their bodies, and the bodies of a batch. */
 final class IngestFixtures {
   private IngestFixtures() {}
 
-  /** A way in that delays nobody at random and waits ten seconds for the store. */
+  /** Creates an ingest service without jitter and with a timeout of ten seconds for the store. */
   static IngestService ingestService(
       Spool spool,
       Limits limits,
@@ -53,7 +53,7 @@ final class IngestFixtures {
         meter);
   }
 
-  /** One record for each body; a body that begins with "bad" cannot be accepted. */
+  /** Creates a request with a record for each body; a body that begins with "bad" is invalid. */
   static byte[] request(String... bodies) {
     var scope = ScopeLogs.newBuilder();
     for (var body : bodies) {
@@ -68,7 +68,7 @@ final class IngestFixtures {
         .toByteArray();
   }
 
-  /** Bodies of the records that are part of the batch, as whoever delivers it finds them. */
+  /** Returns the bodies of the records that are part of the batch, as a delivery reads them. */
   static List<String> accepted(LogBatch batch) {
     try {
       var bodies = new ArrayList<String>();

@@ -14,10 +14,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** One request at a time: what is judged, answered, counted and handed to the spool. */
+/** Single requests: validation, results, metrics and the batches that reach the spool. */
 class IngestServiceTest {
   private static final String PROTOCOL = "otlp-http";
-  private static final String BAD_SEVERITY = "is 99, known are 0 to 24";
+  private static final String BAD_SEVERITY = "is 99, must be from 0 to 24";
   private static final Limits LIMITS =
       new Limits(1 << 20, 12_000, 1 << 20, 1 << 10, 8, 64, 64, 64, 4);
 
@@ -38,13 +38,13 @@ class IngestServiceTest {
   void accept_validRecords_completesOnceAppended() {
     var bytes = IngestFixtures.request("a", "b");
 
-    var answer = accept(OtlpPayload.of(bytes));
+    var result = accept(OtlpPayload.of(bytes));
 
-    assertThat(answer).isNotDone();
+    assertThat(result).isNotDone();
     assertThat(meter.accepted).hasValue(0);
     time.advance(Duration.ofMillis(2));
     spool.accept(0);
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(new IngestResult.Accepted(2, List.of(), 0, AckLevel.DURABLE));
     assertThat(meter.received).hasValue(2);
     assertThat(meter.bytes).hasValue(bytes.length);
@@ -84,10 +84,10 @@ class IngestServiceTest {
 
   @Test
   void accept_someInvalid_isPartialSuccess() {
-    var answer = accept(OtlpPayload.of(IngestFixtures.request("a", "bad", "b", "bad")));
+    var result = accept(OtlpPayload.of(IngestFixtures.request("a", "bad", "b", "bad")));
     spool.accept(0);
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(
             new IngestResult.Accepted(
                 2,
@@ -104,9 +104,9 @@ class IngestServiceTest {
 
   @Test
   void accept_allInvalid_completesWithoutAppend() {
-    var answer = accept(OtlpPayload.of(IngestFixtures.request("bad", "bad")));
+    var result = accept(OtlpPayload.of(IngestFixtures.request("bad", "bad")));
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValueMatching(
             it ->
                 it instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _)
@@ -118,9 +118,9 @@ class IngestServiceTest {
 
   @Test
   void accept_noRecords_isAcceptedWithZeroRecords() {
-    var answer = accept(OtlpPayload.of(new byte[0]));
+    var result = accept(OtlpPayload.of(new byte[0]));
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(new IngestResult.Accepted(0, List.of(), 0, AckLevel.DURABLE));
     assertThat(spool.batches()).isEmpty();
     assertThat(meter.balances()).isTrue();
@@ -132,9 +132,9 @@ class IngestServiceTest {
     broken[broken.length - 2] = (byte) 0x80;
     broken[broken.length - 1] = (byte) 0x80;
 
-    var answer = accept(OtlpPayload.of(broken));
+    var result = accept(OtlpPayload.of(broken));
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValueMatching(
             it -> it instanceof IngestResult.Malformed(var reason) && reason.contains("truncated"));
     assertThat(spool.batches()).isEmpty();
@@ -147,23 +147,23 @@ class IngestServiceTest {
     var _ = accept(OtlpPayload.of(new byte[] {0}));
     var _ = accept(OtlpPayload.of(IngestFixtures.request("bad")));
 
-    var answer = accept(OtlpPayload.of(IngestFixtures.request("a")));
+    var result = accept(OtlpPayload.of(IngestFixtures.request("a")));
     spool.accept(0);
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(new IngestResult.Accepted(1, List.of(), 0, AckLevel.DURABLE));
   }
 
   @Test
   void accept_recordsAtTheLimitAndOneMore_areAcceptedAndTooLarge() {
-    var most = IntStream.range(0, 12_000).mapToObj(_ -> "x").toArray(String[]::new);
-    var more = IntStream.range(0, 12_001).mapToObj(_ -> "x").toArray(String[]::new);
+    var atLimit = IntStream.range(0, 12_000).mapToObj(_ -> "x").toArray(String[]::new);
+    var aboveLimit = IntStream.range(0, 12_001).mapToObj(_ -> "x").toArray(String[]::new);
 
-    var _ = accept(OtlpPayload.of(IngestFixtures.request(most)));
-    var answer = accept(OtlpPayload.of(IngestFixtures.request(more)));
+    var _ = accept(OtlpPayload.of(IngestFixtures.request(atLimit)));
+    var result = accept(OtlpPayload.of(IngestFixtures.request(aboveLimit)));
 
     assertThat(spool.batches()).hasSize(1);
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(new IngestResult.TooLarge("12001 log records, limit 12000"));
     assertThat(meter.malformed).hasValue(1);
     assertThat(meter.received).hasValue(12_000);
@@ -189,9 +189,9 @@ class IngestServiceTest {
     var body = "x".repeat(1_000);
     var bodies = IntStream.range(0, 1_100).mapToObj(_ -> body).toArray(String[]::new);
 
-    var answer = accept(OtlpPayload.of(IngestFixtures.request(bodies)));
+    var result = accept(OtlpPayload.of(IngestFixtures.request(bodies)));
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValueMatching(
             it ->
                 it instanceof IngestResult.TooLarge(var reason)
@@ -203,15 +203,15 @@ class IngestServiceTest {
 
   @Test
   void accept_decoderRejectedSome_mergesRejectionsByRowIndex() {
-    // rows 1 and 4 never became records; the record of row 3 was written before that of row 0
-    var entrance = List.of(new Rejection(4, "body", "no"), new Rejection(1, "time", "no"));
+    // the decoder rejected rows 1 and 4, and wrote the record of row 3 before that of row 0
+    var decoderRejections = List.of(new Rejection(4, "body", "no"), new Rejection(1, "time", "no"));
     var bytes = IngestFixtures.request("bad 3", "bad 0", "fine");
-    var payload = new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, entrance, 2, 7);
+    var payload = new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, decoderRejections, 2, 7);
 
-    var answer = accept(payload);
+    var result = accept(payload);
     spool.accept(0);
 
-    assertThat(answer)
+    assertThat(result)
         .isCompletedWithValue(
             new IngestResult.Accepted(
                 1,
@@ -255,14 +255,14 @@ class IngestServiceTest {
   }
 
   private List<Rejection> rejections(OtlpPayload payload) {
-    var answer = accept(payload).join();
-    return answer instanceof IngestResult.Accepted(_, var rejected, _, _, _, _, _)
+    var result = accept(payload).join();
+    return result instanceof IngestResult.Accepted(_, var rejected, _, _, _, _, _)
         ? rejected
         : List.of();
   }
 
   @Test
-  void batchLimits_notPositive_areRefused() {
+  void batchLimits_notPositive_throw() {
     assertThatIllegalArgumentException().isThrownBy(() -> new BatchLimits(0, 1, Duration.ZERO));
     assertThatIllegalArgumentException().isThrownBy(() -> new BatchLimits(1, 0, Duration.ZERO));
     assertThatIllegalArgumentException()

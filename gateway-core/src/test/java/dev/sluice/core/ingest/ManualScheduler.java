@@ -9,7 +9,7 @@ import java.util.Comparator;
 import java.util.PriorityQueue;
 import org.jspecify.annotations.Nullable;
 
-/** A clock that stands still until the test moves it, and the timer that goes by it. */
+/** A clock that only the test advances, and a scheduler that uses this clock. */
 final class ManualScheduler implements Scheduler, TimeoutScheduler, InstantSource {
   private record Task(Instant due, Runnable run) {}
 
@@ -35,13 +35,13 @@ final class ManualScheduler implements Scheduler, TimeoutScheduler, InstantSourc
   }
 
   @Override
-  public synchronized Runnable scheduleTimeout(Duration within, Runnable missed) {
-    var task = new Task(now.plus(within), missed);
+  public synchronized Runnable scheduleTimeout(Duration timeout, Runnable onTimeout) {
+    var task = new Task(now.plus(timeout), onTimeout);
     tasks.add(task);
     return () -> tasks.remove(task);
   }
 
-  /** Whether nothing is to happen any more. */
+  /** Whether no task is scheduled. */
   synchronized boolean isIdle() {
     return tasks.isEmpty();
   }

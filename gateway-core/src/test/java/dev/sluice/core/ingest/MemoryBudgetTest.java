@@ -9,7 +9,7 @@ class MemoryBudgetTest {
   private final MemoryBudget budget = new MemoryBudget(10);
 
   @Test
-  void reserve_upToTheLimit_isGrantedAndNoMore() {
+  void reserve_upToTheLimitAndMore_succeedsAndFails() {
     assertThat(budget.reserve(6)).isTrue();
     assertThat(budget.reserve(5)).isFalse();
     assertThat(budget.reserve(4)).isTrue();
@@ -29,7 +29,7 @@ class MemoryBudgetTest {
   }
 
   @Test
-  void budget_notPositive_isRefused() {
+  void budget_notPositive_throws() {
     assertThatIllegalArgumentException().isThrownBy(() -> new MemoryBudget(0));
   }
 }

@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Many requests at a time, through the door: who shares an entry with whom, and whose fate. */
+/** Concurrent requests through the ingest service: which share an entry and a result. */
 @Timeout(30)
 class RequestBatcherTest {
   private static final Duration LINGER = Duration.ofMillis(5);
@@ -148,7 +148,7 @@ class RequestBatcherTest {
     assertThat(entries()).hasSize(10);
   }
 
-  /** One alone and seven full entries: as many as may be under way. */
+  /** Appends a single request and seven full entries: the maximum number in flight. */
   private void useAllInFlightPermits() {
     send("a");
     for (int i = 0; i < 7; i++) {
@@ -223,10 +223,10 @@ class RequestBatcherTest {
     send("a");
     send("b");
     time.advance(LINGER.dividedBy(2));
-    spool.accept(0); // b goes
+    spool.accept(0); // b is appended
     send("c");
 
-    time.advance(LINGER.dividedBy(2).plusNanos(1)); // b's timer
+    time.advance(LINGER.dividedBy(2).plusNanos(1)); // the linger of b elapses
 
     assertThat(entries()).containsExactly(List.of("a"), List.of("b"));
     time.advance(LINGER.dividedBy(2));
@@ -268,10 +268,10 @@ class RequestBatcherTest {
     spool.accept(1);
 
     var batch = spool.batches().get(1);
-    var refused = new BitSet();
-    refused.set(1, 3);
-    refused.set(4);
-    assertThat(batch.excludedOrdinals()).isEqualTo(refused);
+    var excluded = new BitSet();
+    excluded.set(1, 3);
+    excluded.set(4);
+    assertThat(batch.excludedOrdinals()).isEqualTo(excluded);
     assertThat(IngestFixtures.accepted(batch)).containsExactly("a", "b1", "b2", "c");
     assertThat(batch.records()).isEqualTo(4);
     assertThat(counts(a)).containsExactly(1, 1);
@@ -315,7 +315,7 @@ class RequestBatcherTest {
     spool.accept(0);
     var d = send("d");
 
-    spool.answer(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(7), "full"));
+    spool.appendFuture(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(7), "full"));
     spool.accept(2);
 
     var unavailable = new IngestResult.Unavailable(Duration.ofSeconds(7));
@@ -333,7 +333,7 @@ class RequestBatcherTest {
     var a = send("a");
     var b = send("b");
 
-    spool.answer(0).completeExceptionally(new IllegalStateException("connection reset"));
+    spool.appendFuture(0).completeExceptionally(new IllegalStateException("connection reset"));
     spool.accept(1);
 
     assertThat(a).isCompletedWithValue(UNAVAILABLE);
@@ -365,26 +365,26 @@ class RequestBatcherTest {
     assertThat(batches.get(2).firstId()).isEqualTo(batches.get(1).firstId().plus(2));
   }
 
-  /** A spool that answers at once would otherwise find itself ever deeper in the stack. */
+  /** With a recursion, a spool that completes synchronously would overflow the stack. */
   @Test
   void accept_synchronousSpoolUnderLoad_doesNotRecurse() {
     int requests = 20_000;
     var depths = new ArrayList<Integer>();
-    var answers = new ArrayList<CompletableFuture<IngestResult>>();
+    var results = new ArrayList<CompletableFuture<IngestResult>>();
     var self = new IngestService[1];
     var feeding =
         new ImmediateSpool(
             _ -> {
               depths.add(new Throwable().getStackTrace().length);
-              if (answers.size() < requests) {
-                answers.add(send(self[0], "next")); // comes while this append is under way
+              if (results.size() < requests) {
+                results.add(send(self[0], "next")); // arrives during this append
               }
             });
     self[0] = ingest(feeding, 10, 1 << 20);
 
     send(self[0], "first");
 
-    assertThat(answers).hasSize(requests).allMatch(CompletableFuture::isDone);
+    assertThat(results).hasSize(requests).allMatch(CompletableFuture::isDone);
     assertThat(depths).hasSize(requests + 1);
     assertThat(Collections.max(depths)).isLessThan(depths.getFirst() + 20);
   }
@@ -397,11 +397,11 @@ class RequestBatcherTest {
     int each = 60;
     var start = new CyclicBarrier(threads);
     var accepted = Collections.synchronizedList(new ArrayList<String>());
-    var turnedAway = Collections.synchronizedList(new ArrayList<String>());
+    var unavailable = Collections.synchronizedList(new ArrayList<String>());
     try (var io = Executors.newFixedThreadPool(2);
         var clients = Executors.newFixedThreadPool(threads)) {
       var slow = new ThreadedSpool(io, batches);
-      var door = ingest(slow, 10, 1 << 20);
+      var ingest = ingest(slow, 10, 1 << 20);
       var jobs = new ArrayList<Callable<Void>>();
       for (int t = 0; t < threads; t++) {
         int thread = t;
@@ -414,11 +414,11 @@ class RequestBatcherTest {
                   requests.put(one, IngestFixtures.request(one + "a", "bad " + one, one + "b"));
                 }
                 start.await();
-                var answers = new LinkedHashMap<String, CompletableFuture<IngestResult>>();
-                requests.forEach((one, bytes) -> answers.put(one, send(door, bytes)));
-                for (var sent : answers.entrySet()) {
-                  var answer = sent.getValue().get();
-                  var list = answer instanceof IngestResult.Accepted ? accepted : turnedAway;
+                var results = new LinkedHashMap<String, CompletableFuture<IngestResult>>();
+                requests.forEach((one, bytes) -> results.put(one, send(ingest, bytes)));
+                for (var sent : results.entrySet()) {
+                  var result = sent.getValue().get();
+                  var list = result instanceof IngestResult.Accepted ? accepted : unavailable;
                   list.add(sent.getKey() + "a");
                   list.add(sent.getKey() + "b");
                 }
@@ -428,7 +428,7 @@ class RequestBatcherTest {
       }
       io.execute(
           () -> {
-            while (!clients.isTerminated()) { // time goes on for as long as there are clients
+            while (!clients.isTerminated()) { // the clock advances while clients run
               time.advance(Duration.ofMillis(1));
               Thread.onSpinWait();
             }
@@ -440,16 +440,16 @@ class RequestBatcherTest {
 
     assertThat(batches.stream().flatMap(batch -> IngestFixtures.accepted(batch).stream()))
         .containsExactlyInAnyOrderElementsOf(accepted);
-    assertThat(turnedAway).isNotEmpty();
+    assertThat(unavailable).isNotEmpty();
     assertThat(ids(batches)).doesNotHaveDuplicates().hasSameSizeAs(accepted);
     assertThat(meter.received).hasValue(3L * threads * bursts * each);
     assertThat(meter.accepted).hasValue(accepted.size());
-    assertThat(meter.unavailable).hasValue(turnedAway.size());
+    assertThat(meter.unavailable).hasValue(unavailable.size());
     assertThat(meter.balances()).isTrue();
-    assertThat(new HashSet<>(accepted)).doesNotContainAnyElementsOf(turnedAway);
+    assertThat(new HashSet<>(accepted)).doesNotContainAnyElementsOf(unavailable);
   }
 
-  /** Without the way through the door there is little but the shared state. */
+  /** Calls the batcher directly, so that the test stresses mostly its shared state. */
   @Test
   void add_manyThreads_completesEachRequestOnce() throws Exception {
     int threads = 4;
@@ -461,14 +461,14 @@ class RequestBatcherTest {
             counting,
             new LogIdGenerator(time),
             (_, _) -> {},
-            new RequestBatcher.BatchLimits(10, 1 << 20, LINGER));
+            new BatchLimits(10, 1 << 20, LINGER));
     var start = new CyclicBarrier(threads);
-    var answers = new ConcurrentLinkedQueue<CompletableFuture<RequestBatcher.AppendOutcome>>();
+    var results = new ConcurrentLinkedQueue<CompletableFuture<RequestBatcher.AppendOutcome>>();
     Callable<Void> adding =
         () -> {
           start.await();
           for (int i = 0; i < each; i++) {
-            answers.add(requestBatcher.add(request()));
+            results.add(requestBatcher.add(request()));
           }
           return null;
         };
@@ -478,11 +478,11 @@ class RequestBatcherTest {
       }
     }
 
-    assertThat(answers).hasSize(threads * each).allMatch(CompletableFuture::isDone);
+    assertThat(results).hasSize(threads * each).allMatch(CompletableFuture::isDone);
     assertThat(appended.sum()).isEqualTo((long) threads * each);
   }
 
-  /** A walker that is given back too early counts another request's records. */
+  /** A walker that is released too early would count the records of another request. */
   @Test
   void accept_manyThreadsWithRequestsOfManySizes_eachGetsItsOwnCount() throws Exception {
     int threads = 4;
@@ -492,7 +492,7 @@ class RequestBatcherTest {
         IngestFixtures.ingestService(
             new ImmediateSpool(batch -> appended.add(batch.records())),
             Limits.DEFAULT,
-            new IngestService.BatchLimits(1, 1, LINGER),
+            new BatchLimits(1, 1, LINGER),
             time,
             (_, _) -> {},
             new CountingMetrics());
@@ -531,11 +531,11 @@ class RequestBatcherTest {
         "t", false, 1, new byte[1], 1, 1, 1, 1, new BitSet(0), new CompletableFuture<>());
   }
 
-  /** Takes everything before it returns, and lets the test look at it first. */
-  private record ImmediateSpool(Consumer<LogBatch> look) implements Spool {
+  /** A spool that accepts a batch before it returns, after a callback of the test. */
+  private record ImmediateSpool(Consumer<LogBatch> onAppend) implements Spool {
     @Override
     public CompletableFuture<AppendResult> append(LogBatch batch, AppendMode appendMode) {
-      look.accept(batch);
+      onAppend.accept(batch);
       return CompletableFuture.completedFuture(
           new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
@@ -556,15 +556,15 @@ class RequestBatcherTest {
     }
   }
 
-  /** Answers from another thread; every seventh append is refused. */
+  /** A spool that completes on another thread; every seventh append is unavailable. */
   private static final class ThreadedSpool implements Spool {
     private final Executor executor;
-    private final ConcurrentLinkedQueue<LogBatch> kept;
+    private final ConcurrentLinkedQueue<LogBatch> accepted;
     private final AtomicInteger appends = new AtomicInteger();
 
-    ThreadedSpool(Executor executor, ConcurrentLinkedQueue<LogBatch> kept) {
+    ThreadedSpool(Executor executor, ConcurrentLinkedQueue<LogBatch> accepted) {
       this.executor = executor;
-      this.kept = kept;
+      this.accepted = accepted;
     }
 
     @Override
@@ -575,7 +575,7 @@ class RequestBatcherTest {
             if (full) {
               return new AppendResult.Unavailable(Duration.ofSeconds(1), "full");
             }
-            kept.add(batch);
+            accepted.add(batch);
             return new AppendResult.Accepted(new Spool.Receipt(0, "1"));
           },
           executor);
@@ -611,12 +611,12 @@ class RequestBatcherTest {
     return send(ingest, bodies);
   }
 
-  private static CompletableFuture<IngestResult> send(IngestService door, String... bodies) {
-    return send(door, IngestFixtures.request(bodies));
+  private static CompletableFuture<IngestResult> send(IngestService ingest, String... bodies) {
+    return send(ingest, IngestFixtures.request(bodies));
   }
 
-  private static CompletableFuture<IngestResult> send(IngestService door, byte[] request) {
-    return door.accept(IngestOptions.DEFAULT.toRequest("otlp", request), OtlpPayload.of(request))
+  private static CompletableFuture<IngestResult> send(IngestService ingest, byte[] request) {
+    return ingest.accept(IngestOptions.DEFAULT.toRequest("otlp", request), OtlpPayload.of(request))
         .result();
   }
 
@@ -628,8 +628,8 @@ class RequestBatcherTest {
     return new IngestResult.Accepted(records, List.of(), 0, AckLevel.DURABLE);
   }
 
-  private static List<Integer> counts(CompletableFuture<IngestResult> answer) {
-    return answer.join() instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _)
+  private static List<Integer> counts(CompletableFuture<IngestResult> result) {
+    return result.join() instanceof IngestResult.Accepted(var accepted, _, var rejected, _, _, _, _)
         ? List.of(accepted, rejected)
         : List.of();
   }

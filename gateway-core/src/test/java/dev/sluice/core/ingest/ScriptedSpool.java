@@ -11,27 +11,27 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** Remembers every append and leaves it to the test when and how each ends. */
+/** A spool that records all appends; the test completes each with a result. */
 final class ScriptedSpool implements Spool {
   private final List<LogBatch> batches = new ArrayList<>();
   private final List<AppendMode> modes = new ArrayList<>();
-  private final List<CompletableFuture<AppendResult>> answers = new ArrayList<>();
+  private final List<CompletableFuture<AppendResult>> appendFutures = new ArrayList<>();
   private final List<String> statusPolls = new ArrayList<>();
   private DeliveryStatus deliveryStatus = new DeliveryStatus.Pending();
   private CompletableFuture<SpoolStatus> spoolStatus =
       CompletableFuture.completedFuture(new SpoolStatus(null, null, 0, 0));
   private int spoolStatusPolls;
   private boolean throwing;
-  private boolean answersImmediately;
+  private boolean completesImmediately;
 
-  /** From now on appends throw instead of answering. */
+  /** Makes all following appends throw. */
   void failFromNowOn() {
     throwing = true;
   }
 
-  /** From now on appends succeed before they return. */
-  void answerImmediately() {
-    answersImmediately = true;
+  /** Makes all following appends succeed before they return. */
+  void completeImmediately() {
+    completesImmediately = true;
   }
 
   @Override
@@ -39,50 +39,50 @@ final class ScriptedSpool implements Spool {
     batches.add(batch);
     modes.add(appendMode);
     if (throwing) {
-      throw new IllegalStateException("not even a stage");
+      throw new IllegalStateException("append throws");
     }
-    var answer = new CompletableFuture<AppendResult>();
-    answers.add(answer);
-    if (answersImmediately) {
-      answer.complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    var future = new CompletableFuture<AppendResult>();
+    appendFutures.add(future);
+    if (completesImmediately) {
+      future.complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
     }
-    return answer;
+    return future;
   }
 
   synchronized List<LogBatch> batches() {
     return List.copyOf(batches);
   }
 
-  /** How each was to be appended. */
+  /** Returns the modes of the appends. */
   synchronized List<AppendMode> modes() {
     return List.copyOf(modes);
   }
 
-  synchronized CompletableFuture<AppendResult> answer(int append) {
-    return answers.get(append);
+  synchronized CompletableFuture<AppendResult> appendFuture(int append) {
+    return appendFutures.get(append);
   }
 
   void accept(int append) {
-    answer(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
+    appendFuture(append).complete(new AppendResult.Accepted(new Spool.Receipt(0, "1")));
   }
 
-  /** What is answered to every question from now on. */
+  /** Sets the result of all following calls of {@link #statusOf}. */
   synchronized void setDeliveryStatus(DeliveryStatus now) {
     deliveryStatus = now;
   }
 
-  /** What was asked, in words. */
+  /** Returns the status queries, each as entry id, first log id and number of records. */
   synchronized List<String> statusPolls() {
     return List.copyOf(statusPolls);
   }
 
-  /** What is answered to every question from now on. */
-  void condition(SpoolStatus now) {
+  /** Sets the result of all following calls of {@link #spoolStatus}. */
+  void setSpoolStatus(SpoolStatus now) {
     spoolStatus = CompletableFuture.completedFuture(now);
   }
 
-  /** What is answered to every question from now on, when it is. */
-  void condition(CompletableFuture<SpoolStatus> now) {
+  /** Sets the future that all following calls of {@link #spoolStatus} return. */
+  void setSpoolStatus(CompletableFuture<SpoolStatus> now) {
     spoolStatus = now;
   }
 

@@ -39,7 +39,7 @@ class LedgerTest {
   }
 
   @Test
-  void count_atRest_balancesAndShowsTheDays() {
+  void count_nothingPending_balancesAndReportsTheDays() {
     fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 3, 2);
     fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
     fakeSpoolAndStore.stored(YESTERDAY, 95);
@@ -95,7 +95,7 @@ class LedgerTest {
         .isEqualTo(new Ledger.LedgerBalance(Spool.RecordCounts.NONE, 4L, -4L));
   }
 
-  /** A delivery lies in the store for a while before it is settled. */
+  /** The records of a delivery are in the store for some time before its acknowledgement. */
   @Test
   void count_storedAndNotAckedYet_balances() {
     fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
@@ -108,7 +108,7 @@ class LedgerTest {
   void count_deliveredBetweenTheQueries_balances() {
     fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
     fakeSpoolAndStore.stored(TODAY, 50);
-    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(
         () -> fakeSpoolAndStore.spool(TODAY, 90, 40, 0, 0));
 
     assertThat(ledger.count().total().imbalance()).isZero();
@@ -118,7 +118,7 @@ class LedgerTest {
   void count_imbalanceNotConfirmedByTheSecondCount_isZero() {
     fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
     fakeSpoolAndStore.stored(TODAY, 48);
-    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(() -> fakeSpoolAndStore.stored(TODAY, 50));
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.stored(TODAY, 50));
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }
@@ -127,7 +127,7 @@ class LedgerTest {
   void count_imbalanceThatShrinks_isTheConfirmedPart() {
     fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
     fakeSpoolAndStore.stored(TODAY, 40);
-    fakeSpoolAndStore.beforeTheSpoolIsAskedAgain(() -> fakeSpoolAndStore.stored(TODAY, 48));
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.stored(TODAY, 48));
 
     assertThat(ledger.count().total().imbalance()).isEqualTo(2);
   }
@@ -135,11 +135,11 @@ class LedgerTest {
   @Test
   void count_storeUnavailable_reportsTheSpoolsCounts() {
     fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
-    fakeSpoolAndStore.storeAway = true;
+    fakeSpoolAndStore.storeUnavailable = true;
 
     var ledgerReport = ledger.count();
 
-    assertThat(ledgerReport.unavailable()).containsEntry("store", "store away");
+    assertThat(ledgerReport.unavailable()).containsEntry("store", "store unavailable");
     assertThat(ledgerReport.total().spool()).isEqualTo(new Spool.RecordCounts(50, 20, 0, 0, 0));
     assertThat(ledgerReport.total().stored()).isNull();
     assertThat(ledgerReport.total().imbalance()).isNull();
@@ -148,21 +148,21 @@ class LedgerTest {
   @Test
   void count_spoolUnavailable_reportsTheStoresCounts() {
     fakeSpoolAndStore.stored(TODAY, 30);
-    fakeSpoolAndStore.spoolAway = true;
+    fakeSpoolAndStore.spoolUnavailable = true;
 
     var ledgerReport = ledger.count();
 
-    assertThat(ledgerReport.unavailable()).containsEntry("spool", "spool away");
+    assertThat(ledgerReport.unavailable()).containsEntry("spool", "spool unavailable");
     assertThat(ledgerReport.total().stored()).isEqualTo(30);
     assertThat(ledgerReport.total().imbalance()).isNull();
   }
 
   @Test
   void count_daysBeforeCountsAreComplete_areOmitted() {
-    fakeSpoolAndStore.since = YESTERDAY;
+    fakeSpoolAndStore.completeSince = YESTERDAY;
     fakeSpoolAndStore.stored(TODAY.minusDays(3), 500);
     fakeSpoolAndStore.stored(YESTERDAY, 300);
-    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0); // came in the middle of that day
+    fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0); // the spool started in the middle of that day
     fakeSpoolAndStore.spool(TODAY, 50, 0, 0, 0);
     fakeSpoolAndStore.stored(TODAY, 49);
 
@@ -176,7 +176,7 @@ class LedgerTest {
 
   @Test
   void count_firstDayOfTheStore_isCounted() {
-    fakeSpoolAndStore.since = YESTERDAY;
+    fakeSpoolAndStore.completeSince = YESTERDAY;
     fakeSpoolAndStore.spool(YESTERDAY, 100, 0, 0, 0);
     fakeSpoolAndStore.stored(YESTERDAY, 101);
 
@@ -185,10 +185,10 @@ class LedgerTest {
         .isEqualTo(new Ledger.LedgerBalance(new Spool.RecordCounts(100, 0, 0, 0, 0), 101L, -1L));
   }
 
-  /** The rows that would tell that the spool came late may lie before the window. */
+  /** Rows that are older than the spool may be before the window, which is not queried. */
   @Test
   void count_countsCompleteSinceTheFirstDayOfTheWindow_omitsThatDay() {
-    fakeSpoolAndStore.since = TODAY.minusDays(6);
+    fakeSpoolAndStore.completeSince = TODAY.minusDays(6);
     fakeSpoolAndStore.stored(TODAY.minusDays(6), 10);
 
     var ledgerReport = ledger.count();
@@ -199,7 +199,7 @@ class LedgerTest {
 
   @Test
   void count_spoolReplacedToday_reportsNoDay() {
-    fakeSpoolAndStore.since = TODAY;
+    fakeSpoolAndStore.completeSince = TODAY;
     fakeSpoolAndStore.stored(YESTERDAY, 10);
     fakeSpoolAndStore.stored(TODAY, 10);
 
@@ -210,18 +210,18 @@ class LedgerTest {
     assertThat(ledgerReport.unavailable()).isEmpty();
   }
 
-  /** Rows expire a retention after their receipt; a day must be whole to be counted. */
+  /** Rows expire after the retention, from their receipt; only complete days are counted. */
   @ParameterizedTest
   @CsvSource({"7, , 6", "7, 30, 6", "7, 7, 5", "7, 8, 6", "7, 3, 1", "7, 2, 0", "1, , 0"})
-  void count_retention_shortensTheWindow(long window, @Nullable Long retention, long back) {
-    var kept = retention == null ? null : Duration.ofDays(retention);
+  void count_retention_shortensTheWindow(long window, @Nullable Long retention, long daysBack) {
+    var storeRetention = retention == null ? null : Duration.ofDays(retention);
 
-    assertThat(ledger(Duration.ofDays(window), kept).count().from())
-        .isEqualTo(TODAY.minusDays(back));
-    assertThat(fakeSpoolAndStore.asked).isEqualTo(TODAY.minusDays(back));
+    assertThat(ledger(Duration.ofDays(window), storeRetention).count().from())
+        .isEqualTo(TODAY.minusDays(daysBack));
+    assertThat(fakeSpoolAndStore.queriedFrom).isEqualTo(TODAY.minusDays(daysBack));
   }
 
-  /** At the end of today the first log of today is a day old. */
+  /** At the end of today the oldest log of today is one day old. */
   @ParameterizedTest
   @ValueSource(strings = {"PT30M", "PT5H", "P1D"})
   void count_retentionBelowADay_isUnavailable(Duration retention) {
@@ -233,51 +233,51 @@ class LedgerTest {
     assertThat(ledgerReport.unavailable()).containsKey("ledger");
   }
 
-  /** Both sides, as the test says they are. */
+  /** A spool and a store with the counts that the test sets. */
   private static final class FakeSpoolAndStore implements Spool, LogStore {
-    private final TreeMap<LocalDate, RecordCounts> tallies = new TreeMap<>();
+    private final TreeMap<LocalDate, RecordCounts> counts = new TreeMap<>();
     private final TreeMap<LocalDate, Long> stored = new TreeMap<>();
     private final Deque<Runnable> changes = new ArrayDeque<>();
-    private boolean spoolAsked;
-    private boolean spoolAway;
-    private boolean storeAway;
-    private LocalDate asked = LocalDate.EPOCH;
-    private LocalDate since = LocalDate.EPOCH;
+    private boolean spoolQueried;
+    private boolean spoolUnavailable;
+    private boolean storeUnavailable;
+    private LocalDate queriedFrom = LocalDate.EPOCH;
+    private LocalDate completeSince = LocalDate.EPOCH;
 
     void spool(LocalDate day, long accepted, long inFlight, long deadLettered, long purged) {
-      tallies.put(day, new RecordCounts(accepted, inFlight, deadLettered, purged, 0));
+      counts.put(day, new RecordCounts(accepted, inFlight, deadLettered, purged, 0));
     }
 
     void stored(LocalDate day, long records) {
       stored.put(day, records);
     }
 
-    void beforeTheSpoolIsAskedAgain(Runnable change) {
+    void beforeTheSecondSpoolQuery(Runnable change) {
       changes.add(change);
     }
 
     @Override
     public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
-      if (spoolAway) {
-        throw new IllegalStateException("spool away");
+      if (spoolUnavailable) {
+        throw new IllegalStateException("spool unavailable");
       }
-      if (spoolAsked && !changes.isEmpty()) {
+      if (spoolQueried && !changes.isEmpty()) {
         changes.remove().run();
       }
-      spoolAsked = true;
-      asked = from;
-      return new TreeMap<>(tallies.tailMap(from));
+      spoolQueried = true;
+      queriedFrom = from;
+      return new TreeMap<>(counts.tailMap(from));
     }
 
     @Override
     public LocalDate countsCompleteSince() {
-      return since;
+      return completeSince;
     }
 
     @Override
     public SortedMap<LocalDate, Long> storedRecords(LocalDate from) {
-      if (storeAway) {
-        throw new IllegalStateException("store away");
+      if (storeUnavailable) {
+        throw new IllegalStateException("store unavailable");
       }
       return new TreeMap<>(stored.tailMap(from));
     }

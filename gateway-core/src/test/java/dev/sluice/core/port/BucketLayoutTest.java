@@ -18,46 +18,46 @@ class BucketLayoutTest {
 
   @Test
   void of_activityWithinTheRange_isFromTheFirstToTheLast() {
-    var seen =
+    var activity =
         List.of(
             new ServiceActivity(A, "web", new MinuteRange(1_000, 1_001)),
             new ServiceActivity(A, "db", new MinuteRange(1_500, 2_001)));
 
-    assertThat(BucketLayout.of(MinuteRange.ALL, seen, 2))
+    assertThat(BucketLayout.of(MinuteRange.ALL, activity, 2))
         .isEqualTo(new BucketLayout(1_000, 501, 2, Map.of("web", Set.of(A), "db", Set.of(A))));
-    assertThat(BucketLayout.of(MinuteRange.ALL, seen, 1))
+    assertThat(BucketLayout.of(MinuteRange.ALL, activity, 1))
         .isEqualTo(new BucketLayout(1_000, 1_001, 1, Map.of("web", Set.of(A), "db", Set.of(A))));
   }
 
   @Test
   void of_activityBeyondTheRange_isTheRange() {
-    var seen = List.of(new ServiceActivity(A, "web", new MinuteRange(0, 5_000)));
+    var activity = List.of(new ServiceActivity(A, "web", new MinuteRange(0, 5_000)));
 
-    assertThat(BucketLayout.of(new MinuteRange(100, 130), seen, 3))
+    assertThat(BucketLayout.of(new MinuteRange(100, 130), activity, 3))
         .isEqualTo(new BucketLayout(100, 10, 3, Map.of("web", Set.of(A))));
   }
 
   @Test
   void of_activityBeforeOrAfterTheRange_isAMinuteOfIt() {
-    var asked = new MinuteRange(100, 130);
+    var range = new MinuteRange(100, 130);
 
     assertThat(
             BucketLayout.of(
-                asked, List.of(new ServiceActivity(A, "web", new MinuteRange(1, 2))), 3))
+                range, List.of(new ServiceActivity(A, "web", new MinuteRange(1, 2))), 3))
         .isEqualTo(new BucketLayout(100, 1, 3, Map.of("web", Set.of(A))));
     assertThat(
             BucketLayout.of(
-                asked, List.of(new ServiceActivity(A, "web", new MinuteRange(500, 501))), 3))
+                range, List.of(new ServiceActivity(A, "web", new MinuteRange(500, 501))), 3))
         .isEqualTo(new BucketLayout(129, 1, 3, Map.of("web", Set.of(A))));
-    assertThat(BucketLayout.of(asked, List.of(), 3))
+    assertThat(BucketLayout.of(range, List.of(), 3))
         .isEqualTo(new BucketLayout(100, 1, 3, Map.of()));
   }
 
   @Test
   void of_theLastRepresentableMinute_isIncluded() {
-    var seen = List.of(new ServiceActivity(A, "web", new MinuteRange(LAST, LAST + 1)));
+    var activity = List.of(new ServiceActivity(A, "web", new MinuteRange(LAST, LAST + 1)));
 
-    assertThat(BucketLayout.of(MinuteRange.ALL, seen, 30))
+    assertThat(BucketLayout.of(MinuteRange.ALL, activity, 30))
         .isEqualTo(new BucketLayout(LAST, 1, 30, Map.of("web", Set.of(A))));
   }
 

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 class IdempotencyStoreTest {
 
   @Test
-  void digest_anyKey_isThatOfEarlierReleases() {
+  void digest_knownKey_isTheStoredFormat() {
     assertThat(
             new IdempotencyStore.IdempotencyKey("default", "order 7 ü", UUID.randomUUID()).digest())
         .isEqualTo(UUID.fromString("7eb292db-7569-3b94-95fd-568ec5065b25"));
