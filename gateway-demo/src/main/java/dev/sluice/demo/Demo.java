@@ -12,10 +12,10 @@ import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * {@code make demo}: sends the lines of files to a running gateway, half of them by the
- * OpenTelemetry SDK and half as NDJSON, waits until they can be read, and prints what came back.
+ * The program of {@code make demo}: sends the lines of files to a running gateway, half through the
+ * OpenTelemetry SDK and half as NDJSON, waits until they can be queried, and prints the counts.
  *
- * <p>Exits with 1 when not every line that was accepted can be read again.
+ * <p>The exit status is 1 when fewer lines can be queried than were sent.
  */
 public final class Demo {
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(20);
@@ -24,14 +24,16 @@ public final class Demo {
   private Demo() {}
 
   /**
-   * @param arguments files of lines
+   * Runs the demo and exits.
+   *
+   * @param arguments the paths of text files
    */
   public static void main(String[] arguments) throws IOException, InterruptedException {
     var gateway = new GatewayClient(address("SLUICE_URL", "http://localhost:8080"));
     var otlp = address("SLUICE_OTLP_URL", "http://localhost:4318");
     var management = address("SLUICE_MANAGEMENT_URL", "http://localhost:8081");
     if (!gateway.isReachable()) {
-      System.err.println("No gateway answers at " + gateway.address() + "; start one: make run");
+      System.err.println("No gateway responds at " + gateway.address() + "; start one: make run");
       System.exit(1);
     }
     var lines = read(arguments);
@@ -54,13 +56,13 @@ public final class Demo {
     long readable = System.nanoTime();
 
     print(found);
-    System.out.printf("%nWhere the time went%n");
+    System.out.printf("%nDurations%n");
     printDuration("sent by the OpenTelemetry SDK", halves.get(0).size(), sentOtlp - start);
     printDuration("sent as NDJSON", halves.get(1).size(), sentNdjson - sentOtlp);
-    printDuration("until the last one was readable", lines.size(), readable - sentNdjson);
+    printDuration("until all lines were queryable", lines.size(), readable - sentNdjson);
     new GatewayClient(management).metrics().forEach(line -> System.out.println("  " + line));
     int count = found.values().stream().mapToInt(Integer::intValue).sum();
-    System.out.printf("%n%d lines sent, %d read back%n", lines.size(), count);
+    System.out.printf("%n%d lines sent, %d found by query%n", lines.size(), count);
     System.exit(count == lines.size() ? 0 : 1);
   }
 

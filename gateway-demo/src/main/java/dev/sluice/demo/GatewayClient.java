@@ -22,14 +22,16 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
-/** The gateway as its HTTP API shows it. */
+/** A client of the HTTP API of a gateway. */
 final class GatewayClient {
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
   private static final Duration RETRY_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration DEFAULT_RETRY_DELAY = Duration.ofSeconds(1);
   private static final int LINES_PER_REQUEST = 1000;
 
-  /** Answers after which the same request may be taken: under way, and not now. */
+  /**
+   * The statuses after which the same request may succeed: request in progress, and unavailable.
+   */
   private static final Set<Integer> RETRYABLE_STATUSES = Set.of(409, 503);
 
   private static final String NOTHING_ACCEPTED = "/api/problems/nothing-accepted";
@@ -82,12 +84,14 @@ final class GatewayClient {
   }
 
   /**
-   * Sends logs, one a line, until the gateway has taken what it can take of them; under the key it
-   * does so once, however often they had to be sent.
+   * Sends logs and retries until the gateway accepts them. The key makes retries idempotent: the
+   * gateway stores the logs once.
    *
-   * @param key visible ASCII, of these logs alone
-   * @return the answer, in which those that are not taken are told
-   * @throws IOException when it is another answer, or the gateway turns them away for too long
+   * @param lines the logs, one JSON object per line
+   * @param key an idempotency key for these logs alone, visible ASCII
+   * @return the response, which lists the rejected logs
+   * @throws IOException when the gateway returns another error, or is unavailable for longer than
+   *     the retry timeout
    */
   JsonNode post(byte[] lines, String key) throws IOException, InterruptedException {
     var request =
@@ -121,15 +125,15 @@ final class GatewayClient {
         .orElse(DEFAULT_RETRY_DELAY);
   }
 
-  /** How many logs have all of these attributes. */
+  /** Returns the number of logs that have all of these attributes. */
   long count(Map<String, String> attributes) throws IOException, InterruptedException {
     return json.readTree(get("/api/v1/logs/histogram?" + filter(attributes))).get("total").asLong();
   }
 
   /**
-   * Reads all logs that have these attributes, one after the other.
+   * Reads all logs that have these attributes and passes them to {@code each}, one by one.
    *
-   * @throws IOException when they end before the last one
+   * @throws IOException when the response ends before the last log
    */
   void export(Map<String, String> attributes, Consumer<JsonNode> each)
       throws IOException, InterruptedException {
@@ -150,7 +154,7 @@ final class GatewayClient {
     }
   }
 
-  /** What logs mean: the answer to a question in anybody's words. */
+  /** Searches logs by meaning with a query in natural language and returns the response. */
   JsonNode search(String query, @Nullable String service, int limit)
       throws IOException, InterruptedException {
     var body = json.createObjectNode().put("query", query).put("limit", limit);
@@ -176,7 +180,10 @@ final class GatewayClient {
         .collect(Collectors.joining("&"));
   }
 
-  /** Counts of the run's logs by service and severity, joined by a tab; read page by page. */
+  /**
+   * Returns the log counts of a run by service and severity, joined by a tab. The logs are read
+   * page by page.
+   */
   Map<String, Integer> count(String run) throws IOException, InterruptedException {
     var counts = new HashMap<String, Integer>();
     var filter =
@@ -196,7 +203,10 @@ final class GatewayClient {
     return counts;
   }
 
-  /** What the gateway measured of its own stages since it started. */
+  /**
+   * Returns the metrics of the pipeline stages since the start of the gateway, or one line with the
+   * error.
+   */
   List<String> metrics() throws InterruptedException {
     try {
       return get("/actuator/prometheus")

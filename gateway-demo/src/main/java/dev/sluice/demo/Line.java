@@ -13,11 +13,11 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * One line of a file, with what can be guessed of it.
+ * One line of a text file, with a service and a severity derived from it.
  *
- * @param service the file's name without its ending
- * @param severity the first level named near the line's beginning, else INFO
- * @param body the line
+ * @param service the name of the file without its extension
+ * @param severity the first severity name near the start of the line, else INFO
+ * @param body the complete line
  */
 record Line(String service, String severity, String body) {
   private static final Pattern LEVEL =

@@ -15,33 +15,35 @@ import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A file with a log a line, in JSON. It is read again each time it is asked for and one line of it
- * is held at once, so it may be of any size.
+ * A file with one log per line, in JSON. Each iteration reads the file again and holds one line in
+ * memory, so the file may have any size.
  *
- * @param path ends in {@value #SUFFIX}
+ * @param path the path of the file, which ends in {@value #SUFFIX}
  */
 record LogFile(Path path) {
-  /** What files of logs end in. */
+  /** The extension of log files. */
   static final String SUFFIX = ".ndjson";
 
-  /** Longer than any log that a gateway takes with its usual limits. */
+  /** The maximum length of a line in bytes, above the default limits of a gateway. */
   static final int MAX_LINE_BYTES = 32 << 20;
 
   private static final JsonMapper JSON = new JsonMapper();
 
-  /** Takes the lines of a file, in their order. */
+  /** A callback for the lines of a file, in file order. */
   interface Visitor {
     /**
-     * @param line its number, from 1 on; lines that are blank count
-     * @param log for the visitor to keep and change
+     * Visits one line that is not blank.
+     *
+     * @param line the line number, from 1; blank lines count
+     * @param log the parsed line, which the visitor may keep and change
      */
     void visit(int line, ObjectNode log) throws IOException, InterruptedException, UsageException;
   }
 
-  /** The files of logs in a folder, not of those below it, by their names. */
+  /** Lists the log files in a directory, sorted by name, without those in subdirectories. */
   static List<LogFile> list(Path folder) throws IOException, UsageException {
     if (!Files.isDirectory(folder)) {
-      throw new UsageException(folder + " is no folder");
+      throw new UsageException(folder + " is not a directory");
     }
     try (var files = Files.list(folder)) {
       var found =
@@ -58,12 +60,12 @@ record LogFile(Path path) {
     }
   }
 
-  /** As it is in the folder. */
+  /** The name of the file in its directory. */
   String name() {
     return path.getFileName().toString();
   }
 
-  /** Shows all lines that are not blank. */
+  /** Passes all lines that are not blank to the visitor. */
   void forEach(Visitor visitor) throws IOException, InterruptedException, UsageException {
     try (var in = new BufferedInputStream(Files.newInputStream(path), 1 << 16)) {
       var line = new ByteArrayOutputStream();
@@ -76,7 +78,7 @@ record LogFile(Path path) {
     }
   }
 
-  /** The next line without its end; false when there is none. */
+  /** Reads the next line without its terminator. Returns false at the end of the file. */
   private boolean read(InputStream in, ByteArrayOutputStream line, int number)
       throws IOException, UsageException {
     line.reset();
@@ -98,19 +100,19 @@ record LogFile(Path path) {
     try {
       json = JSON.readTree(line);
     } catch (JacksonException e) {
-      throw invalidLine(number, "is no JSON: " + e.getOriginalMessage());
+      throw invalidLine(number, "is not valid JSON: " + e.getOriginalMessage());
     }
     if (json.isMissingNode()) {
-      return null; // blank
+      return null; // a blank line
     }
     if (!(json instanceof ObjectNode log)) {
       throw invalidLine(
-          number, "is no JSON object but " + json.getNodeType().name().toLowerCase(Locale.ROOT));
+          number, "is not a JSON object but " + json.getNodeType().name().toLowerCase(Locale.ROOT));
     }
     return log;
   }
 
-  /** What is wrong with a line. */
+  /** Returns an exception that names the file, the line and the error. */
   UsageException invalidLine(int line, String what) {
     return new UsageException("%s:%d: %s".formatted(path, line, what));
   }

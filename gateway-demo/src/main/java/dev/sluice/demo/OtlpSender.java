@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/** Sends lines as an application does that logs through OpenTelemetry. */
+/** Sends lines like an application that logs through OpenTelemetry. */
 final class OtlpSender {
   static final AttributeKey<String> RUN = AttributeKey.stringKey("demo.run");
   private static final int RECORDS_PER_FLUSH = 4096;
@@ -53,7 +53,7 @@ final class OtlpSender {
             .setBody(line.body())
             .setAttribute(RUN, run)
             .emit();
-        if (++queued % RECORDS_PER_FLUSH == 0) { // the SDK drops what its queue cannot hold
+        if (++queued % RECORDS_PER_FLUSH == 0) { // the SDK drops records when its queue is full
           var _ = provider.forceFlush().join(FLUSH_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
         }
       }

@@ -6,8 +6,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a gateway answered for the lines of one file: a reference for each line, and the identity of
- * a template once however many lines have it.
+ * The templates that a gateway assigned to the lines of one file. It stores one reference per line,
+ * and each template id once, however many lines have it.
  */
 final class Predictions {
   private final @Nullable String[] byLine;
@@ -15,14 +15,19 @@ final class Predictions {
   private final Map<String, String> templates = new HashMap<>();
 
   /**
-   * @param lastLine the highest number of a line
+   * Creates predictions for the lines 1 to {@code lastLine}.
+   *
+   * @param lastLine the highest line number of the file
    */
   Predictions(int lastLine) {
     byLine = new @Nullable String[lastLine + 1];
   }
 
   /**
-   * @param template null where the gateway has none for it
+   * Sets the template of a line.
+   *
+   * @param line the line number, from 1
+   * @param template the template id, or null when the gateway assigned none
    * @throws IllegalArgumentException when the file has no such line
    */
   void put(int line, @Nullable String template) {
@@ -33,17 +38,17 @@ final class Predictions {
     byLine[line] = template == null ? null : templates.computeIfAbsent(template, same -> same);
   }
 
-  /** Null where there is none, and where nothing was read. */
+  /** null when the line has no template or was not read */
   @Nullable String template(int line) {
     return byLine[line];
   }
 
-  /** Lines that were read, once each. */
+  /** The number of lines that were read; a line that was read twice counts once. */
   int readCount() {
     return read.cardinality();
   }
 
-  /** Lines that have a template. */
+  /** The number of lines that have a template. */
   int templatedCount() {
     int count = 0;
     for (var template : byLine) {
@@ -52,7 +57,7 @@ final class Predictions {
     return count;
   }
 
-  /** Different templates. */
+  /** The number of distinct templates. */
   int templateCount() {
     return templates.size();
   }

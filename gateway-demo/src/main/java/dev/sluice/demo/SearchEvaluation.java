@@ -17,38 +17,48 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Asks a gateway questions, and writes for each which true templates it answered with: those of the
- * lines that have the templates it found, in their order.
+ * Sends search queries to a gateway, and writes for each query the true templates of the result:
+ * the templates that the file assigns to the lines of the found templates, in the order of the
+ * result.
  */
 final class SearchEvaluation {
-  /** In OUT. */
+  /** The name of the result file in OUT. */
   static final String RESULTS = "search.ndjson";
 
-  /** Templates of each answer: several of the gateway's may be one true one. */
+  /**
+   * The maximum number of templates of each response; several templates of the gateway can be one
+   * true template.
+   */
   private static final int LIMIT = 50;
 
   private static final Duration EMBEDDING_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration POLL_INTERVAL = Duration.ofMillis(500);
   private static final JsonMapper JSON = new JsonMapper();
 
-  private final List<SearchQuestion> questions;
+  private final List<SearchQuery> queries;
   private final Map<String, Map<String, Integer>> truths = new HashMap<>();
 
   /**
-   * @param service in whose logs; null for all
+   * A search query.
+   *
+   * @param id the id of the query in the file
+   * @param text the text of the query
+   * @param service the service whose logs are searched; null for all
    */
-  private record SearchQuestion(String id, String text, @Nullable String service) {}
+  private record SearchQuery(String id, String text, @Nullable String service) {}
 
-  private SearchEvaluation(List<SearchQuestion> questions) {
-    this.questions = List.copyOf(questions);
+  private SearchEvaluation(List<SearchQuery> queries) {
+    this.queries = List.copyOf(queries);
   }
 
   /**
-   * @param file JSON lines with {@code id}, {@code query} and perhaps {@code service}; what else
-   *     they say is not looked at
+   * Reads the queries from a file.
+   *
+   * @param file JSON lines with {@code id}, {@code query} and optionally {@code service}; other
+   *     fields are ignored
    */
   static SearchEvaluation read(Path file) throws IOException, InterruptedException, UsageException {
-    var questions = new ArrayList<SearchQuestion>();
+    var queries = new ArrayList<SearchQuery>();
     var lines = new LogFile(file);
     lines.forEach(
         (line, json) -> {
@@ -58,12 +68,12 @@ final class SearchEvaluation {
             throw lines.invalidLine(line, "has no id or no query");
           }
           var service = json.path("service").asString("");
-          questions.add(new SearchQuestion(id, text, service.isEmpty() ? null : service));
+          queries.add(new SearchQuery(id, text, service.isEmpty() ? null : service));
         });
-    return new SearchEvaluation(questions);
+    return new SearchEvaluation(queries);
   }
 
-  /** A line of a file has this template, by the file and by the gateway. */
+  /** Records the true template and the predicted template of one line. */
   void recordPrediction(@Nullable String truth, @Nullable String predicted) {
     if (truth != null && predicted != null) {
       truths.computeIfAbsent(predicted, _ -> new HashMap<>()).merge(truth, 1, Integer::sum);
@@ -71,24 +81,24 @@ final class SearchEvaluation {
   }
 
   int size() {
-    return questions.size();
+    return queries.size();
   }
 
   /**
-   * Waits until every template has its vectors, and asks.
+   * Waits until every template has vectors, then runs the queries and writes the results.
    *
-   * @throws IOException when the gateway cannot answer, or templates still have none after a while
+   * @throws IOException when the gateway returns an error, or templates have no vectors in time
    */
   void run(GatewayClient gateway, Path results) throws IOException, InterruptedException {
     awaitVectors(gateway);
     try (var out = new BufferedOutputStream(Files.newOutputStream(results.resolve(RESULTS)))) {
-      for (var question : questions) {
-        var response = gateway.search(question.text, question.service, LIMIT);
+      for (var query : queries) {
+        var response = gateway.search(query.text, query.service, LIMIT);
         var found = new LinkedHashSet<String>();
         for (var template : response.path("templates")) {
           found.addAll(truths(template.path("template_id").asString()));
         }
-        var result = JSON.createObjectNode().put("id", question.id);
+        var result = JSON.createObjectNode().put("id", query.id);
         var templates = result.putArray("templates");
         found.forEach(templates::add);
         out.write((result + "\n").getBytes(UTF_8));
@@ -96,7 +106,7 @@ final class SearchEvaluation {
     }
   }
 
-  /** Those of most lines first. */
+  /** Returns the true templates of a predicted template, those with most lines first. */
   private List<String> truths(String predicted) {
     return truths.getOrDefault(predicted, Map.of()).entrySet().stream()
         .sorted(

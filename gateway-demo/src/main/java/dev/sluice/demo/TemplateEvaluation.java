@@ -23,13 +23,13 @@ import tools.jackson.databind.node.NullNode;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * {@code make eval}: loads files of logs through a gateway as any client would, and writes for each
- * line what template the gateway found, beside the true one that the file tells; and for each
- * question, if there are any, the templates it answered with.
+ * The program of {@code make eval}: sends log files through a gateway, and writes for each line the
+ * template that the gateway assigned, next to the true template in the file; and for each search
+ * query, if any, the templates of its result.
  *
- * <p>The true one, the field {@code template_id}, is not sent. A log is found again by attributes
- * that are added to its own: {@code eval.run}, {@code eval.file} and {@code eval.line}. Nothing is
- * read before all files are stored, since what comes later may join what came before.
+ * <p>The true template, the field {@code template_id}, is not sent. A log is found by attributes
+ * that this program adds: {@code eval.run}, {@code eval.file} and {@code eval.line}. Reads begin
+ * when all files are stored, because later logs can change the templates of earlier logs.
  */
 public final class TemplateEvaluation {
   private static final String TRUTH = "template_id";
@@ -39,10 +39,10 @@ public final class TemplateEvaluation {
 
   private static final int REQUEST_LINES = 500;
 
-  /** A request has the lines that came before this was reached. */
+  /** The request size in bytes from which a request gets no more lines. */
   private static final int REQUEST_BYTES = 8 << 20;
 
-  /** For another log to be stored. */
+  /** The time to wait for one more log to be stored. */
   private static final Duration STORE_TIMEOUT = Duration.ofMinutes(1);
 
   private static final Duration POLL_INTERVAL = Duration.ofMillis(250);
@@ -70,30 +70,30 @@ public final class TemplateEvaluation {
   }
 
   /**
-   * Ends the process with the status that {@link #run} has.
+   * Runs the evaluation and exits with the status of {@link #run}.
    *
-   * @param arguments as there
+   * @param arguments the command line of {@link #run}
    */
   public static void main(String[] arguments) throws InterruptedException {
     System.exit(run(List.of(arguments), System.out, System.err));
   }
 
   /**
-   * Does all of it.
+   * Runs the evaluation.
    *
-   * @param commandLine perhaps {@code --queries} and a file of them; the folder of the logs, the
-   *     one for the results, and the gateway's address; or instead of an address the command that
-   *     starts a gateway, which is ended with this
-   * @param out what was done
-   * @param err what went wrong
-   * @return 0 when every line was stored and came back with a template, 1 when not, 2 when the
-   *     arguments or the files cannot be used; then nothing was sent
+   * @param commandLine optionally {@code --queries} and a file of queries; then the directory of
+   *     the logs, the directory for the results, and the address of the gateway, or instead of an
+   *     address the command that starts a gateway, which is stopped at the end
+   * @param out the stream for progress and results
+   * @param err the stream for errors
+   * @return 0 when every line is stored and has a template, 1 when not, 2 when the arguments or the
+   *     files are invalid; then nothing was sent
    */
   public static int run(List<String> commandLine, PrintStream out, PrintStream err)
       throws InterruptedException {
     try {
-      boolean hasQuestions = commandLine.size() > 1 && commandLine.getFirst().equals("--queries");
-      var arguments = commandLine.subList(hasQuestions ? 2 : 0, commandLine.size());
+      boolean hasQueries = commandLine.size() > 1 && commandLine.getFirst().equals("--queries");
+      var arguments = commandLine.subList(hasQueries ? 2 : 0, commandLine.size());
       if (arguments.size() < 3) {
         throw new UsageException("LOGS, OUT and a gateway are needed: make eval LOGS=dir OUT=dir");
       }
@@ -106,14 +106,14 @@ public final class TemplateEvaluation {
         file.forEach((line, log) -> toEvent("", file, line, log));
       }
       var searchEvaluation =
-          hasQuestions ? SearchEvaluation.read(Path.of(commandLine.get(1))) : null;
+          hasQueries ? SearchEvaluation.read(Path.of(commandLine.get(1))) : null;
       if (arguments.size() == 3) {
         var gateway = new GatewayClient(address(arguments.get(2)));
         return new TemplateEvaluation(gateway, searchEvaluation, out, err).evaluate(files, results);
       }
       try (var temporaryGateway = TemporaryGateway.start(arguments.subList(2, arguments.size()))) {
         out.printf(
-            "a gateway of its own is at %s, with %s%n",
+            "temporary gateway at %s, data in %s%n",
             temporaryGateway.address(), temporaryGateway.folder());
         var gateway = new GatewayClient(temporaryGateway.address());
         return new TemplateEvaluation(gateway, searchEvaluation, out, err).evaluate(files, results);
@@ -134,7 +134,7 @@ public final class TemplateEvaluation {
         return address;
       }
     } catch (IllegalArgumentException _) {
-      // falls through to the message
+      // the exception below has the message
     }
     throw new UsageException("URL is " + text + "; it must be like http://127.0.0.1:8080");
   }
@@ -156,7 +156,7 @@ public final class TemplateEvaluation {
     for (var load : loads) {
       var file = load.file();
       if (load.accepted() < load.lines()) {
-        err.printf("%s: %d lines were not taken%n", file.path(), load.lines() - load.accepted());
+        err.printf("%s: %d lines were not accepted%n", file.path(), load.lines() - load.accepted());
       }
       var predictions = read(load);
       write(file, predictions, results);
@@ -171,15 +171,15 @@ public final class TemplateEvaluation {
     }
     if (searchEvaluation != null) {
       searchEvaluation.run(gateway, results);
-      out.printf("%n%d questions asked%n", searchEvaluation.size());
+      out.printf("%n%d queries sent%n", searchEvaluation.size());
     }
     if (!complete) {
-      err.println("not every line was stored and came back with a template");
+      err.println("not every line is stored and has a template");
     }
     return complete ? 0 : 1;
   }
 
-  /** What is sent for a line; the log is changed. */
+  /** Returns the log to send for a line. It is {@code log} itself, which is changed. */
   private static ObjectNode toEvent(String run, LogFile file, int line, ObjectNode log)
       throws UsageException {
     log.remove(TRUTH);
@@ -188,22 +188,22 @@ public final class TemplateEvaluation {
       attributes = log.putObject("attributes");
     }
     if (!(attributes instanceof ObjectNode own)) {
-      throw file.invalidLine(line, "attributes is no object");
+      throw file.invalidLine(line, "attributes is not an object");
     }
     own.put(RUN, run).put(FILE, file.name()).put(LINE, Integer.toString(line));
     return log;
   }
 
   /**
-   * A file that was sent.
+   * A file that has been sent.
    *
-   * @param lines with a log
-   * @param lastLine number of the last of them, 0 when there is none
-   * @param accepted how many the gateway took
+   * @param lines the number of lines with a log
+   * @param lastLine the number of the last line with a log, 0 when there is none
+   * @param accepted the number of logs that the gateway accepted
    */
   private record LoadedFile(LogFile file, int lines, int lastLine, long accepted) {}
 
-  /** Sends a file, in requests of some lines. */
+  /** Sends a file in requests of several lines. */
   private final class FileLoader implements LogFile.Visitor {
     private final LogFile file;
     private final ByteArrayOutputStream request = new ByteArrayOutputStream();
@@ -242,7 +242,7 @@ public final class TemplateEvaluation {
       accepted += response.path("accepted").asInt(0);
       int filtered = response.path("filtered").asInt(0);
       if (filtered > 0) {
-        err.printf("%s: %d lines are not on the gateway's allow list%n", file.path(), filtered);
+        err.printf("%s: %d lines are not on the allowlist of the gateway%n", file.path(), filtered);
       }
       response.path("rejected").forEach(this::reportRejection);
       request.reset();
@@ -261,7 +261,10 @@ public final class TemplateEvaluation {
     }
   }
 
-  /** As many as are stored when nothing is missing, or for long nothing has come any more. */
+  /**
+   * Waits until all accepted logs are stored, or until no log has been stored for {@link
+   * #STORE_TIMEOUT}. Returns the number of stored logs.
+   */
   private long awaitStored(long accepted) throws IOException, InterruptedException {
     long stored = 0;
     long deadline = System.nanoTime() + STORE_TIMEOUT.toNanos();
@@ -284,7 +287,7 @@ public final class TemplateEvaluation {
     }
   }
 
-  /** All of a file again when it breaks off. */
+  /** Reads the predictions of a file; an interrupted read starts over. */
   private Predictions read(LoadedFile load) throws IOException, InterruptedException {
     for (int i = 1; ; i++) {
       var predictions = new Predictions(load.lastLine());
@@ -305,7 +308,7 @@ public final class TemplateEvaluation {
     }
   }
 
-  /** A line for each line, in their order. */
+  /** Writes one result per line of the file, in file order. */
   private void write(LogFile file, Predictions predictions, Path results)
       throws IOException, InterruptedException, UsageException {
     try (var out = new BufferedOutputStream(Files.newOutputStream(results.resolve(file.name())))) {

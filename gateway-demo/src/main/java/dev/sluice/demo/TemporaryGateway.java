@@ -18,22 +18,22 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gateway for this process alone: on free ports of the loopback, with engines of its own and a
- * fresh folder. It is ended and its folder removed by {@link #close}, and with this process unless
- * that is killed.
+ * A gateway for this process alone: on free loopback ports, with engines of its own and a new
+ * directory. {@link #close} stops the gateway and removes the directory; so does the end of this
+ * process, unless it is killed.
  */
 final class TemporaryGateway implements AutoCloseable {
-  /** The ClickHouse library may have to be fetched first. */
+  /** The time until the gateway is ready; the ClickHouse library may have to be fetched first. */
   private static final Duration START_TIMEOUT = Duration.ofMinutes(10);
 
   private static final Duration POLL_INTERVAL = Duration.ofMillis(100);
 
-  /** Longer than the gateway gives itself. */
+  /** The time until the gateway has stopped; longer than its own shutdown timeout. */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(30);
 
   private static final int LOG_TAIL_LINES = 30;
 
-  /** Settings of the environment that are about this machine and not about another gateway. */
+  /** The environment variables that describe this machine and not another gateway. */
   private static final Set<String> INHERITED_VARIABLES =
       Set.of("SLUICE_LIBCHDB", "SLUICE_ENGINES_CACHEDIR");
 
@@ -48,10 +48,11 @@ final class TemporaryGateway implements AutoCloseable {
   }
 
   /**
-   * Returns when it is ready.
+   * Starts a gateway and returns when it is ready.
    *
-   * @param command starts a gateway, whose settings are added to it
-   * @throws IOException with its last words when it does not get ready; nothing of it is left then
+   * @param command the command that starts a gateway; settings are appended to it
+   * @throws IOException with the end of its log when it does not become ready; no process and no
+   *     file is left then
    */
   static TemporaryGateway start(List<String> command) throws IOException, InterruptedException {
     var gateway = new TemporaryGateway(Files.createTempDirectory("sluice-eval-"));
@@ -69,19 +70,20 @@ final class TemporaryGateway implements AutoCloseable {
     return URI.create("http://127.0.0.1:" + port);
   }
 
-  /** Where its data are. */
+  /** The data directory of the gateway. */
   Path folder() {
     return folder;
   }
 
   private synchronized Process launch(List<String> command) throws IOException {
     if (closed) {
-      throw new IOException("the end has come before the gateway");
+      throw new IOException("closed before the gateway was started");
     }
     var arguments = new ArrayList<>(command);
     arguments.addAll(
         List.of(
-            "--spring.config.location=classpath:/", // not what lies in the working folder
+            // ignores configuration files in the working directory
+            "--spring.config.location=classpath:/",
             "--server.address=127.0.0.1",
             "--server.port=" + port,
             "--management.server.address=127.0.0.1",
@@ -94,7 +96,7 @@ final class TemporaryGateway implements AutoCloseable {
             "--sluice.engines.clickhouse.http-port=0",
             "--sluice.engines.clickhouse.tcp-port=0",
             "--sluice.wal.dir=" + folder,
-            "--sluice.embeddings.cpu-share=1", // nobody else wants the core
+            "--sluice.embeddings.cpu-share=1", // no other load needs the core
             "--sluice.shutdown-timeout=5s"));
     var builder =
         new ProcessBuilder(arguments).redirectErrorStream(true).redirectOutput(logFile().toFile());
@@ -103,7 +105,10 @@ final class TemporaryGateway implements AutoCloseable {
     return process;
   }
 
-  /** A ClickHouse that the environment names is none of its own. */
+  /**
+   * Whether the variable would change a setting of the gateway; a temporary gateway must not use an
+   * external ClickHouse from the environment.
+   */
   private static boolean isGatewaySetting(String variable) {
     return !INHERITED_VARIABLES.contains(variable)
         && variable.matches("(SLUICE|SPRING|SERVER|MANAGEMENT|LOGGING)_.*");
@@ -123,7 +128,7 @@ final class TemporaryGateway implements AutoCloseable {
     try (var http = HttpClient.newHttpClient()) {
       while (!isReady(http, request)) {
         if (started.waitFor(POLL_INTERVAL) || System.nanoTime() > deadline) {
-          throw new IOException("the gateway did not get ready; its last words:\n" + logTail());
+          throw new IOException("the gateway did not become ready; end of its log:\n" + logTail());
         }
       }
     }
@@ -144,7 +149,7 @@ final class TemporaryGateway implements AutoCloseable {
     }
   }
 
-  /** Returns when it has ended and its folder is gone. */
+  /** Stops the gateway. Returns when it has exited and its directory is removed. */
   @Override
   public void close() {
     stop();
@@ -167,7 +172,9 @@ final class TemporaryGateway implements AutoCloseable {
     }
   }
 
-  /** Its engines end with it; what is left of it or them after a while is killed. */
+  /**
+   * Stops the gateway, which stops its engines. Processes that remain after the timeout are killed.
+   */
   private static void stop(Process process) {
     var engines = process.descendants().toList();
     process.destroy();

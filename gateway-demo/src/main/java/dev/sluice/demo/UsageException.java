@@ -1,6 +1,9 @@
 package dev.sluice.demo;
 
-/** What a person gave cannot be used; the message says which thing, where and why. */
+/**
+ * Thrown when an argument or a file of the user is invalid; the message names it, the position and
+ * the reason.
+ */
 final class UsageException extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -19,7 +19,7 @@ class LineTest {
     "error: cannot find symbol,ERROR",
     "terrors and informants,INFO",
   })
-  void severityOf_line_isTheFirstLevelNamed(String line, String expected) {
+  void severityOf_line_isTheFirstSeverityName(String line, String expected) {
     assertThat(Line.severityOf(line)).isEqualTo(expected);
   }
 
@@ -34,7 +34,7 @@ class LineTest {
   }
 
   @Test
-  void read_moreThanMaxLines_stopsThere(@TempDir Path folder) throws Exception {
+  void read_moreThanMaxLines_stopsAtTheLimit(@TempDir Path folder) throws Exception {
     var file = Files.writeString(folder.resolve("x"), "1\n2\n3\n");
 
     assertThat(Line.read(file, 2)).extracting(Line::body).containsExactly("1", "2");

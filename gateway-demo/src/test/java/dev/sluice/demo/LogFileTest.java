@@ -41,14 +41,14 @@ class LogFileTest {
   @CsvSource(
       delimiter = ';',
       value = {
-        "{\"body\":; is no JSON",
-        "plain text; is no JSON",
-        "{} {}; is no JSON",
-        "[1]; is no JSON object but array",
-        "\"text\"; is no JSON object but string",
-        "null; is no JSON object but null",
+        "{\"body\":; is not valid JSON",
+        "plain text; is not valid JSON",
+        "{} {}; is not valid JSON",
+        "[1]; is not a JSON object but array",
+        "\"text\"; is not a JSON object but string",
+        "null; is not a JSON object but null",
       })
-  void forEach_invalidLine_saysFileAndLine(String line, String reason) throws Exception {
+  void forEach_invalidLine_reportsFileAndLine(String line, String reason) throws Exception {
     var file = file("{}\n\n" + line + "\n{}\n");
 
     assertThatExceptionOfType(UsageException.class)
@@ -57,18 +57,18 @@ class LogFileTest {
   }
 
   @Test
-  void forEach_invalidUtf8_saysFileAndLine() throws Exception {
+  void forEach_invalidUtf8_reportsFileAndLine() throws Exception {
     var bytes = "{}\n{\"body\":\"?\"}".getBytes(UTF_8);
     bytes[bytes.length - 3] = (byte) 0xFF;
     var file = new LogFile(Files.write(folder.resolve("b.ndjson"), bytes));
 
     assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> lines(file))
-        .withMessageStartingWith(file.path() + ":2: is no JSON");
+        .withMessageStartingWith(file.path() + ":2: is not valid JSON");
   }
 
   @Test
-  void forEach_lineWithoutEnd_isRefusedAtTheLimit() throws Exception {
+  void forEach_lineWithoutEnd_isRejectedAtTheLimit() throws Exception {
     var path = folder.resolve("long.ndjson");
     var spaces = new byte[1 << 20];
     Arrays.fill(spaces, (byte) ' ');
@@ -96,12 +96,12 @@ class LogFileTest {
   }
 
   @Test
-  void list_noLogFiles_saysSo() {
+  void list_noLogFiles_reportsTheReason() {
     assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> LogFile.list(folder))
         .withMessage("no file in " + folder + " ends in .ndjson");
     assertThatExceptionOfType(UsageException.class)
         .isThrownBy(() -> LogFile.list(folder.resolve("x")))
-        .withMessage(folder.resolve("x") + " is no folder");
+        .withMessage(folder.resolve("x") + " is not a directory");
   }
 }

@@ -13,7 +13,7 @@ class PredictionsTest {
 
     predictions.put(5, "a");
     predictions.put(1, "b");
-    predictions.put(1, "b"); // it was stored twice
+    predictions.put(1, "b"); // line 1 is stored twice
     predictions.put(2, null);
     predictions.put(4, "a");
 
@@ -26,7 +26,7 @@ class PredictionsTest {
   }
 
   @Test
-  void put_manyLinesOfATemplate_keepsItsIdentityOnce() {
+  void put_manyLinesOfATemplate_holdsItsIdOnce() {
     var predictions = new Predictions(2);
 
     predictions.put(1, new String("a"));
@@ -36,7 +36,7 @@ class PredictionsTest {
   }
 
   @Test
-  void put_noSuchLine_isRefused() {
+  void put_noSuchLine_isRejected() {
     var predictions = new Predictions(1);
 
     assertThatIllegalArgumentException().isThrownBy(() -> predictions.put(2, "a"));

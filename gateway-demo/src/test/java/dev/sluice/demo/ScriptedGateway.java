@@ -18,10 +18,11 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A server that answers to logs from a script, then takes them. Of what it took it stores half of
- * the rest each time it is asked to count; what is stored it gives back, the last first, with the
- * body's first word as the template. To every question it answers with all templates it was sent,
- * the one that the question names first; and once with a template that has no vectors yet.
+ * A server that responds to log requests with the scripted responses, and then accepts the logs.
+ * Each count request makes it store half of the accepted logs that are not stored yet. Reads return
+ * the stored logs, the last one first, with the first word of the body as the template. Each search
+ * returns all templates, the template that the query names first; the first search reports one
+ * template without vectors.
  */
 final class ScriptedGateway implements AutoCloseable {
   private static final JsonMapper JSON = new JsonMapper();
@@ -30,14 +31,14 @@ final class ScriptedGateway implements AutoCloseable {
   final List<String> keys = new ArrayList<>();
   final Deque<ScriptedResponse> script = new ArrayDeque<>();
 
-  final List<JsonNode> questions = new ArrayList<>();
+  final List<JsonNode> queries = new ArrayList<>();
 
   private final Deque<JsonNode> accepted = new ArrayDeque<>();
   private final List<JsonNode> stored = new ArrayList<>();
 
   private final HttpServer server;
 
-  /** What becomes of one request; it takes none of the logs. */
+  /** A scripted response to one request, which accepts none of its logs. */
   record ScriptedResponse(int status, String body) {}
 
   ScriptedGateway() throws IOException {
@@ -96,13 +97,13 @@ final class ScriptedGateway implements AutoCloseable {
 
   private void search(HttpExchange exchange) throws IOException {
     var request = JSON.readTree(exchange.getRequestBody().readAllBytes());
-    questions.add(request);
+    queries.add(request);
     var found = new LinkedHashSet<String>();
     var all = stored.stream().map(row -> row.get("template_id").asString()).toList();
     all.stream().filter(request.get("query").asString()::contains).forEach(found::add);
     found.addAll(all);
     var response =
-        JSON.createObjectNode().put("templates_without_vectors", questions.size() == 1 ? 1 : 0);
+        JSON.createObjectNode().put("templates_without_vectors", queries.size() == 1 ? 1 : 0);
     var templates = response.putArray("templates");
     found.forEach(id -> templates.addObject().put("template_id", id));
     respond(exchange, new ScriptedResponse(200, response.toString()));

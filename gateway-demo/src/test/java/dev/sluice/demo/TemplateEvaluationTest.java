@@ -78,18 +78,18 @@ class TemplateEvaluationTest {
         .containsExactly("{\"template_id\":\"T/1\",\"predicted\":\"three\"}");
   }
 
-  /** In the true templates of the lines, whatever the gateway calls them. */
+  /** The results have the true templates of the lines, whatever the gateway calls its templates. */
   @Test
-  void run_questions_areAnsweredWithTrueTemplatesOnceAllHaveVectors() throws Exception {
+  void run_queries_haveTrueTemplatesAsResultsOnceAllHaveVectors() throws Exception {
     write(
         "a.ndjson",
         "{\"template_id\":\"T/1\",\"body\":\"one 1\"}",
         "{\"template_id\":\"T/2\",\"body\":\"one 2\"}",
         "{\"template_id\":\"T/2\",\"body\":\"one 3\"}",
         "{\"template_id\":\"T/3\",\"body\":\"two 1\"}");
-    var questions =
+    var queries =
         Files.write(
-            folder.resolve("questions"),
+            folder.resolve("queries"),
             List.of(
                 "{\"id\":\"q1\",\"query\":\"what of two\",\"kind\":\"symptom\"}",
                 "{\"id\":\"q2\",\"query\":\"what of one\",\"service\":\"a\"}"));
@@ -97,7 +97,7 @@ class TemplateEvaluationTest {
     assertThat(
             run(
                 "--queries",
-                questions,
+                queries,
                 folder.resolve("logs"),
                 folder.resolve("out"),
                 gateway.address()))
@@ -108,28 +108,28 @@ class TemplateEvaluationTest {
         .containsExactly(
             "{\"id\":\"q1\",\"templates\":[\"T/3\",\"T/2\",\"T/1\"]}",
             "{\"id\":\"q2\",\"templates\":[\"T/2\",\"T/1\",\"T/3\"]}");
-    assertThat(gateway.questions)
+    assertThat(gateway.queries)
         .extracting(asked -> asked.path("query").asString())
         .containsExactly("anything", "anything", "what of two", "what of one");
-    assertThat(gateway.questions.getLast().path("service").asString()).isEqualTo("a");
-    assertThat(gateway.questions.get(2).has("service")).isFalse();
+    assertThat(gateway.queries.getLast().path("service").asString()).isEqualTo("a");
+    assertThat(gateway.queries.get(2).has("service")).isFalse();
   }
 
   @Test
-  void run_questionWithoutText_saysWhereAndSendsNothing() throws Exception {
+  void run_queryWithoutText_reportsTheLineAndSendsNothing() throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
-    var questions = Files.write(folder.resolve("questions"), List.of("{\"id\":\"q1\"}"));
+    var queries = Files.write(folder.resolve("queries"), List.of("{\"id\":\"q1\"}"));
 
     assertThat(
             run(
                 "--queries",
-                questions,
+                queries,
                 folder.resolve("logs"),
                 folder.resolve("out"),
                 gateway.address()))
         .isEqualTo(2);
 
-    assertThat(output()).startsWith(questions + ":1: has no id or no query");
+    assertThat(output()).startsWith(queries + ":1: has no id or no query");
     assertThat(gateway.posts).isEmpty();
   }
 
@@ -195,7 +195,7 @@ class TemplateEvaluationTest {
     assertThat(run()).isEqualTo(1);
 
     assertThat(output())
-        .contains("a.ndjson:2: rejected: severity is unknown", "not every line was stored");
+        .contains("a.ndjson:2: rejected: severity is unknown", "not every line is stored");
     assertThat(result("a.ndjson")).containsExactly("{\"template_id\":null,\"predicted\":null}");
     assertThat(result("b.ndjson")).containsExactly("{\"template_id\":null,\"predicted\":\"x\"}");
   }
@@ -220,7 +220,7 @@ class TemplateEvaluationTest {
     assertThat(run()).isEqualTo(1);
 
     assertThat(output()).containsOnlyOnce("a.ndjson:20: rejected").doesNotContain("a.ndjson:21:");
-    assertThat(output()).contains("30 lines were not taken");
+    assertThat(output()).contains("30 lines were not accepted");
   }
 
   @Test
@@ -234,35 +234,35 @@ class TemplateEvaluationTest {
   }
 
   @Test
-  void run_invalidJsonLine_saysWhereAndSendsNothing() throws Exception {
+  void run_invalidJsonLine_reportsTheLineAndSendsNothing() throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
     var bad = write("b.ndjson", "{\"body\":\"x\"}", "nope");
 
     assertThat(run()).isEqualTo(2);
 
-    assertThat(output()).startsWith(bad + ":2: is no JSON");
+    assertThat(output()).startsWith(bad + ":2: is not valid JSON");
     assertThat(gateway.posts).isEmpty();
   }
 
   @Test
-  void run_invalidAttributes_saysWhereAndSendsNothing() throws Exception {
+  void run_invalidAttributes_reportsTheLineAndSendsNothing() throws Exception {
     var bad = write("a.ndjson", "{\"body\":\"x\",\"attributes\":[]}");
 
     assertThat(run()).isEqualTo(2);
 
-    assertThat(output()).startsWith(bad + ":1: attributes is no object");
+    assertThat(output()).startsWith(bad + ":1: attributes is not an object");
     assertThat(gateway.posts).isEmpty();
   }
 
   @Test
-  void run_noLogs_saysSo() throws Exception {
+  void run_noLogs_reportsTheReason() throws Exception {
     assertThat(run()).isEqualTo(2);
 
-    assertThat(output()).startsWith(folder.resolve("logs") + " is no folder");
+    assertThat(output()).startsWith(folder.resolve("logs") + " is not a directory");
   }
 
   @Test
-  void run_sameFolderForResultsAndLogs_isRefused() throws Exception {
+  void run_sameDirectoryForResultsAndLogs_isRejected() throws Exception {
     var file = write("a.ndjson", "{\"body\":\"x\"}");
 
     assertThat(run(folder.resolve("logs"), folder.resolve("logs/../logs"), gateway.address()))
@@ -273,7 +273,7 @@ class TemplateEvaluationTest {
   }
 
   @Test
-  void run_tooFewArguments_saysWhichAreNeeded() throws Exception {
+  void run_tooFewArguments_namesTheMissingOnes() throws Exception {
     assertThat(run(folder)).isEqualTo(2);
 
     assertThat(output()).startsWith("LOGS, OUT and a gateway are needed");
@@ -289,7 +289,7 @@ class TemplateEvaluationTest {
         "httpx://host",
         "http://a b"
       })
-  void run_invalidAddress_saysSo(String address) throws Exception {
+  void run_invalidAddress_reportsIt(String address) throws Exception {
     write("a.ndjson", "{\"body\":\"x\"}");
 
     assertThat(run(folder.resolve("logs"), folder.resolve("out"), address)).isEqualTo(2);
@@ -311,8 +311,8 @@ class TemplateEvaluationTest {
                 "sh"))
         .isEqualTo(1);
 
-    var words = output().lines().toList();
-    assertThat(words.getFirst()).startsWith("the gateway did not get ready");
-    assertThat(Path.of(words.get(1).substring("I end in ".length()))).doesNotExist();
+    var outputLines = output().lines().toList();
+    assertThat(outputLines.getFirst()).startsWith("the gateway did not become ready");
+    assertThat(Path.of(outputLines.get(1).substring("I end in ".length()))).doesNotExist();
   }
 }

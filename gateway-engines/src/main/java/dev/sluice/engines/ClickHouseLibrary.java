@@ -30,21 +30,22 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The shared library that is ClickHouse: named by hand, found in the cache, or fetched into it once
- * by npm at a pinned version and checked against a pinned sum.
+ * Locates the shared library that contains ClickHouse: the path in {@link #VARIABLE}, else the
+ * library in the cache, else a library that npm fetches into the cache once, at a pinned version
+ * and with a pinned checksum.
  */
 final class ClickHouseLibrary {
 
-  /** Names a library by hand. */
+  /** The environment variable with the path of a library. */
   static final String VARIABLE = "SLUICE_LIBCHDB";
 
   private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLibrary.class);
 
   private static final String ALTERNATIVES =
-      "name a libchdb.so by "
+      "set "
           + VARIABLE
-          + ", or use a ClickHouse of your own by"
-          + " sluice.clickhouse.url";
+          + " to the path of a libchdb.so, or set sluice.clickhouse.url to an external"
+          + " ClickHouse";
 
   private static final String FILE = "libchdb.so";
   private static final String MEMBER = "package/" + FILE;
@@ -55,10 +56,18 @@ final class ClickHouseLibrary {
 
   private static final Duration FETCH_TIMEOUT = Duration.ofMinutes(30);
 
-  /** Two engines of one JVM; a file lock only keeps other processes away. */
+  /** Excludes two engines of one JVM; a file lock only excludes other processes. */
   private static final ReentrantLock FETCH_LOCK = new ReentrantLock();
 
-  /** A package in the npm registry; {@code integrity} as npm writes it. */
+  /**
+   * A package in the npm registry.
+   *
+   * @param name the name of the package, with its scope
+   * @param version the exact version
+   * @param integrity the checksum in the format of npm, {@code sha512-} and Base64
+   * @param megabytes the size of the archive in MB
+   * @param unpackedMegabytes the size of the library in MB
+   */
   record PinnedRelease(
       String name, String version, String integrity, long megabytes, long unpackedMegabytes) {
 
@@ -68,8 +77,8 @@ final class ClickHouseLibrary {
   }
 
   /**
-   * By {@link SystemEnvironment#platform}. The same version names packages for linux-arm64 and
-   * darwin too, but the registry did not hold them when this was pinned.
+   * The pinned releases by {@link SystemEnvironment#platform}. This release has packages for
+   * linux-arm64 and darwin in its metadata, but the registry does not have them.
    */
   static final Map<String, PinnedRelease> PINNED_RELEASES =
       Map.of(
@@ -93,9 +102,10 @@ final class ClickHouseLibrary {
   }
 
   /**
-   * Where the library is. Fetching it takes a while; everything else is quick.
+   * Returns the path of the library, and fetches the library if necessary. A fetch takes up to
+   * {@link #FETCH_TIMEOUT}; all other cases are quick.
    *
-   * @throws EngineStartException when there is none for this machine, or it cannot be had
+   * @throws EngineStartException when there is no library for this machine, or it cannot be fetched
    */
   Path locate() {
     String named = environment.variable(VARIABLE);
@@ -110,7 +120,7 @@ final class ClickHouseLibrary {
     PinnedRelease release = releases.get(environment.platform());
     if (release == null) {
       throw new EngineStartException(
-          "there is no ClickHouse library to fetch for %s (only for %s); %s"
+          "no ClickHouse library can be fetched for %s (only for %s); %s"
               .formatted(
                   environment.platform(), String.join(", ", releases.keySet()), ALTERNATIVES));
     }
@@ -134,10 +144,11 @@ final class ClickHouseLibrary {
                   cache.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
           FileLock _ = channel.lock()) {
         if (Files.exists(library)) {
-          return; // another process was faster
+          return; // another process has fetched it
         }
         Path temporary = cache.resolve("fetching");
-        delete(temporary); // of a fetch that was interrupted: we hold the lock
+        // left by an interrupted fetch; no other process uses it, since this one holds the lock
+        delete(temporary);
         try {
           fetch(release, Files.createDirectory(temporary), library.getParent());
         } finally {
@@ -146,9 +157,9 @@ final class ClickHouseLibrary {
       }
     } catch (IOException e) {
       throw new EngineStartException(
-          "cannot keep the ClickHouse library in %s (%s); make room, set sluice.engines.cache-dir to"
+          "cannot write the ClickHouse library to %s (%s); free disk space, set"
                   .formatted(cache, e)
-              + " another folder, or "
+              + " sluice.engines.cache-dir to another directory, or "
               + ALTERNATIVES,
           e);
     }
@@ -159,9 +170,9 @@ final class ClickHouseLibrary {
     long free = Files.getFileStore(temporary).getUsableSpace() / 1_000_000;
     if (free < release.megabytes() + release.unpackedMegabytes()) {
       throw new EngineStartException(
-          "fetching ClickHouse needs %d MB in %s and %d are free; make room, or set"
+          "the ClickHouse library needs %d MB in %s and %d MB are free; free disk space or set"
                   .formatted(release.megabytes() + release.unpackedMegabytes(), cache, free)
-              + " sluice.engines.cache-dir to another folder");
+              + " sluice.engines.cache-dir to another directory");
     }
     Path npm = environment.findExecutable("npm");
     if (npm == null) {
@@ -180,7 +191,7 @@ final class ClickHouseLibrary {
     String integrity = integrity(archive);
     if (!integrity.equals(release.integrity())) {
       throw new EngineStartException(
-          "%s@%s as npm fetched it has the sum %s instead of %s and is not used; %s"
+          "%s@%s fetched by npm has checksum %s instead of %s and is not used; %s"
               .formatted(
                   release.name(), release.version(), integrity, release.integrity(), ALTERNATIVES));
     }
@@ -189,7 +200,7 @@ final class ClickHouseLibrary {
     Files.move(unpacked, cache.resolve(String.valueOf(target)), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** The archive, unchecked. */
+  /** Fetches the archive with npm; its checksum is not yet verified. */
   private Path pack(Path npm, PinnedRelease release, Path temporary) throws IOException {
     Path npmLog = temporary.resolve("npm.log");
     Process process =
@@ -228,7 +239,7 @@ final class ClickHouseLibrary {
     }
   }
 
-  /** The first lines in which npm calls something an error. */
+  /** Returns the first lines in which npm reports an error, at most three. */
   private static String reason(Path npmLog) throws IOException {
     List<String> lines = Files.readAllLines(npmLog, StandardCharsets.ISO_8859_1);
     List<String> errors =
@@ -238,7 +249,7 @@ final class ClickHouseLibrary {
             .filter(line -> !line.isEmpty())
             .limit(3)
             .toList();
-    return errors.isEmpty() ? "it does not say why" : String.join(", ", errors);
+    return errors.isEmpty() ? "npm reports no error" : String.join(", ", errors);
   }
 
   private static String integrity(Path archive) throws IOException {
@@ -254,7 +265,7 @@ final class ClickHouseLibrary {
     return "sha512-" + Base64.getEncoder().encodeToString(sha512.digest());
   }
 
-  /** Takes the one file we want out of a tar archive; its other members are looked over only. */
+  /** Extracts the library from a tar archive and skips the other members. */
   private static void extract(Path archive, Path file) throws IOException {
     try (DataInputStream tar =
         new DataInputStream(
@@ -292,7 +303,7 @@ final class ClickHouseLibrary {
         }
         left -= count;
       }
-      // the rename that follows says "complete", also after a power failure
+      // the rename that follows marks the library as complete, also after a power failure
       out.force(true);
     }
   }

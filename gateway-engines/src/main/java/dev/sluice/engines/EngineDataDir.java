@@ -25,13 +25,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The folder of one engine, held by one process at a time and closed to other users of the machine.
+ * The directory of one engine, locked by one process at a time and not readable by other users.
  *
- * <pre>
- * DIRECTORY/lock     held while this object is open; the kernel lets go of it however we die
- * DIRECTORY/data/    the engine's
- * DIRECTORY/run/     written anew at each start: configuration, output, the host's class
- * DIRECTORY/pids     the processes of the running engine, with the moment each was started
+ * <pre> DIRECTORY/lock     locked while this object is open; the kernel releases it when the
+ * process ends DIRECTORY/data/    the data of the engine DIRECTORY/run/     written at each start:
+ * configuration, output, the class of the host DIRECTORY/pids     the processes of the running
+ * engine, each with its start time
  * </pre>
  */
 final class EngineDataDir implements AutoCloseable {
@@ -40,7 +39,7 @@ final class EngineDataDir implements AutoCloseable {
 
   static final Set<PosixFilePermission> OWNER_ONLY = PosixFilePermissions.fromString("rwx------");
 
-  /** Leftovers end by themselves when their gateway dies; this is what they may need for it. */
+  /** The time that an orphaned engine may take to exit; its host stops it when the gateway dies. */
   private static final int ORPHAN_TIMEOUT_SECONDS = HostProcess.STOP_TIMEOUT_SECONDS;
 
   private final Path directory;
@@ -54,9 +53,11 @@ final class EngineDataDir implements AutoCloseable {
   }
 
   /**
-   * Takes the folder, making it when there is none, and ends what an earlier owner left running.
+   * Locks the directory, creates it when absent, and terminates the processes that an earlier owner
+   * left running.
    *
-   * @throws EngineStartException when it cannot be written, or another process has it
+   * @throws EngineStartException when the directory is not writable, or another process has locked
+   *     it
    */
   static EngineDataDir acquire(Path path) {
     Path directory = path.toAbsolutePath().normalize();
@@ -73,7 +74,7 @@ final class EngineDataDir implements AutoCloseable {
         throw new EngineStartException(
             "another gateway is using "
                 + directory
-                + "; stop it, or set sluice.engines.data-dir to a folder of this one's own");
+                + "; stop it, or set sluice.engines.data-dir to another directory");
       }
       EngineDataDir dataDir = new EngineDataDir(directory, channel, lock);
       dataDir.terminateOrphans();
@@ -96,7 +97,7 @@ final class EngineDataDir implements AutoCloseable {
     try {
       return channel.tryLock();
     } catch (OverlappingFileLockException _) {
-      return null; // this very process has it
+      return null; // this process has locked it
     }
   }
 
@@ -106,7 +107,7 @@ final class EngineDataDir implements AutoCloseable {
         channel.close();
       }
     } catch (IOException _) {
-      // the failure that led here is the one to tell
+      // the caller reports the failure that led here
     }
   }
 
@@ -116,7 +117,7 @@ final class EngineDataDir implements AutoCloseable {
             ? f.getReason()
             : e.getClass().getSimpleName() + " " + e.getMessage();
     return new EngineStartException(
-        "cannot write below %s (%s); make room or set sluice.engines.data-dir to another folder"
+        "cannot write to %s (%s); free disk space or set sluice.engines.data-dir to another path"
             .formatted(directory, reason),
         e);
   }
@@ -133,12 +134,12 @@ final class EngineDataDir implements AutoCloseable {
     return directory.resolve("run").resolve(name);
   }
 
-  /** Class path of {@link EngineHost}. */
+  /** The class path of {@link EngineHost}. */
   Path hostClasses() {
     return runPath("host");
   }
 
-  /** Writes a file only we may read, whole or not at all. */
+  /** Writes a file that only the owner can read, atomically. */
   void write(Path file, String content) {
     Path temporary = file.resolveSibling(file.getFileName() + ".part");
     try {
@@ -154,7 +155,7 @@ final class EngineDataDir implements AutoCloseable {
     }
   }
 
-  /** Content without surrounding white space, or null when there is no such file. */
+  /** Returns the content without surrounding white space, or null when there is no such file. */
   @Nullable String read(Path file) {
     try {
       return Files.exists(file) ? Files.readString(file).strip() : null;
@@ -176,7 +177,7 @@ final class EngineDataDir implements AutoCloseable {
     }
   }
 
-  /** Remembers processes for {@link #terminateOrphans} of a later owner. */
+  /** Records processes for {@link #terminateOrphans} of a later owner. */
   void recordProcesses(List<ProcessHandle> processes) {
     StringBuilder lines = new StringBuilder();
     for (ProcessHandle process : processes) {
@@ -201,7 +202,7 @@ final class EngineDataDir implements AutoCloseable {
     for (String line : lines.lines().toList()) {
       String[] fields = line.split(" ", 2);
       long start = Long.parseLong(fields[1]);
-      // a process id alone may have gone to somebody else's process since
+      // the process id may belong to an unrelated process now
       ProcessHandle.of(Long.parseLong(fields[0]))
           .filter(process -> start >= 0 && startMillis(process) == start)
           .ifPresent(this::terminateOrphan);
@@ -209,7 +210,7 @@ final class EngineDataDir implements AutoCloseable {
   }
 
   private void terminateOrphan(ProcessHandle process) {
-    LOG.warn("ending process {}, left behind by an earlier run in {}", process.pid(), directory);
+    LOG.warn("terminating process {}, left running by an earlier gateway in {}", process.pid(), directory);
     process.destroy();
     try {
       process.onExit().get(ORPHAN_TIMEOUT_SECONDS, TimeUnit.SECONDS);
@@ -217,7 +218,7 @@ final class EngineDataDir implements AutoCloseable {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (ExecutionException | TimeoutException _) {
-      // the hard way, then
+      // killed below
     }
     process.destroyForcibly();
     process
@@ -239,14 +240,14 @@ final class EngineDataDir implements AutoCloseable {
     }
   }
 
-  /** Lets the next owner in. The engine must have ended. */
+  /** Unlocks the directory. The engine must have ended. */
   @Override
   public void close() {
     try {
       Files.deleteIfExists(pidFile());
       lock.release();
     } catch (IOException e) {
-      LOG.warn("cannot clean up {}", directory, e);
+      LOG.warn("cannot unlock engine directory {}", directory, e);
     }
     closeQuietly(channel);
   }

@@ -22,35 +22,38 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * The main class of the small JVM between the gateway and one engine.
  *
- * <p>It leads a session of its own, so that Ctrl-C at the gateway's terminal reaches the gateway
- * only, which then drains while the engines still answer. It ends its engine when its stdin closes,
- * which the kernel does for the gateway however the gateway dies. All ways to end (stdin, SIGTERM)
- * meet in one shutdown hook.
+ * <p>The host starts a session of its own, so that Ctrl-C at the terminal reaches only the gateway,
+ * which then drains while the engines still respond. The host stops its engine when its stdin
+ * closes, which the kernel does however the gateway ends. Both triggers (the end of stdin, SIGTERM)
+ * run the same shutdown hook.
  *
- * <p>This class file is copied into the run folder and is the whole class path of that JVM (the
- * gateway may be a jar of jars, which no plain class path can name): it must have no nested class
- * and use nothing outside the JDK.
+ * <p>This class file is copied into the run directory and is the complete class path of that JVM,
+ * because the gateway may be a nested jar, which a plain class path cannot name. So this class must
+ * have no nested class and use only the JDK.
  *
- * <p>Once a library runs here, it owns the process's signal handlers for memory faults, which
- * HotSpot uses itself in compiled code: this JVM therefore interprets ({@code -Xint}).
+ * <p>A library that runs here owns the signal handlers of the process for memory faults. HotSpot
+ * uses these signals in compiled code; this JVM therefore only interprets ({@code -Xint}).
  */
 final class EngineHost {
 
-  /** First word of the line on stdout that tells the engine's process id. */
+  /** The first word of the line on stdout with the process id of the engine. */
   static final String PID = "SLUICE-ENGINE-PID";
 
-  /** Argument: run a library's {@code chdb_query_cmdline}; then its path and its arguments. */
+  /**
+   * The first argument that runs {@code chdb_query_cmdline} of a library; the path of the library
+   * and its arguments follow.
+   */
   static final String LIBRARY = "library";
 
   /**
-   * Argument: run a command; then the milliseconds it may take to end by itself once its stdin is
-   * closed, before it gets a SIGTERM; then the command line.
+   * The first argument that runs a command. The milliseconds that the command may take to exit
+   * after its stdin is closed, before it gets a SIGTERM, and the command line follow.
    */
   static final String COMMAND = "command";
 
   /**
-   * After this the engine is ended the hard way, which both survive without loss of what they
-   * acknowledged. ClickHouse needs milliseconds, but waits for idle HTTP connections first.
+   * The time in seconds after which the engine is killed. Both engines survive SIGKILL without loss
+   * of acknowledged data. ClickHouse waits for idle HTTP connections before it exits.
    */
   static final int GRACE_SECONDS = 5;
 
@@ -73,7 +76,8 @@ final class EngineHost {
   }
 
   private static void runCommand(long graceMillis, List<String> command) throws Exception {
-    // the hook comes first, and waits for a start in progress: no signal falls between the two
+    // The hook is registered first and waits for a launch in progress, so a signal between the two
+    // leaves no process behind.
     ReentrantLock starting = new ReentrantLock();
     Process[] started = new Process[1];
     starting.lock();
@@ -116,7 +120,7 @@ final class EngineHost {
         return;
       }
     } catch (IOException | InterruptedException _) {
-      // the hard way, then
+      // killed below
     }
     engine.destroyForcibly();
   }
@@ -133,8 +137,9 @@ final class EngineHost {
             SymbolLookup.loaderLookup().findOrThrow("chdb_query_cmdline"),
             FunctionDescriptor.of(JAVA_INT, JAVA_INT, ADDRESS));
 
-    // The library ends when its stdin does. It gets a pipe of ours, so that we can end it for
-    // other reasons too, and notice the end of the real stdin to bound how long that takes.
+    // The library exits at the end of its stdin. It gets a pipe of this process as stdin, so that
+    // the hook can end it for other reasons too, and so that this process sees the end of the real
+    // stdin and limits the time until the exit.
     int stdin = libc("dup", 0);
     MemorySegment pipe = Arena.global().allocate(JAVA_INT, 2);
     pipe(pipe);
@@ -150,7 +155,7 @@ final class EngineHost {
           try {
             libc("close", stopper);
             engine.join(TimeUnit.SECONDS.toMillis(GRACE_SECONDS));
-            // not exit(3): it would run the library's destructors below its running threads
+            // not exit(3), which runs the destructors of the library while its threads run
             libc("kill", (int) ProcessHandle.current().pid(), SIGKILL);
           } catch (Throwable _) {
             Runtime.getRuntime().halt(1);
@@ -191,7 +196,7 @@ final class EngineHost {
               try {
                 while (stdin.read() >= 0) {}
               } catch (IOException _) {
-                // as good as closed
+                // equivalent to the end of the stream
               }
               System.exit(0);
             },
@@ -206,7 +211,7 @@ final class EngineHost {
             LINKER.defaultLookup().findOrThrow("pipe"), FunctionDescriptor.of(JAVA_INT, ADDRESS));
     int result = (int) pipe.invokeExact(descriptors);
     if (result != 0) {
-      throw new IOException("no pipe");
+      throw new IOException("pipe(2) failed");
     }
   }
 

@@ -11,9 +11,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What an engine says on stdout and stderr: the last lines in memory, and a file that is emptied at
- * each start and whenever it reaches {@link #MAX_FILE_BYTES}, so that a talkative engine never
- * fills the disk. Never fails: an engine must not stop because its chatter cannot be kept.
+ * The output of an engine on stdout and stderr: the last {@value #MAX_LINES} lines in memory, and
+ * all lines in a file. The file is truncated at each start and when it exceeds {@link
+ * #MAX_FILE_BYTES}, so that an engine that logs much never fills the disk.
+ *
+ * <p>Methods never throw: an engine must not stop because its output cannot be written.
  */
 final class EngineOutput implements AutoCloseable {
 
@@ -56,11 +58,11 @@ final class EngineOutput implements AutoCloseable {
     return List.copyOf(recentLines);
   }
 
-  /** The last {@code count} lines that say anything, joined by {@code " | "}. */
+  /** Returns the last {@code count} lines that are not blank, joined by {@code " | "}. */
   String tail(int count) {
     List<String> nonBlank = lines().stream().map(String::strip).filter(l -> !l.isEmpty()).toList();
     return nonBlank.isEmpty()
-        ? "it said nothing"
+        ? "no output"
         : String.join(
             " | ", nonBlank.subList(Math.max(0, nonBlank.size() - count), nonBlank.size()));
   }
@@ -71,7 +73,7 @@ final class EngineOutput implements AutoCloseable {
       try {
         out.close();
       } catch (IOException _) {
-        // only chatter is lost
+        // only log output is lost
       }
       out = null;
     }

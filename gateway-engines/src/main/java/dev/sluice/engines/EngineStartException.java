@@ -3,8 +3,8 @@ package dev.sluice.engines;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An engine could not be started. The message is one sentence that a person can act on; when this
- * is thrown no process and no lock stays behind.
+ * Thrown when an engine cannot be started. The message is one sentence that names a remedy. When
+ * this exception is thrown, no process is left running and no lock is held.
  */
 public final class EngineStartException extends RuntimeException {
 

@@ -5,15 +5,16 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 
-/** Loopback ports, tried out before an engine is. */
+/** Checks and allocates loopback ports before an engine starts. */
 final class FreePorts {
 
   private FreePorts() {}
 
   /**
-   * The port itself when it is free, or any free one for 0.
+   * Returns the port itself when it is free, or any free port for 0.
    *
-   * @throws EngineStartException when it is taken, naming the property by which to choose another
+   * @throws EngineStartException when the port is in use; the message names the property that sets
+   *     it
    */
   static int allocate(int port, String property) {
     try (ServerSocket socket = new ServerSocket(port, 1, InetAddress.ofLiteral("127.0.0.1"))) {
@@ -23,7 +24,7 @@ final class FreePorts {
         throw new UncheckedIOException(e);
       }
       throw new EngineStartException(
-          "port %d is taken; set %s to a free one".formatted(port, property), e);
+          "port %d is in use; set %s to a free port".formatted(port, property), e);
     }
   }
 }

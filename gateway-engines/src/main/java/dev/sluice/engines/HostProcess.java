@@ -12,16 +12,20 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * One life of an engine: its {@link EngineHost} and, once announced, the engine itself.
+ * One run of an engine: the process of its {@link EngineHost} and, once announced, the process of
+ * the engine. Both are the same process when the engine is a library.
  *
- * <p>Ended by {@link #stop}, or by itself; {@link #process} tells. The two may be one process.
+ * <p>The run ends with {@link #stop}, or when the process exits; {@link #process} shows the exit.
  */
 final class HostProcess {
 
-  /** What the ClickHouse start-up query prints when it listens; two ports follow. */
+  /**
+   * The first word of the line that the ClickHouse start-up query prints when it listens; two ports
+   * follow.
+   */
   static final String READY = "READY";
 
-  /** A host ends its engine in less. */
+  /** The time in seconds that {@link #stop} waits; a host stops its engine in less. */
   static final int STOP_TIMEOUT_SECONDS = 10;
 
   private static final Duration KILL_TIMEOUT = Duration.ofSeconds(5);
@@ -39,8 +43,8 @@ final class HostProcess {
   /**
    * Starts a host.
    *
-   * @param arguments of {@link EngineHost}
-   * @throws EngineStartException when not even the host's JVM can be started
+   * @param arguments the arguments of {@link EngineHost}
+   * @throws EngineStartException when the JVM of the host cannot be started
    */
   static HostProcess start(
       EngineDataDir dataDir, SystemEnvironment environment, List<String> arguments) {
@@ -51,7 +55,7 @@ final class HostProcess {
     command.add("-XX:+UseSerialGC");
     command.add("-XX:-UsePerfData");
     command.add("-XX:-CreateCoredumpOnCrash");
-    command.add("-XX:-PrintWarnings"); // about a broken library, whose own error is the better one
+    command.add("-XX:-PrintWarnings"); // a broken library has a better message of its own
     command.add("-XX:ErrorFile=" + dataDir.runPath("crash.log"));
     command.add("--enable-native-access=ALL-UNNAMED");
     command.add("-cp");
@@ -70,7 +74,7 @@ final class HostProcess {
       throw new EngineStartException("cannot start a child JVM (" + e.getMessage() + ")", e);
     }
     HostProcess host = new HostProcess(process, output);
-    // platform threads: a read from a pipe would hold a virtual thread's carrier for good
+    // platform threads, because a read from a pipe pins the carrier of a virtual thread
     Thread stderr = Thread.ofPlatform().daemon().name("engine-stderr").start(host::readStderr);
     Thread.ofPlatform().daemon().name("engine-stdout").start(() -> host.readStdout(stderr));
     return host;
@@ -88,12 +92,12 @@ final class HostProcess {
     return output;
   }
 
-  /** Waits until the engine's process is known. */
+  /** Waits until the process of the engine is known. */
   ProcessHandle awaitEngine(Duration timeout) throws IOException, InterruptedException {
     return await(engine, timeout);
   }
 
-  /** Waits for the ports behind {@link #READY}. */
+  /** Waits for the ports that follow {@link #READY}. */
   List<Integer> awaitPorts(Duration timeout) throws IOException, InterruptedException {
     return await(ready, timeout);
   }
@@ -107,7 +111,10 @@ final class HostProcess {
     }
   }
 
-  /** Waits a little; whether it has ended and all it said has been read. */
+  /**
+   * Waits up to {@code timeout}. Returns true when the engine has exited and its output has been
+   * read.
+   */
   boolean awaitExit(Duration timeout) throws InterruptedException {
     try {
       ready.get(timeout.toMillis(), TimeUnit.MILLISECONDS);
@@ -119,7 +126,10 @@ final class HostProcess {
     }
   }
 
-  /** Why it does not answer, from its own mouth as far as possible. */
+  /**
+   * Returns an exception with the reason why the engine does not respond; the reason is the last
+   * output of the engine.
+   */
   IOException startFailure(Duration timeout) {
     return new IOException(
         (process.isAlive()
@@ -128,7 +138,7 @@ final class HostProcess {
             + output.tail(3));
   }
 
-  /** kill -9 of the engine. */
+  /** Kills the engine with SIGKILL. */
   void kill() {
     engineHandle().destroyForcibly();
   }
@@ -144,14 +154,14 @@ final class HostProcess {
   }
 
   /**
-   * Lets the engine end, kills it when it takes too long, and returns when it is gone. An interrupt
-   * shortens the patience and stays set.
+   * Stops the engine, kills it when it takes longer than {@link #STOP_TIMEOUT_SECONDS}, and returns
+   * when its process has ended. An interrupt ends the wait and remains set.
    */
   void stop() {
     try {
       process.getOutputStream().close();
     } catch (IOException _) {
-      // closed already, or nobody reads
+      // the pipe is closed, or the process has ended
     }
     try {
       process.waitFor(STOP_TIMEOUT_SECONDS, TimeUnit.SECONDS);
@@ -161,18 +171,22 @@ final class HostProcess {
     destroyForcibly();
   }
 
-  /** Also for a host that died without its engine: none of the two is alive afterwards. */
+  /**
+   * Kills the engine and its host. Both have ended afterwards, also when the host died before its
+   * engine.
+   */
   void destroyForcibly() {
     ProcessHandle handle = engineHandle();
     handle.destroyForcibly();
-    process.toHandle().destroyForcibly(); // unlike Process, leaves unread output to be read
+    // unlike Process.destroyForcibly, leaves unread output readable
+    process.toHandle().destroyForcibly();
     try {
       handle
           .onExit()
           .thenCombine(process.onExit(), (_, _) -> true)
           .get(KILL_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException _) {
-      output.add("process " + handle.pid() + " does not end");
+      output.add("process " + handle.pid() + " does not exit after SIGKILL");
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
@@ -191,10 +205,10 @@ final class HostProcess {
         }
       }
     } catch (IOException _) {
-      // as good as its end
+      // equivalent to the end of the stream
     }
-    // the reason is on stderr, which may lag behind: let it be read before anyone asks; bounded,
-    // since an engine that survived its host still holds that pipe
+    // The reason is on stderr, which can lag behind: its output is read before the futures
+    // complete. The wait is bounded, since an engine that survives its host still holds that pipe.
     process.onExit().join();
     try {
       stderr.join(KILL_TIMEOUT);
@@ -212,7 +226,7 @@ final class HostProcess {
         output.add(line);
       }
     } catch (IOException _) {
-      // as good as its end
+      // equivalent to the end of the stream
     }
     output.close();
   }

@@ -8,7 +8,10 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
-/** Asks a Redis on loopback whether it is ours and has its data loaded. */
+/**
+ * Checks whether the Redis on a loopback port accepts the password of this engine and has loaded
+ * its data.
+ */
 final class RedisPing {
 
   private static final int TIMEOUT_MILLIS = 1000;
@@ -26,7 +29,7 @@ final class RedisPing {
       BufferedReader lines =
           new BufferedReader(
               new InputStreamReader(socket.getInputStream(), StandardCharsets.US_ASCII));
-      // while it loads, PING is answered by -LOADING
+      // a Redis that loads its data responds to PING with -LOADING
       return "+OK".equals(lines.readLine()) && "+PONG".equals(lines.readLine());
     } catch (IOException _) {
       return false;

@@ -11,30 +11,33 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Keeps one engine running: starts it, starts it again when it dies, ends it when told to.
+ * Keeps one engine running: starts it, restarts it after a crash, and stops it on request.
  *
- * <p>{@code lock} guards {@code host}, {@code reign} and {@code closed}; nobody waits for an engine
- * while holding it. A reign is the time between a wish that the engine run and the wish that it
- * end; whoever restarts a dead engine stops as soon as the reign it began in is over.
+ * <p>{@code lock} guards {@code host}, {@code ready}, {@code generation} and {@code closed}; no
+ * thread waits for an engine while it holds the lock. Each {@link #start} and each {@link #stop}
+ * begins a new generation; a restart of a dead engine stops as soon as its generation is over.
  */
 final class Supervisor implements AutoCloseable {
 
-  /** How one engine is started. */
+  /** The launch procedure of one engine. */
   interface Engine {
 
-    /** For messages, for example {@code "Redis"}. */
+    /** The name of the engine in messages, for example {@code "Redis"}. */
     String name();
 
-    /** The file that is run or loaded. */
+    /** The executable that is run, or the shared library that is loaded. */
     Path program();
 
-    /** Begins one life of the engine; quick, leaves no process behind when it throws. */
+    /**
+     * Launches one process of the engine. It returns quickly, and leaves no process behind when it
+     * throws an exception.
+     */
     HostProcess launch();
 
     /**
-     * Returns when the engine answers.
+     * Waits until the engine responds.
      *
-     * @throws IOException when it ended or is too slow
+     * @throws IOException when the engine exits or does not respond in time
      */
     void awaitReady(HostProcess host) throws IOException, InterruptedException;
   }
@@ -44,17 +47,17 @@ final class Supervisor implements AutoCloseable {
   private static final Duration INITIAL_RESTART_DELAY = Duration.ofMillis(100);
   private static final Duration MAX_RESTART_DELAY = Duration.ofSeconds(10);
 
-  /** An engine that lived that long is restarted without delay when it dies. */
+  /** The uptime after which a dead engine is restarted without delay. */
   private static final Duration STABLE_UPTIME = Duration.ofSeconds(30);
 
-  /** For the host's JVM to come up, on a machine that is busy with other things. */
+  /** The time that the JVM of the host may take to start; long, because the machine can be busy. */
   private static final Duration HOST_START_TIMEOUT = Duration.ofSeconds(60);
 
   private final Engine engine;
   private final EngineDataDir dataDir;
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition generationChanged = lock.newCondition();
-  private @Nullable HostProcess host; // null while nothing runs
+  private @Nullable HostProcess host; // null while no process runs
   private boolean ready;
   private long generation;
   private boolean closed;
@@ -65,9 +68,9 @@ final class Supervisor implements AutoCloseable {
   }
 
   /**
-   * Starts the engine and returns when it answers.
+   * Starts the engine and returns when it responds.
    *
-   * @throws EngineStartException when it cannot be started; nothing is left running then
+   * @throws EngineStartException when it cannot be started; no process is left running then
    */
   void start() {
     long startedGeneration;
@@ -92,7 +95,9 @@ final class Supervisor implements AutoCloseable {
     }
   }
 
-  /** One life: returns when the engine answers, or when its reign is over. */
+  /**
+   * Launches the engine once. It returns when the engine responds, or when the generation is over.
+   */
   private void launchAndWatch(long expectedGeneration, Duration previousDelay)
       throws InterruptedException {
     HostProcess launched;
@@ -118,7 +123,7 @@ final class Supervisor implements AutoCloseable {
     } catch (IOException e) {
       launched.stop();
       throw new EngineStartException(
-          "%s cannot be started from %s (%s); all it said is in %s"
+          "%s cannot be started from %s (%s); its full output is in %s"
               .formatted(engine.name(), engine.program(), e.getMessage(), dataDir.runPath("")),
           e);
     }
@@ -143,7 +148,7 @@ final class Supervisor implements AutoCloseable {
   }
 
   private void restart(long expectedGeneration, HostProcess dead, Duration initialDelay) {
-    // the host's death is not the engine's when somebody killed the host
+    // a host that was killed can leave its engine running
     dead.destroyForcibly();
     Duration delay = initialDelay;
     String lastReason = "";
@@ -155,14 +160,14 @@ final class Supervisor implements AutoCloseable {
         }
         ready = false;
         if (lastReason.isEmpty()) {
-          LOG.warn("{} died and is started again: {}", engine.name(), dead.output().tail(3));
+          LOG.warn("{} died, restarting it: {}", engine.name(), dead.output().tail(3));
         }
         long remaining = delay.toNanos();
         while (remaining > 0 && generation == expectedGeneration) {
           remaining = generationChanged.awaitNanos(remaining);
         }
       } catch (InterruptedException _) {
-        return; // nobody interrupts this thread
+        return; // no code interrupts this thread
       } finally {
         lock.unlock();
       }
@@ -172,12 +177,12 @@ final class Supervisor implements AutoCloseable {
       } catch (EngineStartException e) {
         String reason = String.valueOf(e.getMessage());
         if (isSuperseded(expectedGeneration)) {
-          return; // it failed because it was told to end
+          return; // the launch failed because the engine was stopped
         }
         if (reason.equals(lastReason)) {
-          LOG.debug("{} still cannot be started: {}", engine.name(), reason);
+          LOG.debug("{} restart failed again, retrying: {}", engine.name(), reason);
         } else {
-          LOG.warn("{} cannot be started again, trying on: {}", engine.name(), reason);
+          LOG.warn("{} restart failed, retrying: {}", engine.name(), reason);
         }
         lastReason = reason;
       } catch (InterruptedException _) {
@@ -201,7 +206,7 @@ final class Supervisor implements AutoCloseable {
     return doubled.compareTo(MAX_RESTART_DELAY) > 0 ? MAX_RESTART_DELAY : doubled;
   }
 
-  /** The running engine's process id, or -1 while there is none. */
+  /** Returns the process id of the running engine, or -1 while there is none. */
   long pid() {
     HostProcess current = current();
     return current == null ? -1 : current.enginePid();
@@ -216,7 +221,7 @@ final class Supervisor implements AutoCloseable {
     }
   }
 
-  /** kill -9, as a failure would. */
+  /** Kills the engine with SIGKILL, as in a crash. */
   void kill() {
     HostProcess current = current();
     if (current != null) {
@@ -224,7 +229,7 @@ final class Supervisor implements AutoCloseable {
     }
   }
 
-  /** Ends the engine and returns when it is gone; {@link #start} brings it back. */
+  /** Stops the engine and returns when its process has ended; {@link #start} starts it again. */
   void stop() {
     HostProcess current;
     lock.lock();

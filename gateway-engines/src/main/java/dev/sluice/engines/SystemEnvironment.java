@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** What this machine offers: its kind and the variables this process was started with. */
+/** The platform of this machine and the environment variables of this process. */
 record SystemEnvironment(Map<String, String> variables, String platform) {
 
   static SystemEnvironment current() {
@@ -16,7 +16,7 @@ record SystemEnvironment(Map<String, String> variables, String platform) {
         System.getenv(), platform(System.getProperty("os.name"), System.getProperty("os.arch")));
   }
 
-  /** For example {@code linux-x64}. */
+  /** Returns the platform, for example {@code linux-x64}. */
   private static String platform(String os, String arch) {
     String system = os.toLowerCase(Locale.ROOT);
     if (system.startsWith("mac")) {
@@ -36,11 +36,11 @@ record SystemEnvironment(Map<String, String> variables, String platform) {
     return value == null || value.isBlank() ? null : value;
   }
 
-  /** The executable of that name which a shell would find, or null. */
+  /** Returns the executable of this name that a shell would find on the PATH, or null. */
   @Nullable Path findExecutable(String name) {
     for (String folder : variables.getOrDefault("PATH", "").split(File.pathSeparator, -1)) {
-      // an empty or relative entry means the working directory: whoever may write there could
-      // otherwise make us run their program
+      // an empty or relative entry means the working directory: a user who may write there could
+      // make the gateway run a program of that user
       Path candidate = Path.of(folder, name);
       if (candidate.isAbsolute()
           && Files.isRegularFile(candidate)
@@ -52,8 +52,10 @@ record SystemEnvironment(Map<String, String> variables, String platform) {
   }
 
   /**
-   * Leaves in {@code variables} only what an engine needs: no secret of the gateway, and none of
-   * the settings by which JVMs and ClickHouse can be changed from outside.
+   * Reduces the environment of an engine process to the variables that an engine needs. It removes
+   * the secrets of the gateway and the variables that change settings of JVMs and of ClickHouse.
+   *
+   * @param target the environment of the new process, which is replaced
    */
   void restrict(Map<String, String> target) {
     Map<String, String> allowed = new TreeMap<>();
@@ -63,7 +65,7 @@ record SystemEnvironment(Map<String, String> variables, String platform) {
         allowed.put(name, value);
       }
     }
-    allowed.put("TZ", "UTC"); // the one way to tell ClickHouse in local mode
+    allowed.put("TZ", "UTC"); // local mode reads its time zone only from TZ
     target.clear();
     target.putAll(allowed);
   }

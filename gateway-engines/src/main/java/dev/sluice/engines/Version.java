@@ -10,7 +10,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Of an engine, as far as it decides anything. */
+/** The major and minor version number of an engine. */
 record Version(int major, int minor) implements Comparable<Version> {
 
   private static final Pattern NUMBERS = Pattern.compile("\\b(\\d{1,6})\\.(\\d{1,6})");
@@ -18,9 +18,9 @@ record Version(int major, int minor) implements Comparable<Version> {
   private static final int TIMEOUT_SECONDS = 20;
 
   /**
-   * The first two numbers with a dot between them.
+   * Returns the first two numbers in the text that are joined by a dot.
    *
-   * @throws IllegalArgumentException when there are none
+   * @throws IllegalArgumentException when the text has no such numbers
    */
   static Version parse(String text) {
     Matcher matcher = NUMBERS.matcher(text);
@@ -30,7 +30,10 @@ record Version(int major, int minor) implements Comparable<Version> {
     return new Version(Integer.parseInt(matcher.group(1)), Integer.parseInt(matcher.group(2)));
   }
 
-  /** What a program says about itself, or null when it does not run here or says something else. */
+  /**
+   * Returns the version that a program prints, or null when the program does not run on this
+   * machine, takes longer than {@value #TIMEOUT_SECONDS} seconds, or prints no version.
+   */
   static @Nullable Version detect(
       SystemEnvironment environment, Path program, String... arguments) {
     List<String> command = new ArrayList<>();
@@ -42,7 +45,7 @@ record Version(int major, int minor) implements Comparable<Version> {
       Process process = builder.start();
       try {
         process.getOutputStream().close();
-        // a line fits into the pipe, so it need not be read before the end
+        // a version line fits into the pipe buffer, so the output can be read after the end
         if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
           return null;
         }

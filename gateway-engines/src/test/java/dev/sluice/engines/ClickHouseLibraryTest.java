@@ -18,7 +18,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With an npm that is a shell script, and a package of a few bytes. */
+/**
+ * Tests {@link ClickHouseLibrary} with an npm that is a shell script, and a package of a few bytes.
+ */
 class ClickHouseLibraryTest {
 
   private static final String CONTENT = "not much of a library";
@@ -69,7 +71,7 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_notThere_isFetchedAndFoundAgainWithoutNpm() throws Exception {
+  void locate_notInCache_isFetchedAndThenFoundWithoutNpm() throws Exception {
     Path fetched = library(environment, integrity).locate();
 
     assertThat(fetched).hasContent(CONTENT);
@@ -92,7 +94,7 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_afterInterruptedFetch_fetchesAnew() throws Exception {
+  void locate_afterInterruptedFetch_fetchesTheLibrary() throws Exception {
     Path left = Files.createDirectories(cache.resolve("fetching/unpacked"));
     Files.writeString(left.resolve("libchdb.so"), "half a");
     Files.writeString(cache.resolve("fetching/half.tgz"), "half a");
@@ -114,11 +116,11 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_noNpm_saysWhatToInstall() {
+  void locate_noNpm_namesTheInstallation() {
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(new SystemEnvironment(Map.of(), "linux-x64"), integrity)::locate)
         .withMessageContaining("npm")
-        .withMessageContaining("is not on the PATH; install Node.js, or name a libchdb.so by")
+        .withMessageContaining("is not on the PATH; install Node.js, or set SLUICE_LIBCHDB to")
         .withMessageContaining("sluice.clickhouse.url");
   }
 
@@ -132,7 +134,7 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_archiveWithoutLibrary_saysSo() throws Exception {
+  void locate_archiveWithoutLibrary_isRejected() throws Exception {
     Path empty = directory.resolve("empty");
     Files.createDirectories(empty.resolve("package"));
     Path archive = directory.resolve("empty.tgz");
@@ -159,7 +161,7 @@ class ClickHouseLibraryTest {
   }
 
   @Test
-  void locate_notEnoughDisk_saysHowMuchIsNeeded() {
+  void locate_notEnoughDisk_reportsTheRequiredSpace() {
     ClickHouseLibrary library =
         new ClickHouseLibrary(
             environment,
@@ -180,7 +182,7 @@ class ClickHouseLibraryTest {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(library(elsewhere, integrity)::locate)
-        .withMessageContaining("linux-riscv64 (only for linux-x64); name a libchdb.so by");
+        .withMessageContaining("linux-riscv64 (only for linux-x64); set SLUICE_LIBCHDB to");
   }
 
   @Test

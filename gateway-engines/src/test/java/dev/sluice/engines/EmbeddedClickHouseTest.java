@@ -37,30 +37,30 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void query_withPassword_answers() throws Exception {
+  void query_withPassword_responds() throws Exception {
     assertThat(query(engine, "SELECT currentUser(), timezone()")).isEqualTo("sluice\tUTC");
     assertThat(hello(engine, "sluice", PASSWORD)).isZero();
   }
 
   @Test
-  void query_wrongPassword_isRefused() throws Exception {
+  void query_wrongPassword_isRejected() throws Exception {
     assertThat(query(engine, "sluice", "", "SELECT 1")).contains("AUTHENTICATION_FAILED");
     assertThat(query(engine, "sluice", "wrong", "SELECT 1")).contains("AUTHENTICATION_FAILED");
   }
 
   @Test
-  void query_asDefaultUser_isRefused() throws Exception {
+  void query_asDefaultUser_isRejected() throws Exception {
     assertThat(query(engine, "default", "", "SELECT 1")).contains("USER_SESSION_LIMIT_EXCEEDED");
   }
 
   @Test
-  void hello_withoutPassword_isRefusedAndTheEngineComesBack() throws Exception {
+  void hello_withoutPassword_isRejectedAndTheEngineRestarts() throws Exception {
     for (String user : new String[] {"default", "sluice"}) {
       ProcessHandle before = ProcessHandle.of(engine.pid()).orElseThrow();
 
       assertThat(hello(engine, user, "")).isNotZero();
 
-      // local mode ends the process on this; should that change, this test may say so
+      // ClickHouse in local mode exits on a failed hello; adapt this test if that changes
       awaitExit(before);
       eventually(engine::alive);
     }
@@ -78,7 +78,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void query_outsideTheDatabase_isRefused() throws Exception {
+  void query_outsideTheDatabase_isRejected() throws Exception {
     assertThat(query(engine, "SELECT * FROM file('/etc/passwd', LineAsString)"))
         .contains("ACCESS_DENIED");
     assertThat(query(engine, "SELECT * FROM url('http://127.0.0.1:1/', LineAsString)"))
@@ -88,7 +88,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void query_whatTheGatewayNeeds_isAllowed() throws Exception {
+  void query_statementsOfTheGateway_areAllowed() throws Exception {
     for (String sql :
         new String[] {
           "CREATE TABLE wants (a Int64, b String, INDEX i b TYPE text(tokenizer = 'splitByNonAlpha'))"
@@ -134,7 +134,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void kill_running_isBackOnTheSamePortsWithItsData() throws Exception {
+  void kill_running_restartsOnTheSamePortsWithItsData() throws Exception {
     query(engine, "CREATE TABLE kept (a Int64) ENGINE = MergeTree ORDER BY a");
     query(engine, "INSERT INTO kept SELECT number FROM numbers(1000)");
     String url = engine.url();
@@ -153,10 +153,11 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void stop_thenRestart_isBackWithItsData() throws Exception {
+  void stop_thenRestart_keepsItsData() throws Exception {
     query(engine, "CREATE TABLE stays (a Int64) ENGINE = MergeTree ORDER BY a");
     query(engine, "INSERT INTO stays SELECT number FROM numbers(10)");
-    query(engine, "SYSTEM FLUSH LOGS"); // leaves log tables behind, which must not disturb
+    // creates directories of log tables, which must not break the restart
+    query(engine, "SYSTEM FLUSH LOGS");
 
     engine.stop();
 
@@ -190,7 +191,7 @@ class EmbeddedClickHouseTest {
   }
 
   @Test
-  void settings_invalidUserName_isRefused() {
+  void settings_invalidUserName_isRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(
             () -> new EmbeddedClickHouse.Settings(directory, directory, 0, 0, "default", "x"))

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 class EmbeddedRedisTest {
 
-  /** Has no PATH, so that the Redis of the jar is used. */
+  /** An environment without a PATH, so that the bundled Redis is used. */
   private static final SystemEnvironment BARE =
       new SystemEnvironment(Map.of(), SystemEnvironment.current().platform());
 
@@ -42,13 +42,13 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void ping_withPassword_answers() throws Exception {
+  void ping_withPassword_responds() throws Exception {
     assertThat(ask("PING")).isEqualTo("+PONG");
     assertThat(engine.url()).matches("redis://:[0-9a-f]{48}@127\\.0\\.0\\.1:" + engine.port());
   }
 
   @Test
-  void ping_withoutPassword_isRefused() throws Exception {
+  void ping_withoutPassword_isRejected() throws Exception {
     assertThat(redis(engine.port(), "", "PING")).startsWith("-NOAUTH");
     assertThat(redis(engine.port(), "wrong", "PING")).startsWith("-NOAUTH");
   }
@@ -65,7 +65,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void write_memoryFull_isRefusedRatherThanEvicting() throws Exception {
+  void write_memoryFull_isRejectedWithoutEviction() throws Exception {
     ask("SET first 1", "CONFIG SET maxmemory 1");
 
     assertThat(ask("SET second 1")).startsWith("-OOM");
@@ -73,7 +73,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void kill_running_isBackOnTheSamePortWithItsData() throws Exception {
+  void kill_running_restartsOnTheSamePortWithItsData() throws Exception {
     ask("SET kept 1");
     int port = engine.port();
     ProcessHandle before = ProcessHandle.of(engine.pid()).orElseThrow();
@@ -87,7 +87,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void kill_theHostInstead_leavesOneEngine() throws Exception {
+  void kill_host_leavesOneEngine() throws Exception {
     ask("SET kept 1");
     ProcessHandle before = ProcessHandle.of(engine.pid()).orElseThrow();
     int port = engine.port();
@@ -101,7 +101,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void stop_thenRestart_isBackWithItsData() throws Exception {
+  void stop_thenRestart_keepsItsData() throws Exception {
     ask("SET kept 1");
 
     engine.stop();
@@ -130,7 +130,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void start_sameDirectoryTwice_isRefused() {
+  void start_sameDirectoryTwice_isRejected() {
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory)))
         .withMessageContaining("another gateway is using " + directory)
@@ -144,23 +144,23 @@ class EmbeddedRedisTest {
         .isThrownBy(
             () -> EmbeddedRedis.start(new EmbeddedRedis.Settings(other, engine.port(), "64mb")))
         .withMessage(
-            "port %d is taken; set sluice.engines.redis.port to a free one"
+            "port %d is in use; set sluice.engines.redis.port to a free port"
                 .formatted(engine.port()));
   }
 
   @Test
-  void start_bundled_answersAndIsExtracted(@TempDir Path other) throws Exception {
+  void start_bundled_respondsAndIsExtracted(@TempDir Path other) throws Exception {
     try (EmbeddedRedis bundled = EmbeddedRedis.start(redis(other), BARE)) {
       assertThat(redis(bundled.port(), bundled.password(), "SET kept 1")).isEqualTo("+OK");
     }
-    // whatever newer Redis is on the PATH takes the older one's data over
+    // a newer Redis on the PATH must be able to read the data of the bundled one
     try (EmbeddedRedis newer = EmbeddedRedis.start(redis(other))) {
       assertThat(redis(newer.port(), newer.password(), "GET kept")).isEqualTo("1");
     }
   }
 
   @Test
-  void start_olderRedisOverNewerData_isRefusedNamingBoth() throws Exception {
+  void start_olderRedisOverNewerData_isRejectedWithBothVersions() throws Exception {
     engine.close();
     Files.writeString(directory.resolve("redis-major"), "99\n");
 
@@ -171,7 +171,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void start_olderRedisOverNewerLayout_isRefused(@TempDir Path other) throws Exception {
+  void start_olderRedisOverNewerLayout_isRejected(@TempDir Path other) throws Exception {
     Files.createDirectories(other.resolve("data/appendonlydir"));
 
     assertThatExceptionOfType(EngineStartException.class)
@@ -199,7 +199,7 @@ class EmbeddedRedisTest {
   }
 
   @Test
-  void settings_invalidMaxMemory_isRefused() {
+  void settings_invalidMaxMemory_isRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> new EmbeddedRedis.Settings(directory, 0, "1gb\nsave 1 1"))
         .withMessageContaining("sluice.engines.redis.max-memory");

@@ -21,7 +21,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
-/** Settings for tests, and the few words of each engine's protocol that they need. */
+/** Settings and minimal clients of both engines for tests. */
 final class EngineClients {
 
   static final String PASSWORD = "correct horse";
@@ -30,7 +30,10 @@ final class EngineClients {
 
   private EngineClients() {}
 
-  /** One for the whole checkout, since its content is fetched from far away. */
+  /**
+   * Returns the cache directory, one for the whole checkout, because a fetch of its content takes
+   * minutes.
+   */
   static Path cache() {
     String chosen = System.getProperty("sluice.cache");
     if (chosen != null) {
@@ -54,7 +57,7 @@ final class EngineClients {
     return new EmbeddedRedis.Settings(directory, 0, "64mb");
   }
 
-  /** The answer's text, be it a result or a refusal. */
+  /** Returns the text of the response, also of an error response. */
   static String query(EmbeddedClickHouse engine, String sql) throws Exception {
     return query(engine, "sluice", PASSWORD, sql);
   }
@@ -68,15 +71,15 @@ final class EngineClients {
             .timeout(TIMEOUT)
             .POST(BodyPublishers.ofString(sql))
             .build();
-    // a client each: ClickHouse would wait for its idle connection when stopped
+    // one client for each query, since a stop of ClickHouse waits for idle connections
     try (HttpClient http = HttpClient.newHttpClient()) {
       return http.send(request, BodyHandlers.ofString()).body().strip();
     }
   }
 
   /**
-   * First byte of the native protocol's answer to a hello: 0 for a welcome, 2 for a refusal, -1
-   * when hung up.
+   * Sends a hello of the native protocol and returns the first byte of the response: 0 for a hello,
+   * 2 for an exception, -1 when the server closes the connection.
    */
   static int hello(EmbeddedClickHouse engine, String user, String password) throws IOException {
     ByteArrayOutputStream hello = new ByteArrayOutputStream();
@@ -102,7 +105,10 @@ final class EngineClients {
     out.writeBytes(text.getBytes(UTF_8));
   }
 
-  /** Sends commands after AUTH with that password, or without one for ""; the last answer. */
+  /**
+   * Sends the commands after AUTH with the password, or without AUTH for an empty password; returns
+   * the response to the last command.
+   */
   static String redis(int port, String password, String... commands) throws IOException {
     try (Socket socket = new Socket(InetAddress.ofLiteral("127.0.0.1"), port)) {
       socket.setSoTimeout((int) TIMEOUT.toMillis());

@@ -16,7 +16,10 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Each failure is one sentence to act on, and leaves neither a process nor a lock behind. */
+/**
+ * Checks that each start failure has a message with a remedy, and leaves neither a process nor a
+ * lock behind.
+ */
 class EngineStartExceptionTest {
 
   private static final SystemEnvironment HERE = SystemEnvironment.current();
@@ -46,7 +49,7 @@ class EngineStartExceptionTest {
   }
 
   @Test
-  void clickHouse_namedLibraryAbsent_saysSo() {
+  void clickHouse_configuredLibraryAbsent_namesThePath() {
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(
             () ->
@@ -56,7 +59,7 @@ class EngineStartExceptionTest {
   }
 
   @Test
-  void clickHouse_libraryBroken_saysWhich() throws Exception {
+  void clickHouse_libraryBroken_namesTheLibrary() throws Exception {
     Path broken = Files.writeString(directory.resolve("broken.so"), "no library");
 
     assertThatExceptionOfType(EngineStartException.class)
@@ -78,7 +81,7 @@ class EngineStartExceptionTest {
                       new EmbeddedClickHouse.Settings(
                           directory, EngineClients.cache(), port, 0, "sluice", "x")))
           .withMessage(
-              "port %d is taken; set sluice.engines.clickhouse.http-port to a free one"
+              "port %d is in use; set sluice.engines.clickhouse.http-port to a free port"
                   .formatted(port));
       assertThatExceptionOfType(EngineStartException.class)
           .isThrownBy(
@@ -87,7 +90,7 @@ class EngineStartExceptionTest {
                       new EmbeddedClickHouse.Settings(
                           directory, EngineClients.cache(), 0, port, "sluice", "x")))
           .withMessage(
-              "port %d is taken; set sluice.engines.clickhouse.tcp-port to a free one"
+              "port %d is in use; set sluice.engines.clickhouse.tcp-port to a free port"
                   .formatted(port));
     }
   }
@@ -146,7 +149,7 @@ class EngineStartExceptionTest {
   }
 
   @Test
-  void redis_doesNotRun_saysSo() throws Exception {
+  void redis_doesNotRun_namesTheProgram() throws Exception {
     Path own = script("redis-server", "exit 1");
 
     assertThatExceptionOfType(EngineStartException.class)
@@ -175,7 +178,7 @@ class EngineStartExceptionTest {
 
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(file.resolve("redis"))))
-        .withMessageContaining("cannot write below " + file)
+        .withMessageContaining("cannot write to " + file)
         .withMessageContaining("sluice.engines.data-dir");
   }
 }

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What becomes of the engines when the process that started them is killed. */
+/** Checks the state of the engines after the process that started them is killed. */
 class GatewayDeathTest {
 
   @TempDir Path directory;
@@ -61,7 +61,7 @@ class GatewayDeathTest {
     gateway.destroyForcibly();
   }
 
-  /** All processes that the gateway remembered for its successor. */
+  /** Returns all processes that the gateway recorded for its successor. */
   private List<ProcessHandle> hosts() {
     List<ProcessHandle> hosts = new ArrayList<>();
     for (String engine : new String[] {"redis", "clickhouse"}) {
@@ -70,7 +70,7 @@ class GatewayDeathTest {
           ProcessHandle.of(Long.parseLong(line.split(" ", -1)[0])).ifPresent(hosts::add);
         }
       } catch (IOException _) {
-        // not running, then
+        // not running
       }
     }
     return hosts;
@@ -106,7 +106,7 @@ class GatewayDeathTest {
   }
 
   @Test
-  void start_directoryOfAnotherProcess_isRefused() {
+  void start_directoryOfAnotherProcess_isRejected() {
     assertThatExceptionOfType(EngineStartException.class)
         .isThrownBy(() -> EmbeddedRedis.start(redis(directory.resolve("redis"))))
         .withMessageContaining("another gateway is using");

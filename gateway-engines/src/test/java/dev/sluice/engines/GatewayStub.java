@@ -2,7 +2,9 @@ package dev.sluice.engines;
 
 import java.nio.file.Path;
 
-/** A process that has both engines, for tests that kill it; prints their processes and ports. */
+/**
+ * A process that starts both engines and prints their processes and ports, for tests that kill it.
+ */
 final class GatewayStub {
 
   private GatewayStub() {}

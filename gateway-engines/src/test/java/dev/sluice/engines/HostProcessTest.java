@@ -14,7 +14,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With shell scripts for engines. */
+/** Tests {@link HostProcess} with shell scripts as engines. */
 class HostProcessTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -54,7 +54,7 @@ class HostProcessTest {
 
     awaitExit(engine);
     awaitExit(host.process().toHandle());
-    assertThat(host.awaitExit(TIMEOUT)).isFalse(); // it had become ready
+    assertThat(host.awaitExit(TIMEOUT)).isFalse(); // it is ready
     EngineClients.eventually(() -> host.output().lines().contains("bye"));
   }
 
@@ -82,7 +82,7 @@ class HostProcessTest {
   }
 
   @Test
-  void awaitPorts_tooSlow_saysSo() throws Exception {
+  void awaitPorts_tooSlow_reportsTheTimeout() throws Exception {
     HostProcess host = start("echo busy with something; exec cat");
     host.awaitEngine(TIMEOUT);
 

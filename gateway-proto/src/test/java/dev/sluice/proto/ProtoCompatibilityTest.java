@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.Test;
 
 /**
- * The contract is what {@code contract.txt} says: what is in there stays, what is added is put
- * there on purpose.
+ * Checks the {@code .proto} files against the released contract in {@code contract.txt}: a released
+ * element must not change, and a new element must be added to that file with this command:
  *
  * <pre>mvn -pl gateway-proto test -Dsluice.contract.write=true</pre>
  */
@@ -37,14 +37,14 @@ class ProtoCompatibilityTest {
           IngestLogsRequest.getDescriptor().getFile());
 
   @Test
-  void contract_whatWasReleased_stillHolds() throws IOException {
+  void contract_releasedElements_areUnchanged() throws IOException {
     var now = WireContract.of(FILES);
     var released = WireContract.read(Files.readAllLines(RELEASED));
 
     assertThat(released.breakingChangesIn(now))
         .as(
-            "clients in the field rely on these: give them back, and let what is new have a number"
-                + " and a name of its own; a field that is not needed any more stays, or becomes"
+            "released clients depend on these elements: restore them; a new element gets a number"
+                + " and a name of its own; an obsolete field stays, or becomes"
                 + " reserved in a new version of the package")
         .isEmpty();
     if (Boolean.getBoolean("sluice.contract.write")) {
@@ -52,7 +52,7 @@ class ProtoCompatibilityTest {
       return;
     }
     assertThat(released.additionsIn(now))
-        .as("new in the contract, to be kept from now on: run with -Dsluice.contract.write=true")
+        .as("not in the released contract yet: run with -Dsluice.contract.write=true")
         .isEmpty();
   }
 

@@ -14,8 +14,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * All that clients rely on in {@code .proto} files, a line for each: what is told apart on the
- * left, what must be true of it on the right.
+ * The elements of {@code .proto} files on which clients depend, one line each: the identity of an
+ * element on the left, its definition on the right.
  */
 record WireContract(Map<String, String> facts) {
   private static final String SEPARATOR = ": ";
@@ -45,7 +45,7 @@ record WireContract(Map<String, String> facts) {
         .toList();
   }
 
-  /** What was promised here and does not hold there. */
+  /** Returns the elements of this contract that are missing or different in {@code later}. */
   List<String> breakingChangesIn(WireContract later) {
     var breaking = new ArrayList<String>();
     facts.forEach(
@@ -60,7 +60,7 @@ record WireContract(Map<String, String> facts) {
     return breaking;
   }
 
-  /** What is promised there and not yet here. */
+  /** Returns the elements of {@code later} that this contract does not have. */
   List<String> additionsIn(WireContract later) {
     return later.lines().stream()
         .filter(line -> !facts.containsKey(line.substring(0, line.indexOf(SEPARATOR))))
@@ -69,7 +69,7 @@ record WireContract(Map<String, String> facts) {
 
   private void message(Descriptor message) {
     if (message.getOptions().getMapEntry()) {
-      return; // told by the field that is the map
+      return; // the map field describes its entry type
     }
     for (var field : message.getFields()) {
       facts.put(
