@@ -8,11 +8,12 @@ import org.testcontainers.containers.wait.strategy.Wait;
 import org.testcontainers.utility.DockerImageName;
 
 /**
- * The same engines from their makers' images, for machines where a Docker engine answers; elsewhere
- * whoever asks for one is skipped, with the reason. Only for tests tagged {@code container}.
+ * Redis and ClickHouse in containers, from the official images, for machines with a Docker engine.
+ * Without a Docker engine, a test that requests a container is skipped with the reason. Only for
+ * tests with the tag {@code container}.
  *
- * <p>Other images, such as those of an own registry, by the system properties {@code
- * sluice.test.redis-image} and {@code sluice.test.clickhouse-image}.
+ * <p>The system properties {@code sluice.test.redis-image} and {@code sluice.test.clickhouse-image}
+ * select other images, such as those of a private registry.
  */
 public final class Containers {
   private static final int REDIS_PORT = 6379;
@@ -21,14 +22,19 @@ public final class Containers {
 
   private Containers() {}
 
-  /** Where a Redis listens, started at first use and shared by all tests of a JVM. */
+  /**
+   * Returns the URL of a Redis that is started at the first call and shared by all tests of a JVM.
+   */
   public static String redisUrl() {
     requireDocker();
     return "redis://%s:%d"
         .formatted(Redis.CONTAINER.getHost(), Redis.CONTAINER.getMappedPort(REDIS_PORT));
   }
 
-  /** Where a ClickHouse listens; user and password {@code sluice}. */
+  /**
+   * Returns the URL of a ClickHouse that is started at the first call and shared by all tests of a
+   * JVM; user and password are {@code sluice}.
+   */
   public static String clickHouseUrl() {
     requireDocker();
     return "http://%s:%d"
@@ -38,14 +44,14 @@ public final class Containers {
 
   private static void requireDocker() {
     Assumptions.assumeTrue(
-        DockerClientFactory.instance().isDockerAvailable(), "container: no Docker engine answers");
+        DockerClientFactory.instance().isDockerAvailable(), "container: no Docker engine responds");
   }
 
   private static DockerImageName image(String name, String defaultImage) {
     return DockerImageName.parse(System.getProperty("sluice.test." + name, defaultImage));
   }
 
-  @SuppressWarnings("resource") // ends with the JVM, as Testcontainers sees to
+  @SuppressWarnings("resource") // Testcontainers stops it at the end of the JVM
   private static final class Redis {
     static final GenericContainer<?> CONTAINER =
         new GenericContainer<>(image("redis-image", "redis:6.2"))

@@ -22,18 +22,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What all {@link DeadLetterQueue} keep to, with the {@link SpoolConsumer} that add them. Each test
- * begins with an empty spool of one shard that keeps {@link #CAPACITY} letters.
+ * The contract of all {@link DeadLetterQueue} implementations, with the {@link SpoolConsumer} that
+ * adds the items. Each test begins with an empty spool of one shard whose queue holds at most
+ * {@link #CAPACITY} dead letters.
  */
 @Timeout(60)
 public abstract class DeadLetterQueueContract {
-  /** Dead letters that are kept. */
+  /** The maximum number of dead letters in the queue. */
   protected static final int CAPACITY = 3;
 
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
   private static final Instant FAILED_AT = Instant.parse("2026-03-04T05:06:07.089Z");
 
-  /** The spool, always the same within a test, as the others here are. */
+  /** Returns the spool, the same within a test, as for the other methods here. */
   protected abstract Spool spool();
 
   protected abstract SpoolConsumer consumer();
@@ -61,9 +62,9 @@ public abstract class DeadLetterQueueContract {
     assertThat(consumer().ack(delivery, newDeadLetters(CAPACITY + 1))).isFalse();
 
     assertThat(deadLetterQueue().capacity()).isEqualTo(new Capacity(0, CAPACITY));
-    var again = consumer().poll(TIMEOUT).orElseThrow();
-    assertThat(again.token()).isEqualTo(delivery.token());
-    SpoolContract.assertSameBatches(again.batches(), delivery.batches());
+    var redelivered = consumer().poll(TIMEOUT).orElseThrow();
+    assertThat(redelivered.token()).isEqualTo(delivery.token());
+    SpoolContract.assertSameBatches(redelivered.batches(), delivery.batches());
   }
 
   @Test
@@ -213,7 +214,7 @@ public abstract class DeadLetterQueueContract {
     assertThat(deadLetterQueue().capacity()).isEqualTo(new Capacity(2, CAPACITY));
   }
 
-  /** So many letters come to be. */
+  /** Creates {@code count} dead letters. */
   private List<DeadLetter> addDeadLetters(int count) throws Exception {
     var letters = newDeadLetters(count);
     append(LogBatches.of(count));

@@ -17,13 +17,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What every {@link Dictionary} keeps to. Each test begins with an empty one. */
+/** The contract of every {@link Dictionary}. Each test begins with an empty dictionary. */
 @Timeout(60)
 public abstract class DictionaryContract {
   private static final long SEEN_NANOS = 1_800_000_000_123_456_789L;
   private static final long DAY = 86_400_000_000_000L;
 
-  /** Always the same within a test. */
+  /** Returns the dictionary, the same within a test. */
   protected abstract Dictionary dictionary();
 
   @Test
@@ -190,7 +190,8 @@ public abstract class DictionaryContract {
     write(entry(EntryKind.TEMPLATE, "a b", SEEN_NANOS));
     var place = lastCursor(null);
 
-    write(entry(EntryKind.TEMPLATE, "c", SEEN_NANOS - DAY)); // later, though it was seen before
+    // written later, although it was seen earlier
+    write(entry(EntryKind.TEMPLATE, "c", SEEN_NANOS - DAY));
     write(linkedEntry("a b", SEEN_NANOS, "a <*>"));
 
     assertThat(changesAfter(place))
@@ -223,7 +224,7 @@ public abstract class DictionaryContract {
     return find("acme", EntryKind.TEMPLATE, text).getFirst().mergedInto();
   }
 
-  /** Each once, as it was shown last. */
+  /** Reads all pages and returns each entry once, with its latest state. */
   private List<DictionaryEntry> allEntries(EntryKind kind, int limit) throws InterruptedException {
     var all = new LinkedHashMap<UUID, DictionaryEntry>();
     String place = null;

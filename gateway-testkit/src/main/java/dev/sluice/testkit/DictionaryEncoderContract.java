@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
- * What a store and its dictionary keep to together: long texts are kept once, and come back as they
- * were sent. Each test begins with an empty store and an empty dictionary.
+ * The contract of a store together with its dictionary: long texts are stored once, and are read
+ * back as they were sent. Each test begins with an empty store and an empty dictionary.
  */
 public abstract class DictionaryEncoderContract extends LogContract {
   private static final int LONG_TEXT_THRESHOLD = 1024;
@@ -47,7 +47,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
               .mapToObj(i -> "\tat com.example.Pool.step%d(Pool.java:%d)\n".formatted(i, 40 + i))
               .reduce("", String::concat);
 
-  /** Where the store's texts are. */
+  /** Returns the dictionary with the texts of the store. */
   protected abstract Dictionary dictionary();
 
   private SharedDictionaryCache cache() {
@@ -88,7 +88,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
         IntStream.range(0, logs).mapToObj(i -> logWithText(i, value)).toArray(LogRecord[]::new));
   }
 
-  /** The values as they are stored, newest first. */
+  /** Returns the values as they are stored, newest first. */
   private List<String> storedTexts() throws InterruptedException {
     return read(query().limit(10_000)).stream().map(DictionaryEncoderContract::textOf).toList();
   }
@@ -106,7 +106,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
     return from.read(query.build()).logs();
   }
 
-  // ---- what is stored
+  // ---- stored values
 
   @Test
   void store_longTextAThousandTimes_isStoredOnceAndReadBackInFull() throws Exception {
@@ -138,7 +138,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
     var logEnricher = enricher(cache());
 
     store(logEnricher, batch);
-    // the same logs once more, as after a failure
+    // a retry of the same delivery, as after a failure
     assertThat(store().store(new DeliverySlice(token(), List.of(batch), 0, 20, true), logEnricher))
         .isEqualTo(new StoreResult.Stored());
 
@@ -174,19 +174,19 @@ public abstract class DictionaryEncoderContract extends LogContract {
   @Test
   void store_otherServiceAndOtherTenant_shareTextsPerTenant() throws Exception {
     var logEnricher = enricher(cache());
-    var ours = batchRepeating(2, STACK_TRACE);
-    var theirs =
+    var ownBatch = batchRepeating(2, STACK_TRACE);
+    var otherTenantBatch =
         new LogBatch(
             UUID.randomUUID(),
             "acme",
-            ours.receivedNanos(),
-            ours.firstId().plus(1_000_000),
+            ownBatch.receivedNanos(),
+            ownBatch.firstId().plus(1_000_000),
             2,
-            ours.expandedBytes(),
-            ours.excludedOrdinals(),
-            ours.otlp());
+            ownBatch.expandedBytes(),
+            ownBatch.excludedOrdinals(),
+            ownBatch.otlp());
 
-    store(logEnricher, ours, theirs);
+    store(logEnricher, ownBatch, otherTenantBatch);
 
     assertThat(read(resolvingReader(), query().tenant("acme")))
         .hasSize(2)
@@ -231,7 +231,10 @@ public abstract class DictionaryEncoderContract extends LogContract {
         .allSatisfy(log -> assertThat(textOf(log)).isEqualTo(STACK_TRACE));
   }
 
-  /** Each once, again, and a third time by another process. */
+  /**
+   * Stores each value three times: in the first delivery, in a second delivery, and by another
+   * process.
+   */
   @Test
   void store_anyValue_isReadBackAsSent() throws Exception {
     var id = ContentId.of(STACK_TRACE);
@@ -287,7 +290,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
       assertThat(new String(value.getBytes(UTF_8), UTF_8)).isEqualTo(value);
       assertThat(value).doesNotContain("\uFFFD");
     }
-    // whoever asks for one is given all that are it, however they are stored
+    // a query for a value finds all its records, however they are stored
     for (int at = 0; at < values.size(); at++) {
       if (values.get(at).length() <= LogFilter.MAX_LENGTH - 4) {
         assertThat(offsetsMatching(Operator.EQUAL, values.get(at)))
@@ -366,7 +369,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
     assertThat(read(query())).hasSize(2).extracting(StoredLog::resourceId).containsOnlyNulls();
   }
 
-  // ---- what is read
+  // ---- read values
 
   @Test
   void read_missingText_showsTheReference() throws Exception {
@@ -460,7 +463,9 @@ public abstract class DictionaryEncoderContract extends LogContract {
         .containsExactly(0, 1, 2);
   }
 
-  /** A value that is stored with one bracket more does not begin with that. */
+  /**
+   * A value that is stored with an additional bracket must not match a prefix with that bracket.
+   */
   @Test
   void read_byPrefixLikeAReference_comparesTheOriginalText() throws Exception {
     var like = "… [sluice:text:" + ContentId.of("x") + "]";
@@ -492,7 +497,7 @@ public abstract class DictionaryEncoderContract extends LogContract {
     return read(from, query).stream().map(log -> (int) (BASE_NANOS - log.timeNanos())).toList();
   }
 
-  /** Fails as long as there is a reason. */
+  /** A dictionary that fails while {@code reason} is set. */
   private static final class FailingDictionary implements Dictionary {
     private final Dictionary dictionary;
     private @Nullable String reason;

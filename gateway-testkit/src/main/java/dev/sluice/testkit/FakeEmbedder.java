@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model that understands some words, of which several may mean the same. What it does not know
- * points where nothing else does. Safe for use by many threads.
+ * An embedder with a fixed vocabulary that maps words to concepts. Several words may have the same
+ * concept; unknown words all map to dimension 0, which no concept uses. Thread-safe.
  */
 public final class FakeEmbedder implements Embedder {
   private static final int UNKNOWN = 0;
@@ -26,44 +26,51 @@ public final class FakeEmbedder implements Embedder {
   private volatile @Nullable String rejectedPart;
 
   /**
-   * @param concepts number of what a word means, from 1, below the dimension
+   * Creates an embedder.
+   *
+   * @param name the name of the model
+   * @param dimension the number of dimensions of all vectors
+   * @param concepts the dimension of the concept of each known word, from 1 and below {@code
+   *     dimension}
    */
   public FakeEmbedder(String name, int dimension, Map<String, Integer> concepts) {
     model = new Model(name, dimension);
     this.concepts = Map.copyOf(concepts);
   }
 
-  /** From now on it cannot be asked, for this reason; null for it can again. */
+  /** Makes calls fail with this reason; null makes them succeed again. */
   public void setUnavailable(@Nullable String reason) {
     unavailableReason = reason;
   }
 
-  /** It can be asked so often, counted from its making, and then no more. */
+  /**
+   * Makes all calls after the first {@code calls} fail, counted from the creation of this object.
+   */
   public void failAfterCalls(int calls) {
     maxCalls = calls;
   }
 
-  /** From now on it computes elsewhere. */
+  /** Makes this embedder report that it is remote. */
   public void setRemote() {
     remote = true;
   }
 
-  /** From now on it knows this word by its first letter and the rest alone. */
+  /** Makes this embedder split a word into two tokens: the first letter and the rest. */
   public void splitIntoSubwords(String word) {
     splitWord = word;
   }
 
-  /** From now on it never takes a text with this in it. */
+  /** Makes this embedder reject every text that contains {@code part}. */
   public void rejectTextsContaining(String part) {
     rejectedPart = part;
   }
 
-  /** Texts so far. */
+  /** Returns the number of embedded texts so far. */
   public int embeddedTexts() {
     return embeddedTexts.get();
   }
 
-  /** How often it was asked so far, for however many texts. */
+  /** Returns the number of calls so far, independent of the number of texts. */
   public int calls() {
     return calls.get();
   }

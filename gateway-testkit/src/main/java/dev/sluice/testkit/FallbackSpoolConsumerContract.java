@@ -24,9 +24,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What all {@link FallbackSpoolConsumer} keep to beside what {@link SpoolContract} asks of them.
- * Each test begins with an empty spool, in whose deliveries there is room for a hundred records at
- * least.
+ * The contract of all {@link FallbackSpoolConsumer} implementations, in addition to {@link
+ * SpoolContract}. Each test begins with an empty spool whose deliveries hold at least a hundred
+ * records.
  */
 @Timeout(60)
 public abstract class FallbackSpoolConsumerContract {
@@ -36,10 +36,10 @@ public abstract class FallbackSpoolConsumerContract {
 
   protected abstract Backlog backlog();
 
-  /** Always the same within a life of the spool. */
+  /** Returns the consumer, the same within one process of the spool. */
   protected abstract FallbackSpoolConsumer consumer();
 
-  /** As after a kill of the process; a spool that does not outlive it does nothing. */
+  /** Simulates a kill of the process; a spool that does not survive its process does nothing. */
   protected void kill() throws Exception {}
 
   @Test
@@ -60,7 +60,10 @@ public abstract class FallbackSpoolConsumerContract {
     assertAcceptedAndPending(0);
   }
 
-  /** What was given back was settled elsewhere, if at all. */
+  /**
+   * Asserts the number of accepted and pending records. A drained record is not counted here,
+   * because the primary delivers it.
+   */
   private void assertAcceptedAndPending(long records) throws Exception {
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(records, records, 0, 0, 0));
     assertThat(backlog().depth().entries()).isEqualTo(records == 0 ? 0 : 1);
@@ -107,10 +110,10 @@ public abstract class FallbackSpoolConsumerContract {
     var doubtful = append(20, AppendMode.POSSIBLE_DUPLICATE);
     var behind = append(30);
 
-    var certain = pollConfirmed().orElseThrow();
-    SpoolContract.assertSameBatches(certain.batches(), List.of(before, behind));
-    assertThat(certain.redelivered()).isFalse();
-    consumer().ack(certain);
+    var confirmed = pollConfirmed().orElseThrow();
+    SpoolContract.assertSameBatches(confirmed.batches(), List.of(before, behind));
+    assertThat(confirmed.redelivered()).isFalse();
+    consumer().ack(confirmed);
 
     assertThat(pollConfirmed()).isEmpty();
     assertPending(1, 20);
@@ -130,9 +133,9 @@ public abstract class FallbackSpoolConsumerContract {
     assertThat(pollConfirmed()).isEmpty();
     var behind = append(30);
     kill();
-    var certain = pollConfirmed().orElseThrow();
-    SpoolContract.assertSameBatches(certain.batches(), List.of(behind));
-    consumer().ack(certain);
+    var confirmed = pollConfirmed().orElseThrow();
+    SpoolContract.assertSameBatches(confirmed.batches(), List.of(behind));
+    consumer().ack(confirmed);
     kill();
 
     assertPending(2, 30);
@@ -147,9 +150,9 @@ public abstract class FallbackSpoolConsumerContract {
     assertThat(poll().orElseThrow().batches()).hasSize(2);
     var behind = append(30);
 
-    var certain = pollConfirmed().orElseThrow();
-    SpoolContract.assertSameBatches(certain.batches(), List.of(behind));
-    consumer().ack(certain);
+    var confirmed = pollConfirmed().orElseThrow();
+    SpoolContract.assertSameBatches(confirmed.batches(), List.of(behind));
+    consumer().ack(confirmed);
     kill();
 
     assertPending(2, 30);
@@ -174,34 +177,34 @@ public abstract class FallbackSpoolConsumerContract {
   void poll_unackedDeliveryOfPollConfirmed_isRedeliveredFirst() throws Exception {
     append(20, AppendMode.POSSIBLE_DUPLICATE);
     var batch = append(10);
-    var certain = pollConfirmed().orElseThrow();
+    var confirmed = pollConfirmed().orElseThrow();
 
     kill();
-    var certainAgain = pollConfirmed().orElseThrow();
-    var again = poll().orElseThrow();
+    var confirmedRedelivered = pollConfirmed().orElseThrow();
+    var redelivered = poll().orElseThrow();
 
-    assertThat(certainAgain.token()).isEqualTo(certain.token());
-    assertThat(certainAgain.redelivered()).isTrue();
-    assertThat(again.token()).isEqualTo(certain.token());
-    SpoolContract.assertSameBatches(again.batches(), List.of(batch));
-    assertThat(again.redelivered()).isTrue();
+    assertThat(confirmedRedelivered.token()).isEqualTo(confirmed.token());
+    assertThat(confirmedRedelivered.redelivered()).isTrue();
+    assertThat(redelivered.token()).isEqualTo(confirmed.token());
+    SpoolContract.assertSameBatches(redelivered.batches(), List.of(batch));
+    assertThat(redelivered.redelivered()).isTrue();
   }
 
-  /** Whoever has asked by next may have given some of it away. */
+  /** The caller of poll may have drained a part of the delivery, so pollConfirmed must hold it. */
   @Test
   void pollConfirmed_ownDeliveryThatPollReturned_isHeld() throws Exception {
     var batch = append(10);
     consumer().ack(pollConfirmed().orElseThrow());
-    var begun = append(20);
+    var inFlight = append(20);
     assertThat(pollConfirmed()).isPresent();
 
     kill();
-    SpoolContract.assertSameBatches(poll().orElseThrow().batches(), List.of(begun));
+    SpoolContract.assertSameBatches(poll().orElseThrow().batches(), List.of(inFlight));
     kill();
 
     assertThat(pollConfirmed()).isEmpty();
     assertPending(1, 20);
-    SpoolContract.assertSameBatches(ackAllDrained(), List.of(begun));
+    SpoolContract.assertSameBatches(ackAllDrained(), List.of(inFlight));
     assertThat(spool().recordCounts()).isEqualTo(new RecordCounts(batch.records(), 0, 0, 0, 0));
   }
 
@@ -250,15 +253,15 @@ public abstract class FallbackSpoolConsumerContract {
     assertThat(consumer().skippedEntries()).isZero();
   }
 
-  /** Everything there is, given back in as many deliveries as it comes in. */
+  /** Drains all records, in as many deliveries as the spool returns. */
   private List<LogBatch> ackAllDrained() throws InterruptedException {
-    var surrendered = new ArrayList<LogBatch>();
+    var drained = new ArrayList<LogBatch>();
     for (var next = poll(); next.isPresent(); next = poll()) {
       assertThat(next.get().redelivered()).isTrue();
-      surrendered.addAll(next.get().batches());
+      drained.addAll(next.get().batches());
       consumer().ackDrained(next.get());
     }
-    return surrendered;
+    return drained;
   }
 
   private Optional<Delivery> poll() throws InterruptedException {

@@ -16,7 +16,10 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What all {@link IdempotencyStore} keep to. Each test begins with an empty spool. */
+/**
+ * The contract of all {@link IdempotencyStore} implementations. Each test begins with an empty
+ * spool.
+ */
 @Timeout(60)
 public abstract class IdempotencyStoreContract {
   protected static final IdempotencyStore.IdempotencyKey KEY =
@@ -26,7 +29,7 @@ public abstract class IdempotencyStoreContract {
 
   protected abstract IdempotencyStore idempotencyStore();
 
-  /** The spool behind the keys. */
+  /** Returns the spool that stores the keys. */
   protected abstract Spool spool();
 
   @Test
@@ -49,12 +52,12 @@ public abstract class IdempotencyStoreContract {
   void claim_manyConcurrently_oneIsGranted() throws Exception {
     var claims = IntStream.range(0, 50).mapToObj(_ -> idempotencyStore().claim(KEY)).toList();
 
-    int mine = 0;
+    int granted = 0;
     for (var claim : claims) {
-      mine += get(claim) instanceof ClaimResult.Granted ? 1 : 0;
+      granted += get(claim) instanceof ClaimResult.Granted ? 1 : 0;
     }
 
-    assertThat(mine).isEqualTo(1);
+    assertThat(granted).isEqualTo(1);
   }
 
   @Test

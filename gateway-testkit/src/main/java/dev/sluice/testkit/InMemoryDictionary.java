@@ -11,32 +11,31 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps texts for as long as this object lives.
+ * A dictionary in memory.
  *
- * <p>{@link #forcedOutcome} makes it fail. Safe for use by many threads; everything is guarded by
- * this object.
+ * <p>{@link #setOutcome} makes writes fail. Thread-safe; all state is guarded by this object.
  */
 public final class InMemoryDictionary implements Dictionary {
   private record DictionaryKey(String tenant, EntryKind kind, UUID id) {}
 
   private final Map<DictionaryKey, DictionaryEntry> entries = new LinkedHashMap<>();
 
-  /** Every entry as it was written, so that a place is how many there were. */
+  /** The key of each written entry, in write order; a cursor is a number of writes. */
   private final List<DictionaryKey> writes = new ArrayList<>();
 
   private @Nullable WriteResult forcedOutcome;
 
-  /** From now on nothing is written and this is what becomes of it; null to write again. */
+  /** Makes all writes return this result and write nothing; null makes them write again. */
   public synchronized void setOutcome(@Nullable WriteResult writeResult) {
     forcedOutcome = writeResult;
   }
 
-  /** All of them, in the order in which they first came. */
+  /** Returns all entries in the order of their first write. */
   public synchronized List<DictionaryEntry> entries() {
     return List.copyOf(entries.values());
   }
 
-  /** How many were written, equal ones each time. */
+  /** Returns the number of written entries, with repeated writes of the same entry. */
   public synchronized int writes() {
     return writes.size();
   }

@@ -38,9 +38,9 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stores logs for as long as this object lives, and reads them back.
+ * A log store in memory that is also its own reader.
  *
- * <p>{@link #forcedOutcome} makes it busy or refusing. Safe for use by many threads; everything is
+ * <p>{@link #setOutcome} makes it unavailable or makes it reject records. Thread-safe; all state is
  * guarded by this object.
  */
 public final class InMemoryLogStore implements LogStore, LogReader {
@@ -50,7 +50,11 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private static final long DAY_NANOS = Duration.ofDays(1).toNanos();
 
   /**
-   * @param original with its long texts
+   * A stored record.
+   *
+   * @param tenant the tenant of the record
+   * @param log the record as it is stored, with text references
+   * @param original the record as it was sent, with its long texts
    */
   private record Row(String tenant, StoredLog log, StoredLog original) {}
 
@@ -59,17 +63,17 @@ public final class InMemoryLogStore implements LogStore, LogReader {
   private final Set<String> tokens = new HashSet<>();
   private @Nullable StoreResult forcedOutcome;
 
-  /** From now on nothing is stored and this is what becomes of it; null to store again. */
+  /** Makes all stores return this result and store nothing; null makes them store again. */
   public synchronized void setOutcome(@Nullable StoreResult storeResult) {
     forcedOutcome = storeResult;
   }
 
-  /** Everything stored, in the order of storing. */
+  /** Returns all stored records in the order of storing. */
   public synchronized List<StoredLog> logs() {
     return rows.stream().map(Row::log).toList();
   }
 
-  /** From now on the log is of this template. */
+  /** Assigns a template to a stored log. */
   public synchronized void assignTemplate(LogId log, UUID template) {
     rows.replaceAll(
         row ->
@@ -123,7 +127,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         .walk(otlp, 0, otlp.length, new RowBuilder(batch, enricher, rows));
     if (rows.size() != batch.records()) {
       throw new IllegalArgumentException(
-          "it has %d records, its envelope says %d".formatted(rows.size(), batch.records()));
+          "the payload has %d records, the batch declares %d".formatted(rows.size(), batch.records()));
     }
     return rows;
   }
@@ -199,7 +203,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
         .toList();
   }
 
-  /** Makes a row of each record. */
+  /** Converts each record to a row. */
   private record RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into, int[] next)
       implements OtlpRecordVisitor {
     RowBuilder(LogBatch batch, LogEnricher enricher, List<Row> into) {
@@ -209,7 +213,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
     @Override
     public void visitRejected(int ordinal, String field, String reason) {
       if (!batch.excludedOrdinals().get(ordinal)) {
-        throw new IllegalArgumentException("accepted before, refused now: " + reason);
+        throw new IllegalArgumentException("accepted at ingest, rejected now: " + reason);
       }
     }
 
@@ -254,7 +258,9 @@ public final class InMemoryLogStore implements LogStore, LogReader {
           null);
     }
 
-    /** Asks for each log, which is no different from asking once for a resource. */
+    /**
+     * Resolves the resource for each log; the result is the same as one resolution per resource.
+     */
     private StoredLog enriched(StoredLog row, OtlpRecord log) {
       var service = row.service().getBytes(UTF_8);
       enricher.beginService(service, 0, service.length);
@@ -281,7 +287,7 @@ public final class InMemoryLogStore implements LogStore, LogReader {
       return map;
     }
 
-    /** As they are kept, texts that have a name as references. */
+    /** Returns the attributes as they are stored: texts in the dictionary become references. */
     private Map<String, String> encodeTexts(
         Attributes attributes, byte[] bytes, Map<String, String> sent) {
       var stored = new LinkedHashMap<>(sent);

@@ -34,23 +34,30 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A spool of one shard that lives as long as this object; its own {@link SpoolConsumer}, {@link
- * Backlog} and {@link DeadLetterQueue}. What waits is handed out at once, without waiting for more.
+ * A spool of one shard in memory, which is also its own {@link SpoolConsumer}, {@link Backlog} and
+ * {@link DeadLetterQueue}. A poll returns pending entries immediately; it does not linger.
  *
- * <p>{@link #setUnavailable} makes it full or out of reach. Safe for use by many threads;
- * everything is guarded by {@code lock}.
+ * <p>{@link #setUnavailable} makes it full or unreachable. Thread-safe; all state is guarded by
+ * {@code lock}.
  */
 public final class InMemorySpool
     implements Spool, IdempotencyStore, FallbackSpoolConsumer, Backlog, DeadLetterQueue {
   /**
-   * @param possibleDuplicate whether it may be somewhere else too
+   * An appended batch.
+   *
+   * @param id the position in the spool
+   * @param appendedAt the time of the append
+   * @param batch the batch
+   * @param possibleDuplicate whether another spool may have the batch too
    */
   private record Entry(long id, Instant appendedAt, LogBatch batch, boolean possibleDuplicate) {}
 
-  /** Of a tenant; the name of what is remembered. */
+  /** An idempotency key of one tenant. */
   private record TenantKey(String tenant, String key) {}
 
-  /** Whose a key is, until when unless taken for good. */
+  /**
+   * The state of an idempotency key: its owner, and the expiry of its claim unless it is completed.
+   */
   private record ClaimState(UUID owner, UUID request, Instant expiresAt, boolean completed) {}
 
   private final InstantSource clock;
@@ -60,7 +67,7 @@ public final class InMemorySpool
   private final java.util.concurrent.locks.Condition notEmpty = lock.newCondition();
   private final Deque<Entry> pending = new ArrayDeque<>();
 
-  /** What {@link #pollConfirmed} has passed over. */
+  /** The entries that {@link #pollConfirmed} has skipped. */
   private final Deque<Entry> unconfirmed = new ArrayDeque<>();
 
   private final List<Entry> skipped = new ArrayList<>();
@@ -71,7 +78,7 @@ public final class InMemorySpool
   private AppendResult.@Nullable Unavailable unavailable;
   private boolean redelivered;
 
-  /** Whether {@link #pollConfirmed} has handed it out. */
+  /** Whether {@link #pollConfirmed} returned the current delivery. */
   private boolean polledConfirmed;
 
   private long lastEntryId;
@@ -84,16 +91,18 @@ public final class InMemorySpool
   private final Map<TenantKey, ClaimState> keys = new HashMap<>();
   private final Map<UUID, IdempotencyKey> keysByAppendId = new HashMap<>();
 
-  /** Without bounds in practice, by the system's clock. */
+  /** Creates a spool without limits, with the system clock. */
   public InMemorySpool() {
     this(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE, InstantSource.system());
   }
 
   /**
-   * @param maxRecords log records in one delivery
-   * @param maxBytes bytes in one delivery, as they are held
-   * @param maxDeadLetters that are kept
-   * @param clock tells the age of entries
+   * Creates a spool.
+   *
+   * @param maxRecords the maximum number of log records in one delivery
+   * @param maxBytes the maximum number of bytes in one delivery, as they are held in memory
+   * @param maxDeadLetters the maximum number of stored dead letters
+   * @param clock the clock for the age of entries
    */
   public InMemorySpool(long maxRecords, long maxBytes, long maxDeadLetters, InstantSource clock) {
     this.maxRecords = maxRecords;
@@ -102,7 +111,7 @@ public final class InMemorySpool
     this.clock = clock;
   }
 
-  /** From now on every append is answered like this; null to take them again. */
+  /** Makes all appends return this result; null makes them append again. */
   public void setUnavailable(AppendResult.@Nullable Unavailable result) {
     lock.lock();
     try {
@@ -442,7 +451,7 @@ public final class InMemorySpool
     }
   }
 
-  /** Nothing to do: nothing is gathered. */
+  /** Does nothing, because entries are never accumulated. */
   @Override
   public void flush() {}
 
@@ -452,7 +461,7 @@ public final class InMemorySpool
     try {
       var bad = inFlight.stream().filter(e -> e.batch().appendId().equals(appendId)).toList();
       if (currentDelivery == null || bad.isEmpty()) {
-        throw new IllegalArgumentException("batch " + appendId + " is not handed out");
+        throw new IllegalArgumentException("batch " + appendId + " is not in flight");
       }
       skipped.addAll(bad);
       inFlight = inFlight.stream().filter(entry -> !bad.contains(entry)).toList();
@@ -467,7 +476,7 @@ public final class InMemorySpool
     lock.lock();
     try {
       if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
-        throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
+        throw new IllegalArgumentException("delivery " + delivery.token() + " is not in flight");
       }
       if (!deadLetters.isEmpty()
           && storedDeadLetters.size() + deadLetters.size() > maxDeadLetters) {
@@ -488,7 +497,7 @@ public final class InMemorySpool
     lock.lock();
     try {
       if (currentDelivery == null || !currentDelivery.token().equals(delivery.token())) {
-        throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
+        throw new IllegalArgumentException("delivery " + delivery.token() + " is not in flight");
       }
       inFlight.forEach(
           e ->
@@ -551,7 +560,7 @@ public final class InMemorySpool
       if (log.records() != 1
           || !log.firstId().equals(letter.log().firstId())
           || !log.day().equals(letter.log().day())) {
-        throw new IllegalArgumentException("dead letter " + id + " is of another log");
+        throw new IllegalArgumentException("dead letter " + id + " has a different log");
       }
       storedDeadLetters.remove(parseId(id));
       pending.add(new Entry(--lastReplayId, clock.instant(), log, false));
@@ -577,7 +586,7 @@ public final class InMemorySpool
     }
   }
 
-  /** No letter has the number zero. */
+  /** Returns the numeric id, or zero for an invalid id; no dead letter has the id zero. */
   private static long parseId(String id) {
     return id.matches("[0-9]{1,18}") ? Long.parseLong(id) : 0;
   }
@@ -592,7 +601,7 @@ public final class InMemorySpool
     }
   }
 
-  /** Nothing to do: what is unsettled stays. */
+  /** Does nothing; unacked entries remain. */
   @Override
   public void close() {}
 }

@@ -20,9 +20,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the templates of a dictionary in memory, and counts what it is told of.
+ * Template statistics in memory, for the templates of a dictionary in memory and for counts that
+ * {@link #count} adds.
  *
- * <p>Safe for use by many threads; its counts are guarded by this object.
+ * <p>Thread-safe; counts are guarded by this object.
  */
 public final class InMemoryTemplateStats implements TemplateStats {
   private static final Comparator<SampleLog> BY_TIME =
@@ -46,15 +47,15 @@ public final class InMemoryTemplateStats implements TemplateStats {
     this.dictionary = dictionary;
   }
 
-  /** A log was stored. */
+  /** Counts a stored log. */
   public void count(String tenant, String service, UUID template, int severity, long timeNanos) {
     count(tenant, service, template, severity, timeNanos, true);
   }
 
   /**
-   * A log was stored.
+   * Counts a stored log.
    *
-   * @param inTail whether {@link #latestSamples} knows of it
+   * @param inTail whether {@link #latestSamples} finds it
    */
   public synchronized void count(
       String tenant, String service, UUID template, int severity, long timeNanos, boolean inTail) {
@@ -185,7 +186,10 @@ public final class InMemoryTemplateStats implements TemplateStats {
         .contains(row.template());
   }
 
-  /** Of minutes that came after the frame was made, the last. */
+  /**
+   * Returns the bucket of a minute. Minutes after the last bucket are counted in the last bucket,
+   * those before the first in the first.
+   */
   private static long bucketIndex(BucketLayout layout, long minute) {
     return Math.clamp(
         Math.floorDiv(minute - layout.firstMinute(), layout.bucketMinutes()),
@@ -204,22 +208,25 @@ public final class InMemoryTemplateStats implements TemplateStats {
         Math.max(one.lastMinute(), other.lastMinute()));
   }
 
-  /** From now on what {@link #latestSamples} is asked costs too much. */
+  /** Makes {@link #latestSamples} fail as too expensive. */
   public synchronized void failLatestAsTooExpensive() {
     latestTooExpensive = true;
   }
 
-  /** Of how many templates {@link #latestSamples} was asked at most. */
+  /** Returns the highest number of templates in one call of {@link #latestSamples}. */
   public synchronized int maxLatestIds() {
     return maxLatestIds;
   }
 
-  /** How often {@link #newestLogs} was asked. */
+  /** Returns the number of calls of {@link #newestLogs}. */
   public synchronized int newestCalls() {
     return newestCalls;
   }
 
-  /** How many logs were where {@link #newestLogs} was asked to look, of whichever template. */
+  /**
+   * Returns the number of logs in the time slices of all {@link #newestLogs} calls, of any
+   * template.
+   */
   public synchronized long scannedLogs() {
     return scannedLogs;
   }
@@ -229,7 +236,7 @@ public final class InMemoryTemplateStats implements TemplateStats {
     requireIds(query);
     maxLatestIds = Math.max(maxLatestIds, query.ids().size());
     if (latestTooExpensive) {
-      throw new QueryTooExpensiveException("more than may be at hand");
+      throw new QueryTooExpensiveException("more samples than allowed");
     }
     var latest = new HashMap<UUID, SampleLog>();
     logs.stream()
@@ -242,7 +249,7 @@ public final class InMemoryTemplateStats implements TemplateStats {
 
   private static void requireIds(TemplateQuery query) {
     if (query.ids().isEmpty()) {
-      throw new IllegalArgumentException("of no templates");
+      throw new IllegalArgumentException("the query has no templates");
     }
   }
 
@@ -265,7 +272,7 @@ public final class InMemoryTemplateStats implements TemplateStats {
         MinuteRange.minuteOf(log.timeNanos()));
   }
 
-  /** {@inheritDoc} Neither messages nor attributes are known here. */
+  /** {@inheritDoc} This implementation has neither messages nor attributes. */
   @Override
   public synchronized List<SampleLog> newestLogs(
       LogFilter filter, List<TimeSlice> slices, int limitPerTemplate) {
@@ -297,7 +304,7 @@ public final class InMemoryTemplateStats implements TemplateStats {
         && (to == null || log.timeNanos() < to);
   }
 
-  /** What is in the place of another is found too, as it may be. */
+  /** Whether the log is in the slice. A log of another template matches too, as the port allows. */
   private static boolean isIn(TimeSlice slice, SampleLog log) {
     return (slice.service() == null || slice.service().equals(log.service()))
         && slice.fromNanos() <= log.timeNanos()

@@ -23,7 +23,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Vectors in memory. Safe for use by many threads; its state is guarded by this object. */
+/** A template vector store in memory. Thread-safe; all state is guarded by this object. */
 public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
   private record Key(String embeddingVersion, String tenant, UUID id) {}
 
@@ -35,23 +35,25 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
   private boolean vocabularyTooExpensive;
 
   /**
-   * A log that has been stored.
+   * A stored log.
    *
-   * @param timeNanos its own time, nanoseconds since 1970
+   * @param timeNanos the event time in nanoseconds since 1970
    */
   public record StoredSample(
       String tenant, UUID template, long timeNanos, int severity, TemplateSample log) {}
 
   /**
-   * @param dictionary whose templates should have vectors
-   * @param dimension of all vectors
+   * Creates a store.
+   *
+   * @param dictionary the dictionary whose templates need vectors
+   * @param dimension the dimension of all vectors
    */
   public InMemoryTemplateVectorStore(InMemoryDictionary dictionary, int dimension) {
     this.dictionary = dictionary;
     this.dimension = dimension;
   }
 
-  /** A log was stored. */
+  /** Stores a log. */
   public synchronized void store(StoredSample sample) {
     storedSamples.add(sample);
   }
@@ -61,7 +63,7 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
     compactions++;
   }
 
-  /** How often it was. */
+  /** Returns the number of compactions. */
   public synchronized int compactions() {
     return compactions;
   }
@@ -70,7 +72,7 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
   public synchronized void write(String embeddingVersion, List<VectorRow> newRows) {
     for (var row : newRows) {
       if (row.vectors().sentenceVector().length != dimension) {
-        throw new IllegalArgumentException("a vector not of " + dimension + " numbers");
+        throw new IllegalArgumentException("the vector does not have dimension " + dimension);
       }
     }
     for (var row : newRows) {
@@ -120,7 +122,7 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
     return samples;
   }
 
-  /** {@inheritDoc} Knows tenant, service and time of a log. */
+  /** {@inheritDoc} This implementation filters by tenant, service and time. */
   @Override
   public synchronized Set<UUID> templatesMatching(LogFilter filter) {
     var from = filter.fromNanos();
@@ -174,7 +176,7 @@ public final class InMemoryTemplateVectorStore implements TemplateVectorStore {
         limit);
   }
 
-  /** From now on {@link #vocabulary} would cost too much. */
+  /** Makes {@link #vocabulary} fail as too expensive. */
   public synchronized void failVocabularyAsTooExpensive() {
     vocabularyTooExpensive = true;
   }

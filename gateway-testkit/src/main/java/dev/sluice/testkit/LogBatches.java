@@ -25,7 +25,7 @@ import java.util.UUID;
 import java.util.random.RandomGenerator;
 import java.util.stream.IntStream;
 
-/** Sample batches, such as the way in makes them. */
+/** Sample batches like those of the ingest path. */
 public final class LogBatches {
   private static final LogIdGenerator IDS = new LogIdGenerator(InstantSource.system());
   private static final String[] SERVICES = {"checkout", "cart", "payment", "shipping", "search"};
@@ -40,22 +40,25 @@ public final class LogBatches {
 
   private LogBatches() {}
 
-  /** A batch of so many logs, none refused; the logs of two batches differ. */
+  /** Returns a batch of {@code records} logs, none rejected; the logs of two batches differ. */
   public static LogBatch of(int records) {
     return of(records, new Random());
   }
 
-  /** A batch of so many logs, drawn from {@code random}; its identities are new each time. */
+  /**
+   * Returns a batch of {@code records} logs drawn from {@code random}; its ids are new at each
+   * call.
+   */
   public static LogBatch of(int records, RandomGenerator random) {
     return of(request(records, random));
   }
 
-  /** The batch that the way in would make of these bytes within the default limits. */
+  /** Returns the batch that the ingest path makes of these bytes with the default limits. */
   public static LogBatch of(byte[] otlp) {
     return of(otlp, Limits.DEFAULT);
   }
 
-  /** The batch that the way in would make of these bytes. */
+  /** Returns the batch that the ingest path makes of these bytes. */
   public static LogBatch of(byte[] otlp, Limits limits) {
     var walker = new OtlpWalker(limits);
     var refused = new BitSet();
@@ -89,7 +92,7 @@ public final class LogBatches {
         otlp);
   }
 
-  /** One request of one service with so many logs, about 200 bytes each. */
+  /** Returns one request of one service with {@code records} logs of about 200 bytes each. */
   public static byte[] request(int records, RandomGenerator random) {
     var service = SERVICES[random.nextInt(SERVICES.length)];
     var scope =
@@ -142,7 +145,7 @@ public final class LogBatches {
         .build();
   }
 
-  /** So many batches of so many logs each. */
+  /** Returns {@code batches} batches of {@code records} logs each. */
   public static List<LogBatch> list(int batches, int records) {
     return IntStream.range(0, batches).mapToObj(_ -> of(records)).toList();
   }

@@ -33,23 +33,23 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Timeout;
 
-/** What the contracts of storing and of reading logs are written in. */
+/** Fixtures and assertions that the contracts of log stores and log readers share. */
 @Timeout(120)
 abstract class LogContract {
   static final long SECOND = 1_000_000_000L;
   static final long DAY = 86_400L * SECOND;
 
-  /** 2026-01-15T08:00:00Z. */
+  /** 2026-01-15T08:00:00Z in nanoseconds since 1970. */
   static final long BASE_NANOS = 1_768_464_000L * SECOND;
 
   static final String TRACE = "0102030405060708090a0b0c0d0e0f10";
 
   static final AtomicInteger TOKENS = new AtomicInteger();
 
-  /** The store, always the same within a test. */
+  /** Returns the store, the same within a test. */
   protected abstract LogStore store();
 
-  /** Reads what {@link #store} has stored. */
+  /** Returns the reader of the logs in {@link #store}. */
   protected abstract LogReader reader();
 
   final void store(LogBatch... batches) throws InterruptedException {

@@ -13,7 +13,7 @@ import java.util.Set;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What a {@link LogFilter} means, said a second time and without a database. */
+/** A reference implementation of {@link LogFilter} without a database. */
 final class LogFilters {
   private LogFilters() {}
 
@@ -78,7 +78,7 @@ final class LogFilters {
     return false;
   }
 
-  /** Whether two neighbours are inside of one word. */
+  /** Whether two adjacent characters are inside the same word. */
   private static boolean isInsideWord(char left, char right) {
     return isWordCharacter(left) && isWordCharacter(right);
   }

@@ -26,18 +26,18 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** What every {@link LogReader} keeps to. Each test begins with an empty store. */
+/** The contract of every {@link LogReader}. Each test begins with an empty store. */
 public abstract class LogReaderContract extends LogContract {
   private static final UUID TEMPLATE = ContentId.of("one");
   private static final UUID OTHER_TEMPLATE = ContentId.of("other");
 
-  /** Has a log that is stored be of a template. */
+  /** Assigns a template to a stored log. */
   protected abstract void assignTemplate(LogId log, UUID template);
 
   @Test
   void read_anotherTenant_isEmpty() throws Exception {
     var batch = LogBatches.of(3);
-    var theirs =
+    var otherTenantBatch =
         new LogBatch(
             batch.appendId(),
             "acme",
@@ -47,7 +47,7 @@ public abstract class LogReaderContract extends LogContract {
             batch.expandedBytes(),
             batch.excludedOrdinals(),
             batch.otlp());
-    store(theirs, LogBatches.of(2));
+    store(otherTenantBatch, LogBatches.of(2));
 
     assertThat(allLogs()).hasSize(2);
     assertThat(read(query().tenant("acme"))).hasSize(3);
@@ -104,7 +104,7 @@ public abstract class LogReaderContract extends LogContract {
         new ArrayList<>(
             List.of(
                 1L, SECOND, 300 * SECOND, DAY, BASE_NANOS, after2106, after2149, Long.MAX_VALUE));
-    // the same day and five minutes again, as far as the table's own functions can tell
+    // times that the time functions of the table map to the same day and five minutes
     for (long time : List.of(BASE_NANOS, 5 * DAY, 30_000 * DAY + 17)) {
       times.add(time + after2106);
       times.add(time + after2149);
@@ -194,7 +194,10 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(offsetsMatching("peer connection OR path quoted")).containsExactly(0, 1, 5);
   }
 
-  /** Whether a few have it, which may be found in another order, or more than are asked for. */
+  /**
+   * Checks a phrase with few matches, which may be found in another order, and a phrase with more
+   * matches than the limit.
+   */
   @Test
   void read_byPhrase_findsTheNewestFirst() throws Exception {
     long after2106 = 4_294_967_296L * SECOND;
@@ -224,7 +227,7 @@ public abstract class LogReaderContract extends LogContract {
     assertThat(timesOf(query().text("\"a-1\"").from(BASE_NANOS).to(BASE_NANOS))).isEmpty();
   }
 
-  /** More than is read at once. */
+  /** The logs are larger than one read. */
   @Test
   void read_byPhraseOfLargeLogs_losesNone() throws Exception {
     var large = "request a-1 ended " + "x".repeat(1_000_000);

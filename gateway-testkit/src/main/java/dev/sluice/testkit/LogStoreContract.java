@@ -35,8 +35,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What every {@link LogStore} keeps to; what it has stored is read back by its {@link LogReader}.
- * Each test begins with an empty store.
+ * The contract of every {@link LogStore}; its {@link LogReader} reads the stored logs. Each test
+ * begins with an empty store.
  */
 public abstract class LogStoreContract extends LogContract {
 
@@ -244,7 +244,7 @@ public abstract class LogStoreContract extends LogContract {
     }
     var batch = batchOf(records.toArray(LogRecord[]::new));
     assertThat(batch.excludedOrdinals().cardinality()).isEqualTo(4);
-    batch.excludedOrdinals().set(4); // as a limit does that holds no more
+    batch.excludedOrdinals().set(4); // excluded, as by a stricter limit at ingest
     var fewer =
         new LogBatch(
             batch.appendId(),
@@ -283,7 +283,7 @@ public abstract class LogStoreContract extends LogContract {
     assertThat(store().storedRecords()).isZero();
   }
 
-  /** Part of it may be on its way to the store when that is found. */
+  /** Part of the batch may be on its way to the store when the error is found. */
   @Test
   void store_corruptBatchAfterManyValidOnes_storesNone() throws Exception {
     var bad = malformedBatch();
@@ -380,7 +380,7 @@ public abstract class LogStoreContract extends LogContract {
             });
   }
 
-  // ---- once
+  // ---- exactly once
 
   @Test
   void store_slicesOfADelivery_storeOnlyTheirRecords() throws Exception {
@@ -444,26 +444,29 @@ public abstract class LogStoreContract extends LogContract {
     }
   }
 
-  /** More runs of identities than anyone would ask for one by one, and others' in between. */
+  /**
+   * The ids form more runs than a query names one by one, with ids of other deliveries between
+   * them.
+   */
   @Test
   void store_redeliveredManySmallBatches_areDistinguishedFromTheirNeighbours() throws Exception {
     var all = new ArrayList<>(LogBatches.list(600, 1));
     for (int i = 0; i < all.size(); i++) {
       all.set(i, withLaterIds(i * 10_000L, all.get(i)));
     }
-    var mine = IntStream.range(0, 600).filter(i -> i % 3 != 1).mapToObj(all::get).toList();
-    var theirs = IntStream.range(0, 600).filter(i -> i % 3 == 1).mapToObj(all::get).toList();
-    store(theirs.toArray(LogBatch[]::new));
-    store().store(new DeliverySlice(token(), mine, 50, 350, false));
+    var ownBatches = IntStream.range(0, 600).filter(i -> i % 3 != 1).mapToObj(all::get).toList();
+    var otherBatches = IntStream.range(0, 600).filter(i -> i % 3 == 1).mapToObj(all::get).toList();
+    store(otherBatches.toArray(LogBatch[]::new));
+    store().store(new DeliverySlice(token(), ownBatches, 50, 350, false));
 
-    assertThat(store().store(new DeliverySlice(token(), mine, 0, 400, true)))
+    assertThat(store().store(new DeliverySlice(token(), ownBatches, 0, 400, true)))
         .isEqualTo(new StoreResult.Stored());
 
     assertThat(allLogs().stream().map(StoredLog::id))
         .containsExactlyInAnyOrderElementsOf(all.stream().map(LogBatch::firstId).toList());
   }
 
-  /** With identities given out so much later. */
+  /** Returns the batch with ids that are later by {@code millis}. */
   private static LogBatch withLaterIds(long millis, LogBatch batch) {
     var id = batch.firstId();
     return new LogBatch(
@@ -477,7 +480,7 @@ public abstract class LogStoreContract extends LogContract {
         batch.otlp());
   }
 
-  /** That these records of the batches are stored, each once, and nothing else. */
+  /** Asserts that exactly these records of the batches are stored, each once. */
   private void assertIds(List<LogBatch> batches, int... records) throws InterruptedException {
     var ids =
         batches.stream()
@@ -530,7 +533,7 @@ public abstract class LogStoreContract extends LogContract {
 
   @Test
   void store_hundredsOfDays_areAllStoredOnce() throws Exception {
-    // days in no order, and many records of each
+    // days in random order, and many records of each
     var times = new ArrayList<Long>();
     for (int i = 0; i < 1200; i++) {
       times.add(BASE_NANOS - (i * 7L % 300) * DAY - i);
@@ -549,7 +552,7 @@ public abstract class LogStoreContract extends LogContract {
         .isEqualTo(newestFirst);
   }
 
-  /** Random requests against a conversion that shares no code with the stores. */
+  /** Compares random requests with a conversion that shares no code with the stores. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void store_anyRequest_isReadBackAsConvertedFromItsMessages(long seed) throws Exception {

@@ -10,8 +10,8 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * Time that stands still until the test moves it, and the timer and the deadlines that go by it.
- * Safe for use by many threads.
+ * A clock, timer and timeout scheduler whose time stands still until the test moves it.
+ * Thread-safe.
  */
 public final class ManualClock implements InstantSource, Scheduler, TimeoutScheduler {
   private record Task(Instant due, Runnable run) {}
@@ -20,7 +20,9 @@ public final class ManualClock implements InstantSource, Scheduler, TimeoutSched
   private Instant now;
 
   /**
-   * @param now as ISO 8601 has it
+   * Creates a clock.
+   *
+   * @param now the initial time in ISO 8601
    */
   public ManualClock(String now) {
     this.now = Instant.parse(now);
@@ -47,7 +49,7 @@ public final class ManualClock implements InstantSource, Scheduler, TimeoutSched
     tasks.remove(task);
   }
 
-  /** How many things are still to be done. */
+  /** Returns the number of scheduled tasks that have not run. */
   public synchronized int pendingTasks() {
     return tasks.size();
   }
@@ -56,7 +58,10 @@ public final class ManualClock implements InstantSource, Scheduler, TimeoutSched
     set(instant().plus(by));
   }
 
-  /** Also back. What is due then is done here, in the order in which it is due. */
+  /**
+   * Sets the time, forwards or backwards. Due tasks run in this call, in the order of their due
+   * times.
+   */
   public void set(Instant instant) {
     List<Task> due;
     synchronized (this) {

@@ -34,9 +34,9 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** Draws requests, and says from the messages alone what must become of them. */
+/** Draws random requests and computes the expected result from the messages alone. */
 final class RandomLogs {
-  /** The string form of doubles is a table here, so that no code is shared with the stores. */
+  /** The string forms of doubles, as a table, so that no code is shared with the stores. */
   static final Map<Double, String> DOUBLES = new LinkedHashMap<>();
 
   static {
@@ -108,7 +108,7 @@ final class RandomLogs {
   }
 
   private ByteString id(int length) {
-    // one in ten is of a length that must be refused
+    // one in ten has an invalid length and must be rejected
     var bytes = new byte[random.nextInt(10) == 0 ? 3 : random.nextBoolean() ? length : 0];
     random.nextBytes(bytes);
     return ByteString.copyFrom(bytes);

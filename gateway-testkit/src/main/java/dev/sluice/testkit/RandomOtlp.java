@@ -13,7 +13,7 @@ import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import io.opentelemetry.proto.resource.v1.Resource;
 import java.util.random.RandomGenerator;
 
-/** Requests of every shape, each field sometimes not sent. */
+/** Random OTLP requests; each field is sometimes absent. */
 public final class RandomOtlp {
   private static final int[] CODE_POINTS = {
     'a', ' ', '"', '\\', '/', '\n', '<', 0, 0x1F, 0x7F, 0x80, 0x7FF, 0x800, 0x2028, 0xD7FF, 0xE000,

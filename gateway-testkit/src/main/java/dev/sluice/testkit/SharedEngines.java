@@ -8,8 +8,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A real Redis and a real ClickHouse, started at first use and shared by all tests of a JVM. Tests
- * keep apart by keys and databases of their own.
+ * A real Redis and a real ClickHouse, started at the first use and shared by all tests of a JVM.
+ * Tests are isolated by their own keys and databases.
  */
 public final class SharedEngines {
   private SharedEngines() {}
@@ -22,7 +22,10 @@ public final class SharedEngines {
     return ClickHouse.ENGINE;
   }
 
-  /** Where the ClickHouse library is kept between runs: one download for each checkout. */
+  /**
+   * Returns the directory of the ClickHouse library, which is kept between runs: one download for
+   * each checkout.
+   */
   public static Path cacheDirectory() {
     var configured = System.getProperty("sluice.cache");
     if (configured != null) {

@@ -39,16 +39,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * What every {@link Spool} with its {@link SpoolConsumer} and {@link Backlog} keeps to. Each test
- * begins with an empty spool of one shard, whose deliveries are bounded by {@link #MAX_RECORDS} and
+ * The contract of every {@link Spool} with its {@link SpoolConsumer} and {@link Backlog}. Each test
+ * begins with an empty spool of one shard, whose deliveries are limited by {@link #MAX_RECORDS} and
  * {@link #MAX_BYTES}.
  */
 @Timeout(60)
 public abstract class SpoolContract {
-  /** Log records in one delivery. */
+  /** The maximum number of log records in one delivery. */
   protected static final int MAX_RECORDS = 1_000;
 
-  /** Expanded bytes in one delivery. */
+  /** The maximum number of uncompressed bytes in one delivery. */
   protected static final int MAX_BYTES = 1 << 20;
 
   private static final Set<Thread.State> BLOCKED =
@@ -56,14 +56,14 @@ public abstract class SpoolContract {
   private static final Duration TIMEOUT = Duration.ofSeconds(5);
   private static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
 
-  /** The spool, always the same within a test. */
+  /** Returns the spool, the same within a test. */
   protected abstract Spool spool();
 
   protected abstract Backlog backlog();
 
   /**
-   * The consumer as after a restart of its process: the one before it, if any, was not closed and
-   * is not used any more.
+   * Returns the consumer after a simulated restart of its process: the previous consumer, if any,
+   * was not closed and is not used any more.
    */
   protected abstract SpoolConsumer restartConsumer();
 
@@ -134,10 +134,10 @@ public abstract class SpoolContract {
             .get(30, SECONDS);
 
     assertThat(appendResult).isInstanceOf(AppendResult.Accepted.class);
-    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    assertSameBatches(again.batches(), List.of(batch));
-    assertThat(again.redelivered()).isTrue();
-    spoolConsumer.ack(again);
+    var redelivered = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    assertSameBatches(redelivered.batches(), List.of(batch));
+    assertThat(redelivered.redelivered()).isTrue();
+    spoolConsumer.ack(redelivered);
     append(LogBatches.of(1));
     assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isFalse();
   }
@@ -260,7 +260,7 @@ public abstract class SpoolContract {
   }
 
   @Test
-  void poll_appendWhileWaiting_returnsAtOnce() throws Exception {
+  void poll_appendWhileWaiting_returnsImmediately() throws Exception {
     var spoolConsumer = restartConsumer();
     assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofSeconds(30)));
@@ -341,14 +341,14 @@ public abstract class SpoolContract {
     append(LogBatches.of(10));
 
     var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    spoolConsumer.ack(again);
+    var redelivered = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(redelivered);
     append(LogBatches.of(10));
     var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
     var afterRestart = restartConsumer().poll(TIMEOUT).orElseThrow();
 
     assertThat(first.redelivered()).isFalse();
-    assertThat(again.redelivered()).isTrue();
+    assertThat(redelivered.redelivered()).isTrue();
     assertThat(second.redelivered()).isFalse();
     assertThat(afterRestart.redelivered()).isTrue();
     assertThat(afterRestart.token()).isEqualTo(second.token());
@@ -361,15 +361,15 @@ public abstract class SpoolContract {
     var spoolConsumer = restartConsumer();
     var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    spoolConsumer.skip(batches.get(1).appendId(), "not what it says");
+    spoolConsumer.skip(batches.get(1).appendId(), "invalid content");
     append(LogBatches.of(10));
     var rest = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    var again = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivered = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertSameBatches(rest.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(rest.token()).isNotEqualTo(all.token());
     assertThat(rest.redelivered()).isTrue();
-    assertThat(again.token()).isEqualTo(rest.token());
+    assertThat(redelivered.token()).isEqualTo(rest.token());
   }
 
   @Test
@@ -379,7 +379,7 @@ public abstract class SpoolContract {
     var spoolConsumer = restartConsumer();
     var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    spoolConsumer.skip(first.batches().getFirst().appendId(), "not what it says");
+    spoolConsumer.skip(first.batches().getFirst().appendId(), "invalid content");
     var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
     spoolConsumer.ack(second);
 
@@ -408,7 +408,7 @@ public abstract class SpoolContract {
     append(batches);
     var spoolConsumer = restartConsumer();
     var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
-    spoolConsumer.skip(batches.getFirst().appendId(), "not what it says");
+    spoolConsumer.skip(batches.getFirst().appendId(), "invalid content");
 
     assertThatThrownBy(() -> spoolConsumer.ack(all)).isInstanceOf(IllegalArgumentException.class);
 
@@ -568,7 +568,7 @@ public abstract class SpoolContract {
         .get(30, SECONDS);
   }
 
-  /** Late in that day, in UTC. */
+  /** Returns a batch that is received late on that day in UTC. */
   private static LogBatch receivedOn(LocalDate day, int records) {
     var batch = LogBatches.of(records);
     return new LogBatch(
@@ -610,7 +610,7 @@ public abstract class SpoolContract {
     return thread;
   }
 
-  /** Takes a little more than so many bytes, packed or not. */
+  /** Returns a batch of slightly more than {@code bytes} bytes, compressed or not. */
   private static LogBatch incompressible(int bytes) {
     var body = new byte[bytes];
     ThreadLocalRandom.current().nextBytes(body);
@@ -626,15 +626,15 @@ public abstract class SpoolContract {
   }
 
   /**
-   * Batches are the same when they hold the same accepted logs under the same identities; how a
-   * spool writes them down, and whether it keeps what was refused, is its own affair.
+   * Asserts that the batches hold the same accepted logs with the same ids. The storage format of a
+   * spool, and whether it stores rejected records, are not compared.
    */
   public static void assertSameBatches(List<LogBatch> actual, List<LogBatch> expected) {
     assertThat(actual.stream().map(BatchContent::of))
         .isEqualTo(expected.stream().map(BatchContent::of).toList());
   }
 
-  /** What of a batch must come out as it went in. */
+  /** The content of a batch that a spool must preserve. */
   private record BatchContent(
       UUID appendId,
       String tenant,
@@ -644,7 +644,7 @@ public abstract class SpoolContract {
       int expandedBytes,
       List<LogWithContext> logs) {
 
-    /** A record with all that it shares with others. */
+    /** A record with its resource and scope. */
     private record LogWithContext(
         Resource resource,
         String resourceSchema,

@@ -18,31 +18,32 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A network that can be broken: listens on loopback and forwards every connection to one target,
- * byte by byte, until told otherwise. It does not understand what it forwards.
+ * A TCP proxy that injects network faults. It listens on loopback and forwards every connection to
+ * one target, byte by byte; it does not parse the bytes.
  *
- * <p>What has been broken stays so until {@link #heal}, for connections that are there and for
- * those that come; only {@link #resetConnections} and {@link #dropNextResponse} happen once. The
- * counters say whether a fault has hit. Safe for use by many threads; no method waits for the
- * network.
+ * <p>A fault stays active until {@link #heal}, for open and for new connections; only {@link
+ * #resetConnections} and {@link #dropNextResponse} happen once. The counters show whether a fault
+ * has occurred. Thread-safe; no method waits for the network.
  *
  * <p>{@code frozen}, {@code bytesPerSecond} and the times are guarded by {@code lock}.
  */
 public final class TcpProxy implements AutoCloseable {
   private static final int BUFFER = 64 << 10;
 
-  /** Throttled, so much goes at once: a slow line is slow, and does not pause. */
+  /**
+   * The number of chunks per second of a throttled connection, so that it is slow without pauses.
+   */
   private static final int CHUNKS_PER_SECOND = 50;
 
   private static final int CONNECT_MILLIS = 5_000;
 
-  /** Which way bytes go. */
+  /** The direction of bytes. */
   private enum Direction {
     REQUESTS,
     RESPONSES
   }
 
-  /** Which answers are dropped. */
+  /** The responses that are dropped. */
   private enum ResponseDrop {
     NONE,
     NEXT,
@@ -72,12 +73,12 @@ public final class TcpProxy implements AutoCloseable {
     this.listener = new ServerSocket(0, 128, InetAddress.getLoopbackAddress());
   }
 
-  /** A proxy on any free port, forwarding at once to a port of this machine. */
+  /** Starts a proxy on any free port that forwards to a port of this machine. */
   public static TcpProxy to(int port) {
     return to(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
   }
 
-  /** A proxy on any free port, forwarding at once. */
+  /** Starts a proxy on any free port that forwards to the target. */
   public static TcpProxy to(InetSocketAddress target) {
     try {
       var proxy = new TcpProxy(target);
@@ -88,30 +89,30 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** Where it listens, on loopback. */
+  /** The loopback port on which the proxy listens. */
   public int port() {
     return listener.getLocalPort();
   }
 
-  /** Ends all connections that are there, abruptly, on both sides. New ones are welcome. */
+  /** Resets all open connections, on both sides. New connections are accepted. */
   public void resetConnections() {
     openConnections.forEach(ProxiedConnection::reset);
   }
 
   /**
-   * Drops the next bytes that come from the target, whichever connection they are of, and ends that
-   * connection: what was asked has been done, and the asker does not know. Once.
+   * Drops the next bytes from the target, on any connection, and closes that connection, once: the
+   * target has processed the request, but the client gets no response.
    */
   public void dropNextResponse() {
     responseDrop.set(ResponseDrop.NEXT);
   }
 
-  /** As {@link #dropNextResponse}, for every connection. */
+  /** Drops responses like {@link #dropNextResponse}, but of every connection. */
   public void dropResponses() {
     responseDrop.set(ResponseDrop.ALL);
   }
 
-  /** Nothing goes through any more, and nothing ends: a cable that was pulled. */
+  /** Stops forwarding without closing connections, as if the cable was unplugged. */
   public void freeze() {
     lock.lock();
     try {
@@ -122,13 +123,13 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * Lets so much through from now on, over all connections, in each direction.
+   * Limits the rate of all connections together, in each direction.
    *
-   * @param bytes a second, from 1
+   * @param bytes the bytes per second, from 1
    */
   public void throttle(long bytes) {
     if (bytes < 1) {
-      throw new IllegalArgumentException("throttled to " + bytes + " bytes a second");
+      throw new IllegalArgumentException("rate limit is " + bytes + " bytes per second, at least 1");
     }
     lock.lock();
     try {
@@ -139,14 +140,13 @@ public final class TcpProxy implements AutoCloseable {
   }
 
   /**
-   * New connections are reset as soon as they are made. The port stays taken, so that nobody else
-   * can get it.
+   * Resets new connections immediately. The port stays bound, so that no other process can use it.
    */
   public void refuseConnections() {
     refusingConnections = true;
   }
 
-  /** Forwards again as at the beginning. What was swallowed or cut stays lost. */
+  /** Ends all faults. Bytes that were dropped and connections that were closed stay lost. */
   public void heal() {
     refusingConnections = false;
     responseDrop.set(ResponseDrop.NONE);
@@ -160,32 +160,35 @@ public final class TcpProxy implements AutoCloseable {
     }
   }
 
-  /** Connections that are open. */
+  /** The number of open connections. */
   public int connections() {
     return openConnections.size();
   }
 
-  /** Connections that were forwarded, ever. */
+  /** The number of connections that were forwarded since the start. */
   public int acceptedConnections() {
     return acceptedConnections.get();
   }
 
-  /** Connections that {@link #refuseConnections} has turned away, or that found no target. */
+  /**
+   * The number of connections that {@link #refuseConnections} rejected, or whose target was
+   * unreachable.
+   */
   public int refusedConnections() {
     return refusedConnections.get();
   }
 
-  /** Connections that were ended with an answer dropped. */
+  /** The number of connections that were closed with a dropped response. */
   public int droppedResponses() {
     return droppedResponses.get();
   }
 
-  /** Bytes written to the target, ever. */
+  /** The number of bytes written to the target since the start. */
   public long requestBytes() {
     return requestBytes.get();
   }
 
-  /** Bytes written to clients, ever. */
+  /** The number of bytes written to clients since the start. */
   public long responseBytes() {
     return responseBytes.get();
   }
@@ -196,7 +199,7 @@ public final class TcpProxy implements AutoCloseable {
         var client = listener.accept();
         Thread.startVirtualThread(() -> connect(client));
       } catch (IOException _) {
-        // closed, or the client was gone before it was accepted
+        // closed, or the client closed the connection before accept
       }
     }
   }
@@ -220,7 +223,7 @@ public final class TcpProxy implements AutoCloseable {
       return;
     }
     acceptedConnections.incrementAndGet();
-    if (listener.isClosed()) { // in the meantime: close() may not have met this one
+    if (listener.isClosed()) { // close() may have missed this connection
       connection.reset();
       return;
     }
@@ -228,7 +231,7 @@ public final class TcpProxy implements AutoCloseable {
     connection.pump(Direction.RESPONSES);
   }
 
-  /** Waits until so many bytes may go. */
+  /** Waits until the rate limit allows {@code bytes} more bytes. */
   private void awaitBandwidth(Direction direction, int bytes) throws InterruptedException {
     long pause = 0;
     lock.lockInterruptibly();
@@ -267,7 +270,7 @@ public final class TcpProxy implements AutoCloseable {
         || responseDrop.compareAndSet(ResponseDrop.NEXT, ResponseDrop.NONE);
   }
 
-  /** Resets all connections and gives the port back. */
+  /** Resets all connections and releases the port. */
   @Override
   public void close() {
     try {
@@ -279,7 +282,7 @@ public final class TcpProxy implements AutoCloseable {
     heal();
   }
 
-  /** One connection, both halves. */
+  /** One connection, in both directions. */
   private final class ProxiedConnection {
     private final Socket client;
     private final Socket server;
@@ -313,20 +316,20 @@ public final class TcpProxy implements AutoCloseable {
           closeSockets();
         }
       } catch (IOException _) {
-        reset(); // one side is gone: so is the other
+        reset(); // one side is closed, so the other is closed too
       } catch (InterruptedException _) {
         Thread.currentThread().interrupt();
         reset();
       }
     }
 
-    /** What is under way is lost, and both sides are told at once. */
+    /** Resets both sides; bytes in flight are lost. */
     void reset() {
       try {
         client.setSoLinger(true, 0);
         server.setSoLinger(true, 0);
       } catch (IOException _) {
-        // closed already
+        // already closed
       }
       closeSockets();
     }
@@ -335,9 +338,9 @@ public final class TcpProxy implements AutoCloseable {
       openConnections.remove(this);
       try (client;
           server) {
-        // only closes
+        // the block only closes the socket
       } catch (IOException _) {
-        // it is closed all the same
+        // the socket is closed in any case
       }
     }
   }

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What every {@link TemplateStats} keeps to. Each test begins with nothing stored. */
+/** The contract of every {@link TemplateStats}. Each test begins without stored logs. */
 @Timeout(60)
 public abstract class TemplateStatsContract {
   private static final long SEEN_NANOS = 1_800_000_000_123_456_789L;
@@ -40,16 +40,19 @@ public abstract class TemplateStatsContract {
   private static final UUID B = ContentId.of("b");
   private static final UUID C = ContentId.of("c");
 
-  /** What is counted of a log. */
+  /** The fields of a log that are counted. */
   protected record CountedLog(
       String tenant, String service, UUID template, int severity, long nanos) {}
 
-  /** Always the same within a test; what it says is that of {@link #dictionary}. */
+  /**
+   * Returns the statistics, the same within a test; their templates are those of {@link
+   * #dictionary}.
+   */
   protected abstract TemplateStats stats();
 
   protected abstract Dictionary dictionary();
 
-  /** Stores logs in one go. */
+  /** Stores logs with one insert. */
   protected abstract void store(List<CountedLog> logs);
 
   @Test
@@ -68,7 +71,7 @@ public abstract class TemplateStatsContract {
     assertThat(stats().links("nobody", 10)).isEmpty();
   }
 
-  /** Whichever was written first. */
+  /** The order of writes does not matter. */
   @Test
   void links_templateWithTwo_isTheOneOfTheDictionary() throws Exception {
     write("acme", "a <*>", null);
@@ -132,7 +135,7 @@ public abstract class TemplateStatsContract {
             new CountedLog("acme", "", A, 0, nanos(100))));
     store(
         List.of(
-            new CountedLog("acme", "web", A, 9, nanos(100) + 7))); // what parts of a table add up
+            new CountedLog("acme", "web", A, 9, nanos(100) + 7))); // parts of a table are summed
 
     var all =
         List.of(
@@ -218,7 +221,7 @@ public abstract class TemplateStatsContract {
     assertThat(stats().serviceActivity("acme", null, maxIds())).isEmpty();
   }
 
-  // ---- over time, and the newest
+  // ---- counts over time, and newest logs
 
   @Test
   void countBuckets_someLogs_areGroupedByServiceSeverityAndBucket() throws Exception {
@@ -234,12 +237,12 @@ public abstract class TemplateStatsContract {
             new CountedLog("acme", "web", C, 9, nanos(100)),
             new CountedLog("other", "web", A, 9, nanos(100))));
 
-    var asked = query(100, 130).withIds(Set.of(A, B));
-    var bucketLayout = layout(asked, 3);
+    var templateQuery = query(100, 130).withIds(Set.of(A, B));
+    var bucketLayout = layout(templateQuery, 3);
 
     assertThat(bucketLayout)
         .isEqualTo(new BucketLayout(100, 10, 3, Map.of("web", Set.of(A, B), "db", Set.of(A))));
-    assertThat(stats().countBuckets(asked, bucketLayout))
+    assertThat(stats().countBuckets(templateQuery, bucketLayout))
         .containsExactlyInAnyOrder(
             new CountBucket(A, "web", 9, CountBucket.PRECEDING, 1, 99, 99),
             new CountBucket(A, "web", 9, 0, 2, 100, 101),
@@ -258,15 +261,15 @@ public abstract class TemplateStatsContract {
             new CountedLog("acme", "web", A, 9, nanos(109)),
             new CountedLog("acme", "web", A, 9, nanos(110))));
 
-    var asked = query(100, 110).withIds(Set.of(A));
+    var templateQuery = query(100, 110).withIds(Set.of(A));
 
-    assertThat(stats().countBuckets(asked, layout(asked, 1)))
+    assertThat(stats().countBuckets(templateQuery, layout(templateQuery, 1)))
         .containsExactlyInAnyOrder(
             new CountBucket(A, "web", 9, 0, 2, 100, 108),
             new CountBucket(A, "web", 9, 0, 2, 109, 109));
   }
 
-  /** What came while somebody asked, in minutes that the frame does not know. */
+  /** Logs can arrive during a query, in minutes outside the layout. */
   @Test
   void countBuckets_minutesOutsideTheLayout_areInFirstAndLastBucket() throws Exception {
     store(
@@ -277,10 +280,10 @@ public abstract class TemplateStatsContract {
             new CountedLog("acme", "web", A, 9, nanos(140))));
     var bucketLayout = new BucketLayout(100, 5, 2, Map.of("web", Set.of(A)));
 
-    for (var asked : List.of(query(0, MinuteRange.ALL.to()), query(80, 200))) {
-      var stretches = stats().countBuckets(asked.withIds(Set.of(A)), bucketLayout);
+    for (var templateQuery : List.of(query(0, MinuteRange.ALL.to()), query(80, 200))) {
+      var countBuckets = stats().countBuckets(templateQuery.withIds(Set.of(A)), bucketLayout);
       var spans =
-          stretches.stream()
+          countBuckets.stream()
               .collect(
                   Collectors.groupingBy(
                       CountBucket::bucket, Collectors.summingLong(CountBucket::count)));
@@ -288,12 +291,12 @@ public abstract class TemplateStatsContract {
     }
   }
 
-  /** As far as they came in the time asked for. */
+  /** Returns a layout of the minutes in the queried range that have logs. */
   private BucketLayout layout(TemplateQuery templateQuery, int spans) throws Exception {
-    var seen =
+    var serviceActivity =
         stats()
             .serviceActivity(templateQuery.tenant(), templateQuery.service(), templateQuery.ids());
-    return BucketLayout.of(templateQuery.minuteRange(), seen, spans);
+    return BucketLayout.of(templateQuery.minuteRange(), serviceActivity, spans);
   }
 
   @Test
@@ -323,9 +326,9 @@ public abstract class TemplateStatsContract {
     store(List.of(new CountedLog("acme", "web", A, 9, nanos(100))));
 
     for (var templateQuery : List.of(query(50, 60), query(300, 350))) {
-      var asked = templateQuery.withIds(Set.of(A));
-      var bucketLayout = layout(asked, 3);
-      assertThat(stats().countBuckets(asked, bucketLayout)).isEmpty();
+      var queryOfA = templateQuery.withIds(Set.of(A));
+      var bucketLayout = layout(queryOfA, 3);
+      assertThat(stats().countBuckets(queryOfA, bucketLayout)).isEmpty();
       assertThat(bucketLayout.firstMinute())
           .isBetween(templateQuery.minuteRange().from(), templateQuery.minuteRange().to() - 1);
     }
@@ -336,17 +339,17 @@ public abstract class TemplateStatsContract {
         .isInstanceOf(IllegalArgumentException.class);
   }
 
-  /** As many pairs of them as no single condition could name. */
+  /** There are more pairs of template and service than one condition can name. */
   @Test
   void countBuckets_manyTemplatesInManyServices_areCounted() throws Exception {
     var ids = Set.copyOf(maxIds().subList(0, 100));
-    var came =
+    var activeServices =
         IntStream.range(0, 100).boxed().collect(Collectors.toMap(i -> "service " + i, _ -> ids));
     var id = ids.iterator().next();
     store(List.of(new CountedLog("acme", "service 7", id, 9, nanos(100))));
 
     assertThat(
-            stats().countBuckets(query(100, 101).withIds(ids), new BucketLayout(100, 1, 1, came)))
+            stats().countBuckets(query(100, 101).withIds(ids), new BucketLayout(100, 1, 1, activeServices)))
         .containsExactly(new CountBucket(id, "service 7", 9, 0, 1, 100, 100));
   }
 
@@ -397,7 +400,7 @@ public abstract class TemplateStatsContract {
   private List<SampleLog> latestSamples(
       @Nullable String service, Set<Integer> severities, int minSeverity, UUID... ids)
       throws InterruptedException {
-    var minuteRange = new MinuteRange(1, 2); // of no account
+    var minuteRange = new MinuteRange(1, 2); // ignored by latestSamples
     return stats()
         .latestSamples(
             new TemplateQuery("acme", service, severities, minSeverity, minuteRange, Set.of(ids)));
@@ -445,7 +448,7 @@ public abstract class TemplateStatsContract {
     }
   }
 
-  /** The table's own functions of time start again at some of them. */
+  /** The time functions of the table wrap around at some of these times. */
   @Test
   void newestLogs_distantTimes_areFound() throws Exception {
     long after2106 = 4_294_967_296_000_000_000L;

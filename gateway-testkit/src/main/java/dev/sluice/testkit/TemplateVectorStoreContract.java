@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What every {@link TemplateVectorStore} keeps to. Each test begins with nothing stored. */
+/** The contract of every {@link TemplateVectorStore}. Each test begins without stored rows. */
 @Timeout(60)
 public abstract class TemplateVectorStoreContract {
-  /** Numbers in all vectors here. */
+  /** The dimension of all vectors here. */
   protected static final int DIMENSION = 3;
 
   private static final String EMBEDDING_VERSION = "model/3/1";
@@ -44,9 +44,9 @@ public abstract class TemplateVectorStoreContract {
   private static final long MINUTE = 60_000_000_000L;
 
   /**
-   * A log that is stored.
+   * A stored log.
    *
-   * @param component by the attribute of this name
+   * @param component the value of the attribute {@code component}
    */
   protected record TestLog(
       String tenant,
@@ -57,12 +57,12 @@ public abstract class TemplateVectorStoreContract {
       String component,
       String body) {}
 
-  /** Always the same within a test, whose vectors are of {@link #DIMENSION}. */
+  /** Returns the vectors, of {@link #DIMENSION}, the same within a test. */
   protected abstract TemplateVectorStore vectors();
 
   protected abstract Dictionary dictionary();
 
-  /** Stores logs in one go. */
+  /** Stores logs with one insert. */
   protected abstract void store(List<TestLog> logs);
 
   private static VectorRow row(String tenant, UUID id, String words, float... vector) {
@@ -147,7 +147,7 @@ public abstract class TemplateVectorStoreContract {
     write("a", STORED_NANOS + 2);
     write("b", STORED_NANOS + 1);
     write("c", STORED_NANOS);
-    write("c", STORED_NANOS + 9); // seen again
+    write("c", STORED_NANOS + 9); // seen a second time
     var text =
         new DictionaryEntry(
             "acme", EntryKind.TEXT, ContentId.of("d"), "d", STORED_NANOS, STORED_NANOS, null);
@@ -202,7 +202,7 @@ public abstract class TemplateVectorStoreContract {
             new TestLog("acme", A, STORED_NANOS + 7, 9, "web", "http.Server", "first, it's \\ ü"),
             new TestLog("acme", B, STORED_NANOS - 5 * MINUTE, 9, "web", "", "long before"),
             new TestLog("acme", C, STORED_NANOS + 5 * MINUTE, 9, "web", "", "long after"),
-            new TestLog("other", B, STORED_NANOS, 9, "web", "", "somebody else's")));
+            new TestLog("other", B, STORED_NANOS, 9, "web", "", "of another tenant")));
     var then =
         new MinuteRange(MinuteRange.minuteOf(STORED_NANOS), MinuteRange.minuteOf(STORED_NANOS) + 1);
 
@@ -353,8 +353,9 @@ public abstract class TemplateVectorStoreContract {
   }
 
   /**
-   * What of another tenant would be found by every question: a template that is only his, though
-   * logs of both have its id, and one of both of which he has other words.
+   * Writes rows of two tenants such that every query would find rows of the other tenant without
+   * isolation: a template of the other tenant alone, although logs of both tenants have its id, and
+   * a template of both tenants with different words.
    */
   private List<TemplateQuery> writeRowsOfTwoTenants() throws InterruptedException {
     vectors()
@@ -427,7 +428,7 @@ public abstract class TemplateVectorStoreContract {
         List.of("Connection <*> refused by peer", "connection reset by <*>", "Größer über peers");
     for (var text : texts) {
       write(text, STORED_NANOS);
-      write(text, STORED_NANOS + 1); // seen again
+      write(text, STORED_NANOS + 1); // seen a second time
     }
     var refused = ContentId.of(texts.get(0));
     var reset = ContentId.of(texts.get(1));

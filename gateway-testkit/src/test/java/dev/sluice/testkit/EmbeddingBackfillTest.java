@@ -115,12 +115,13 @@ class EmbeddingBackfillTest {
     assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
 
     assertThat(hasVectors("disk <*> full")).isTrue();
-    assertThat(hasVectors("out of memory")).isTrue(); // logs have it, whatever became of it
+    assertThat(hasVectors("out of memory")).isTrue(); // logs of the member still refer to it
     assertThat(metrics.embedded).isEqualTo(2);
     assertThat(metrics.backlog).isZero();
     int before = embedder.embeddedTexts();
     assertThat(embeddings.embedNextPage(RUNNING)).isTrue();
-    assertThat(backfill(embedder).embedNextPage(RUNNING)).isTrue(); // as after a restart
+    // a new instance, as after a restart
+    assertThat(backfill(embedder).embedNextPage(RUNNING)).isTrue();
     assertThat(embedder.embeddedTexts()).isEqualTo(before);
   }
 
@@ -142,7 +143,8 @@ class EmbeddingBackfillTest {
   }
 
   /**
-   * A page of them takes a minute by a small share of a core, and nobody is to see nothing of it.
+   * A page of many templates takes long with a small CPU share; the backlog metric must change
+   * during that time.
    */
   @Test
   void embedNextPage_manyTemplates_reportsTheBacklogMeanwhile() throws Exception {
@@ -150,17 +152,17 @@ class EmbeddingBackfillTest {
       template("disk " + i, null);
       storeLog("disk " + i, "web", "disk");
     }
-    var told = new TreeSet<Long>();
+    var backlogs = new TreeSet<Long>();
 
     backfill(embedder)
         .embedNextPage(
             _ -> {
-              told.add(metrics.backlog);
+              backlogs.add(metrics.backlog);
               return true;
             });
 
-    assertThat(told.last()).isEqualTo(100);
-    assertThat(told.first()).isBetween(1L, 99L);
+    assertThat(backlogs.last()).isEqualTo(100);
+    assertThat(backlogs.first()).isBetween(1L, 99L);
     assertThat(metrics.backlog).isZero();
   }
 
@@ -210,19 +212,19 @@ class EmbeddingBackfillTest {
   }
 
   @Test
-  void embedNextPage_modelFailsMidway_keepsWhatWasEmbedded() throws Exception {
+  void embedNextPage_modelFailsMidway_keepsFinishedEmbeddings() throws Exception {
     for (var text : List.of("disk a", "disk b", "disk c")) {
       template(text, null);
       storeLog(text, "web", text);
     }
     var embeddings = backfill(embedder);
-    var asked = new AtomicInteger();
+    var checks = new AtomicInteger();
 
     assertThatThrownBy(
             () ->
                 embeddings.embedNextPage(
                     _ -> {
-                      if (asked.incrementAndGet() == 3) {
+                      if (checks.incrementAndGet() == 3) {
                         embedder.setUnavailable("away");
                       }
                       return true;
@@ -265,7 +267,7 @@ class EmbeddingBackfillTest {
     assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isZero();
     assertThat(embedder.calls()).isEqualTo(2);
     assertThat(metrics.embedded).isEqualTo(128);
-    assertThat(took).as("samples were looked up before each").hasSize(2);
+    assertThat(took).as("samples are looked up before each batch").hasSize(2);
   }
 
   @Test
@@ -298,21 +300,24 @@ class EmbeddingBackfillTest {
     assertThat(hasVectors("disk b")).isTrue();
     assertThat(metrics.failed).isEqualTo(1);
     assertThat(metrics.embedded).isEqualTo(2);
-    assertThat(embedder.calls()).as("together, and then each").isEqualTo(4);
+    assertThat(embedder.calls()).as("one batch, and then each text").isEqualTo(4);
     embeddings.embedNextPage(RUNNING);
     assertThat(embedder.calls()).isEqualTo(4);
   }
 
-  /** They were paid for, and without them it would come to the refused one never. */
+  /**
+   * The embeddings are already paid for, and without them the backfill would never reach the
+   * invalid text.
+   */
   @Test
-  void embedNextPage_modelFailsWhileIsolatingInvalidText_keepsWhatWasEmbedded() throws Exception {
+  void embedNextPage_modelFailsWhileIsolatingInvalidText_keepsFinishedEmbeddings() throws Exception {
     for (var text : List.of("disk a", "disk b", "poison")) {
       template(text, null);
       storeLog(text, "web", text);
     }
     embedder.rejectTextsContaining("poison");
     embedder.setRemote();
-    embedder.failAfterCalls(2); // of all three, and of one
+    embedder.failAfterCalls(2); // one call for all three texts, and one for the first
 
     assertThatThrownBy(() -> backfill(embedder).embedNextPage(RUNNING))
         .isInstanceOf(Embedder.EmbedderUnavailableException.class);
@@ -321,15 +326,15 @@ class EmbeddingBackfillTest {
   }
 
   @Test
-  void embedNextPage_stopped_keepsWhatWasEmbedded() {
+  void embedNextPage_stopped_keepsFinishedEmbeddings() {
     for (var text : List.of("disk a", "disk b")) {
       template(text, null);
       storeLog(text, "web", text);
     }
     var embeddings = backfill(embedder);
-    var asked = new AtomicInteger();
+    var checks = new AtomicInteger();
 
-    assertThatThrownBy(() -> embeddings.embedNextPage(_ -> asked.incrementAndGet() == 1))
+    assertThatThrownBy(() -> embeddings.embedNextPage(_ -> checks.incrementAndGet() == 1))
         .isInstanceOf(InterruptedException.class);
 
     assertThat(vectors.backlog(EMBEDDING_VERSION, TENANT)).isEqualTo(1);

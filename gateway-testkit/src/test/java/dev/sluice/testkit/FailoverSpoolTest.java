@@ -36,7 +36,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Two spools in memory that are one, by a time that the test moves. */
+/** Tests {@link FailoverSpool} with two spools in memory and a clock that the test moves. */
 @Timeout(60)
 final class FailoverSpoolTest {
   private static final Duration PRIMARY_TIMEOUT = Duration.ofMillis(500);
@@ -57,8 +57,8 @@ final class FailoverSpoolTest {
   private final FailoverSpool failover = failover(PRIMARY_TIMEOUT, PROBE_INTERVAL);
   private final SpoolConsumer consumer = failover.fallbackConsumer();
 
-  private FailoverSpool failover(Duration patience, Duration probe) {
-    return failover(clock, clock, patience, probe, true);
+  private FailoverSpool failover(Duration primaryTimeout, Duration probeInterval) {
+    return failover(clock, clock, primaryTimeout, probeInterval, true);
   }
 
   private FailoverSpool failover(boolean delivers) {
@@ -68,15 +68,15 @@ final class FailoverSpoolTest {
   private FailoverSpool failover(
       Scheduler scheduler,
       TimeoutScheduler timeoutScheduler,
-      Duration patience,
-      Duration probe,
+      Duration primaryTimeout,
+      Duration probeInterval,
       boolean delivers) {
     return new FailoverSpool(
         new FailoverSpool.SpoolTarget("Redis", primary, primary, primarySpool, primarySpool),
         new FailoverSpool.SpoolTarget("the log", fallback, fallback, fallback, fallback),
         fallback,
         new FailoverSpool.FailoverSettings(
-            patience, probe, delivers, MAX_KEYS, RETENTION, LONGEST_INSERT),
+            primaryTimeout, probeInterval, delivers, MAX_KEYS, RETENTION, LONGEST_INSERT),
         scheduler,
         timeoutScheduler,
         clock);
@@ -98,7 +98,7 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void append_primaryUnavailableOrThrowing_isInFallbackAtOnce() {
+  void append_primaryUnavailableOrThrowing_isInFallbackImmediately() {
     for (var behavior : List.of(Behavior.UNAVAILABLE, Behavior.THROWING)) {
       primary.setBehavior(behavior);
 
@@ -107,7 +107,7 @@ final class FailoverSpoolTest {
 
     assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
     assertThat(fallback.recordCounts()).isEqualTo(new RecordCounts(6, 6, 0, 0, 0));
-    assertThat(failover.failoverStatus().reason()).isEqualTo("first is full");
+    assertThat(failover.failoverStatus().reason()).isEqualTo("primary is full");
   }
 
   @Test
@@ -121,7 +121,7 @@ final class FailoverSpoolTest {
 
     assertThat(receipt(appended).shard()).isNegative();
     var next = append(LogBatches.of(1));
-    assertThat(next).isDone(); // nobody else waits for it
+    assertThat(next).isDone(); // only the first append waits for the timeout
     assertThat(primary.calls).hasValue(1);
     assertThat(failover.failoverStatus())
         .isEqualTo(
@@ -141,7 +141,7 @@ final class FailoverSpoolTest {
   }
 
   @Test
-  void append_schedulerStopped_isAnsweredByPrimary() {
+  void append_schedulerStopped_getsTheResponseOfPrimary() {
     primary.setBehavior(Behavior.DELAYED);
     TimeoutScheduler stopped =
         (_, _) -> {
@@ -165,15 +165,18 @@ final class FailoverSpoolTest {
     assertThat(append(LogBatches.of(3)).join())
         .isEqualTo(
             new AppendResult.Unavailable(
-                Duration.ofSeconds(3), "Redis: first is full; the log: disk is full", true));
+                Duration.ofSeconds(3), "Redis: primary is full; the log: disk is full", true));
     assertThat(failover.unavailableReason())
-        .contains("Redis: first is full; the log: disk is full");
+        .contains("Redis: primary is full; the log: disk is full");
 
     fallback.setUnavailable(null);
     assertThat(failover.unavailableReason()).isEmpty();
   }
 
-  /** What ended in doubt and comes again may be in the first, though that is away by now. */
+  /**
+   * An append with an unknown outcome may be in the primary when it is retried, although the
+   * primary is unavailable now.
+   */
   @Test
   void append_outcomeUnknownAndFallbackUnavailable_staysUnknown() throws Exception {
     var batch = LogBatches.of(1);
@@ -190,7 +193,7 @@ final class FailoverSpoolTest {
     assertThat(consumer.poll(Duration.ZERO)).isEmpty();
   }
 
-  /** It must not wait for the first to come back, which may take days. */
+  /** The append must not wait for the primary to recover, which may take days. */
   @Test
   void append_onlyFallbackUnavailable_isConfirmedOnRetry() throws Exception {
     var batch = LogBatches.of(3);
@@ -227,7 +230,7 @@ final class FailoverSpoolTest {
     failover.start();
     primary.setBehavior(Behavior.UNAVAILABLE);
     clock.advance(PROBE_INTERVAL);
-    assertThat(failover.failoverStatus().firstTakesLogs()).isFalse();
+    assertThat(failover.failoverStatus().primaryAvailable()).isFalse();
 
     for (var behavior :
         List.of(
@@ -241,11 +244,11 @@ final class FailoverSpoolTest {
       if (behavior == Behavior.UNRESPONSIVE) {
         clock.advance(PRIMARY_TIMEOUT);
       }
-      assertThat(failover.failoverStatus().firstTakesLogs()).as("%s", behavior).isFalse();
+      assertThat(failover.failoverStatus().primaryAvailable()).as("%s", behavior).isFalse();
     }
     clock.advance(PROBE_INTERVAL);
 
-    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
+    assertThat(failover.failoverStatus().primaryAvailable()).isTrue();
   }
 
   @Test
@@ -290,10 +293,11 @@ final class FailoverSpoolTest {
     primary.behavior = () -> left.getAndDecrement() > 0 ? Behavior.HEALTHY : Behavior.UNAVAILABLE;
     clock.advance(PROBE_INTERVAL);
     clock.advance(PROBE_INTERVAL);
-    await().until(() -> left.get() < 0 && !failover.failoverStatus().firstTakesLogs());
+    await().until(() -> left.get() < 0 && !failover.failoverStatus().primaryAvailable());
     assertThat(primarySpool.recordCounts().accepted()).isBetween(1L, 5L);
 
-    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty(); // the first may deliver some of it
+    // the primary may deliver some of the records
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
     receipt(append(LogBatches.of(2)));
     var fresh = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
     assertThat(fresh.records()).isEqualTo(2);
@@ -327,15 +331,16 @@ final class FailoverSpoolTest {
   void poll_primaryRecovered_returnsOnlyTheInFlightDelivery() throws Exception {
     failover.start();
     primary.setBehavior(Behavior.UNAVAILABLE);
-    clock.advance(PROBE_INTERVAL); // else what opens would be doubtful
+    // opens the breaker before the append, so that the outcome is not unknown
+    clock.advance(PROBE_INTERVAL);
     receipt(append(LogBatches.of(5)));
-    var begun = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    var inFlight = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
     recoverPrimary();
 
-    var again = consumer.poll(SHORT_TIMEOUT).orElseThrow();
-    assertThat(again.token()).isEqualTo(begun.token());
-    consumer.ack(again);
+    var redelivered = consumer.poll(SHORT_TIMEOUT).orElseThrow();
+    assertThat(redelivered.token()).isEqualTo(inFlight.token());
+    consumer.ack(redelivered);
 
     await().until(() -> fallback.recordCounts().inFlight() == 0);
     assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
@@ -343,25 +348,25 @@ final class FailoverSpoolTest {
     assertThat(fallback.recordCounts().accepted()).isEqualTo(5);
   }
 
-  /** An insert of it may still be under way in the store. */
+  /** An insert of the delivery may still run in the store. */
   @Test
   void drain_workerStoppedWithADelivery_leavesItForTheNextStart() throws Exception {
     failover.start();
-    var begun = inFlightDelivery();
+    var inFlight = inFlightDelivery();
     consumer.close();
     recoverPrimary();
 
-    failover.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
+    failover.drain(Duration.ofDays(1)); // ends when the drain has nothing that it may move
 
     assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
     failover.close();
     try (var next = failover(true)) {
       next.start();
-      var again = next.fallbackConsumer().poll(SHORT_TIMEOUT).orElseThrow();
-      assertThat(again.token()).isEqualTo(begun.token());
-      assertThat(again.redelivered()).isTrue();
+      var redelivered = next.fallbackConsumer().poll(SHORT_TIMEOUT).orElseThrow();
+      assertThat(redelivered.token()).isEqualTo(inFlight.token());
+      assertThat(redelivered.redelivered()).isTrue();
       assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
-      next.fallbackConsumer().ack(again);
+      next.fallbackConsumer().ack(redelivered);
 
       await().until(() -> fallback.recordCounts().inFlight() == 0);
       assertThat(next.fallbackConsumer().poll(SHORT_TIMEOUT)).isEmpty();
@@ -374,14 +379,14 @@ final class FailoverSpoolTest {
   void drain_batchOfInFlightDeliverySkipped_leavesTheRestToTheWorker() throws Exception {
     failover.start();
     inFlightDelivery();
-    var begun = consumer.poll(SHORT_TIMEOUT).orElseThrow();
-    assertThat(begun.batches()).hasSize(2);
-    consumer.skip(begun.batches().getFirst().appendId(), "bad");
+    var inFlight = consumer.poll(SHORT_TIMEOUT).orElseThrow();
+    assertThat(inFlight.batches()).hasSize(2);
+    consumer.skip(inFlight.batches().getFirst().appendId(), "bad");
     recoverPrimary();
 
     var rest = consumer.poll(SHORT_TIMEOUT).orElseThrow();
 
-    SpoolContract.assertSameBatches(rest.batches(), begun.batches().subList(1, 2));
+    SpoolContract.assertSameBatches(rest.batches(), inFlight.batches().subList(1, 2));
   }
 
   @Test
@@ -395,7 +400,7 @@ final class FailoverSpoolTest {
     try (var next = failover(false)) {
       next.start();
       clock.advance(LONGEST_INSERT.minusSeconds(1));
-      next.drain(Duration.ofDays(1)); // ends when there is nothing that it may have
+      next.drain(Duration.ofDays(1)); // ends when the drain has nothing that it may move
       assertThat(primarySpool.recordCounts()).isEqualTo(RecordCounts.NONE);
     }
     try (var next = failover(false)) {
@@ -409,15 +414,19 @@ final class FailoverSpoolTest {
     }
   }
 
-  /** A delivery of five records in two batches that a worker has begun, and two records behind. */
+  /**
+   * Returns an in-flight delivery of five records in two batches; two further records are behind
+   * it.
+   */
   private Delivery inFlightDelivery() throws Exception {
     primary.setBehavior(Behavior.UNAVAILABLE);
-    clock.advance(PROBE_INTERVAL); // else what opens would be doubtful
+    // opens the breaker before the append, so that the outcome is not unknown
+    clock.advance(PROBE_INTERVAL);
     receipt(append(LogBatches.of(3)));
     receipt(append(LogBatches.of(2)));
-    var begun = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
+    var inFlight = await().until(() -> consumer.poll(SHORT_TIMEOUT), d -> d.isPresent()).orElseThrow();
     receipt(append(LogBatches.of(2)));
-    return begun;
+    return inFlight;
   }
 
   @Test
@@ -434,7 +443,7 @@ final class FailoverSpoolTest {
     silent.set(true);
     clock.advance(PROBE_INTERVAL);
     clock.advance(PROBE_INTERVAL);
-    await().until(() -> primary.calls.get() > 1); // one that is answered late holds up nobody
+    await().until(() -> primary.calls.get() > 1); // a late response blocks no other append
 
     for (var batch : LogBatches.list(100, 1)) {
       assertThat(receipt(append(batch)).shard()).isZero();
@@ -510,7 +519,7 @@ final class FailoverSpoolTest {
         .isEqualTo(new ClaimResult.Completed());
   }
 
-  /** What was under way to the first when it fell silent may still arrive there. */
+  /** An append in flight when the primary stops responding may still arrive there. */
   @Test
   void appendUnderClaim_primaryNeverReceivedIt_isDrainedUnderPrimaryClaim() {
     failover.start();
@@ -575,8 +584,8 @@ final class FailoverSpoolTest {
   }
 
   /**
-   * The first fails in every way at random. Whoever delivers looks first when told to, as the store
-   * does; whatever is stored twice was handed out as new twice.
+   * The primary fails randomly in every way. The workers check a redelivered batch before they
+   * store it, as the store does; a batch that is stored twice was delivered twice as new.
    */
   @Test
   void deliver_primaryFailsAtRandom_storesExactlyOnce() throws Exception {
@@ -587,8 +596,8 @@ final class FailoverSpoolTest {
                 (delay, task) -> {
                   var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
                 },
-                (within, missed) -> {
-                  var wait = timer.schedule(missed, within.toNanos(), TimeUnit.NANOSECONDS);
+                (timeout, onTimeout) -> {
+                  var wait = timer.schedule(onTimeout, timeout.toNanos(), TimeUnit.NANOSECONDS);
                   return () -> wait.cancel(false);
                 },
                 Duration.ofMillis(20),
@@ -624,12 +633,12 @@ final class FailoverSpoolTest {
     }
   }
 
-  /** Troubles that last for a while, and well in between. */
+  /** Returns failures in phases, with healthy phases between them. */
   private static Behavior randomBehavior() {
     long phase = TimeUnit.NANOSECONDS.toMillis(System.nanoTime()) / 40 % 3;
-    var moods = Behavior.values();
+    var behaviors = Behavior.values();
     return phase > 0 && ThreadLocalRandom.current().nextInt(4) == 0
-        ? moods[ThreadLocalRandom.current().nextInt(moods.length)]
+        ? behaviors[ThreadLocalRandom.current().nextInt(behaviors.length)]
         : Behavior.HEALTHY;
   }
 
@@ -651,21 +660,21 @@ final class FailoverSpoolTest {
       }
       var delivery = next.get();
       for (var id : ids(delivery)) {
-        stored.merge(id, 1, (there, one) -> delivery.redelivered() ? there : there + one);
+        stored.merge(id, 1, (count, one) -> delivery.redelivered() ? count : count + one);
       }
-      if (ThreadLocalRandom.current().nextInt(5) > 0) { // else it was stored and not known to be
+      if (ThreadLocalRandom.current().nextInt(5) > 0) { // else the batch is stored but not acked
         spoolConsumer.ack(delivery);
       }
     }
     return null;
   }
 
-  /** What was open closes: asked twice, and waiting until what follows is under way. */
+  /** Closes the breaker: two healthy probes in a row, and the drain that follows. */
   private void recoverPrimary() {
     primary.setBehavior(Behavior.HEALTHY);
     clock.advance(PROBE_INTERVAL);
     clock.advance(PROBE_INTERVAL);
-    assertThat(failover.failoverStatus().firstTakesLogs()).isTrue();
+    assertThat(failover.failoverStatus().primaryAvailable()).isTrue();
   }
 
   private CompletableFuture<AppendResult> append(LogBatch batch) {

@@ -12,17 +12,17 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
-/** A spool in front of another, which fails in the way that the test says. */
+/** A spool that delegates to another and fails as the test configures. */
 final class FlakySpool implements Spool, IdempotencyStore {
   enum Behavior {
     HEALTHY,
-    /** Says that it is in trouble. */
+    /** Reports that it is unavailable. */
     UNAVAILABLE,
-    /** Does nothing and says nothing. */
+    /** Does nothing and never responds. */
     UNRESPONSIVE,
-    /** Does everything and says nothing. */
+    /** Executes the request and never responds. */
     RESPONSE_LOST,
-    /** Does everything once it is told to. */
+    /** Executes the request when {@link #delayedRelease} completes. */
     DELAYED,
     THROWING
   }
@@ -30,7 +30,7 @@ final class FlakySpool implements Spool, IdempotencyStore {
   final InMemorySpool spool;
   final AtomicInteger calls = new AtomicInteger();
 
-  /** What those wait for that are late. */
+  /** Completing this future releases delayed requests. */
   final CompletableFuture<Void> delayedRelease = new CompletableFuture<>();
 
   volatile Supplier<Behavior> behavior = () -> Behavior.HEALTHY;
@@ -53,12 +53,12 @@ final class FlakySpool implements Spool, IdempotencyStore {
         yield new CompletableFuture<>();
       }
       case DELAYED -> delayedRelease.thenCompose(_ -> step.get());
-      case THROWING -> throw new IllegalStateException("not even a stage");
+      case THROWING -> throw new IllegalStateException("no stage is returned");
     };
   }
 
   private static AppendResult unavailableResult() {
-    return new AppendResult.Unavailable(Duration.ofSeconds(7), "first is full");
+    return new AppendResult.Unavailable(Duration.ofSeconds(7), "primary is full");
   }
 
   @Override
@@ -77,7 +77,7 @@ final class FlakySpool implements Spool, IdempotencyStore {
   public CompletionStage<ClaimResult> claim(IdempotencyKey key) {
     calls.incrementAndGet();
     return respond(
-        new ClaimResult.Unavailable(Duration.ofSeconds(7), "first is full"),
+        new ClaimResult.Unavailable(Duration.ofSeconds(7), "primary is full"),
         () -> spool.claim(key));
   }
 
@@ -93,7 +93,7 @@ final class FlakySpool implements Spool, IdempotencyStore {
 
   @Override
   public CompletionStage<SpoolStatus> spoolStatus() {
-    return respond(new SpoolStatus("first is full", null, 0, 0), spool::spoolStatus);
+    return respond(new SpoolStatus("primary is full", null, 0, 0), spool::spoolStatus);
   }
 
   @Override

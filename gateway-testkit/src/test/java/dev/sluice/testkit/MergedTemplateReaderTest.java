@@ -35,7 +35,7 @@ class MergedTemplateReaderTest {
   private final LogReader reader =
       new MergedTemplateReader(store, new TemplateLinkCache(templates, Duration.ZERO, () -> 0));
 
-  /** A row of the dictionary. */
+  /** Adds a template to the dictionary. */
   private void template(String text, @Nullable String into) {
     dictionary.write(
         List.of(
@@ -49,7 +49,7 @@ class MergedTemplateReaderTest {
                 into == null ? null : ContentId.of(into))));
   }
 
-  /** A log for each template, in this order; null for one without. */
+  /** Stores one log for each template, in this order; null stores a log without a template. */
   private void store(@Nullable String... texts) throws InterruptedException {
     var batch = LogBatches.of(texts.length);
     var logs = withDistinctTimes(batch, texts.length);
@@ -66,7 +66,7 @@ class MergedTemplateReaderTest {
     return store.logs();
   }
 
-  /** What is shown for each log, by identity. */
+  /** Returns the template id that is shown for each log. */
   private List<@Nullable UUID> templateIds(String... wanted) throws InterruptedException {
     return reader.read(new Query(filter(wanted), 100, null)).logs().stream()
         .sorted((one, other) -> one.id().compareTo(other.id()))
@@ -86,7 +86,7 @@ class MergedTemplateReaderTest {
     template("a <*>", "<*> <*>");
     template("<*> <*>", null);
     template("c", null);
-    store("a b", "a <*>", "<*> <*>", "c", null, "nobody wrote it");
+    store("a b", "a <*>", "<*> <*>", "c", null, "not in the dictionary");
 
     assertThat(templateIds())
         .containsExactly(
@@ -95,7 +95,7 @@ class MergedTemplateReaderTest {
             ContentId.of("<*> <*>"),
             ContentId.of("c"),
             null,
-            ContentId.of("nobody wrote it"));
+            ContentId.of("not in the dictionary"));
   }
 
   @Test
@@ -115,7 +115,7 @@ class MergedTemplateReaderTest {
     }
     assertThat(templateIds("d")).containsExactly(ContentId.of("d"));
     assertThat(templateIds("d", "a b")).hasSize(5);
-    assertThat(templateIds("nobody wrote it")).isEmpty();
+    assertThat(templateIds("not in the dictionary")).isEmpty();
   }
 
   @Test
@@ -177,7 +177,7 @@ class MergedTemplateReaderTest {
                 "a",
                 1,
                 1,
-                ContentId.of("nobody wrote it"))));
+                ContentId.of("not in the dictionary"))));
     store("a");
 
     assertThat(templateIds()).containsExactly(ContentId.of("a"));
@@ -193,7 +193,7 @@ class MergedTemplateReaderTest {
 
     assertThatThrownBy(() -> templateIds("t7"))
         .isInstanceOf(QueryTooExpensiveException.class)
-        .hasMessage("the templates, with those that became them, are more than 10000");
+        .hasMessage("the templates and the templates merged into them are more than 10000");
   }
 
   @Test
@@ -273,34 +273,34 @@ class MergedTemplateReaderTest {
 
     @Override
     public List<TemplateCount> counts(TemplateQuery templateQuery) {
-      throw new AssertionError("nobody asked for counts");
+      throw new AssertionError("unexpected query for counts");
     }
 
     @Override
     public Map<UUID, MinuteRange> activeRanges(
         String tenant, @Nullable String service, Collection<UUID> ids) {
-      throw new AssertionError("nobody asked for counts");
+      throw new AssertionError("unexpected query for counts");
     }
 
     @Override
     public List<ServiceActivity> serviceActivity(
         String tenant, @Nullable String service, Collection<UUID> ids) {
-      throw new AssertionError("nobody asked for counts");
+      throw new AssertionError("unexpected query for counts");
     }
 
     @Override
     public List<CountBucket> countBuckets(TemplateQuery templateQuery, BucketLayout bucketLayout) {
-      throw new AssertionError("nobody asked for counts");
+      throw new AssertionError("unexpected query for counts");
     }
 
     @Override
     public List<SampleLog> latestSamples(TemplateQuery templateQuery) {
-      throw new AssertionError("nobody asked for logs");
+      throw new AssertionError("unexpected query for logs");
     }
 
     @Override
     public List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> places, int each) {
-      throw new AssertionError("nobody asked for logs");
+      throw new AssertionError("unexpected query for logs");
     }
   }
 }

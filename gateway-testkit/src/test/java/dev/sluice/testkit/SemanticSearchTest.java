@@ -263,7 +263,7 @@ class SemanticSearchTest {
     logs.assignTemplate(logs.logs().getLast().id(), ContentId.of(template));
   }
 
-  /** The logs with which templates are told are of other users. */
+  /** The sample logs of the templates have other values. */
   @Test
   void search_literalInNoTemplate_findsItsLogs() throws Exception {
     storeLog(LOGIN, "login of alice refused");
@@ -271,12 +271,12 @@ class SemanticSearchTest {
     storeLog(DISK, "disk of alice full");
 
     for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
-      for (var asked : List.of("alice login", "what became of \"alice\", login")) {
-        var searchResult = runSearch(asked, mode);
+      for (var query : List.of("alice login", "what became of \"alice\", login")) {
+        var searchResult = runSearch(query, mode);
 
         assertThat(searchResult.logs())
             .extracting(StoredLog::body)
-            .as(asked)
+            .as(query)
             .contains("login of alice refused")
             .doesNotContain("login of bob refused");
         assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
@@ -287,7 +287,7 @@ class SemanticSearchTest {
     assertThat(runSearch("alice", Mode.SEMANTIC).logs()).isEmpty();
   }
 
-  /** Its words are known of that log, but who asks for it wants to see the log. */
+  /** The sample log makes its words known, but a search for such a value must return the log. */
   @Test
   void search_literalInTheSampleOfATemplate_findsItsLogs() throws Exception {
     storeLog(LOGIN, "login of fztu refused");
@@ -300,7 +300,7 @@ class SemanticSearchTest {
           .extracting(StoredLog::body)
           .containsExactly("login of fztu refused");
       assertThat(texts(searchResult)).first().isEqualTo(LOGIN);
-      assertThat(runSearch("login refused", mode).logs()).as("it is the template's").isEmpty();
+      assertThat(runSearch("login refused", mode).logs()).as("words of the template").isEmpty();
     }
   }
 
@@ -319,11 +319,11 @@ class SemanticSearchTest {
 
     embedder.splitIntoSubwords("memory");
     assertThat(runSearch("what else do we know about memory", Mode.HYBRID).logs())
-        .as("a template has it")
+        .as("word of a template")
         .isEmpty();
   }
 
-  /** It is a guess that is worth little. */
+  /** The check for unknown words is optional. */
   @Test
   void search_vocabularyTooExpensive_treatsNoWordAsLiteral() throws Exception {
     storeLog(LOGIN, "login of alice refused");
@@ -345,7 +345,10 @@ class SemanticSearchTest {
     assertThat(runSearch("alice today", Mode.HYBRID).logs()).hasSize(1);
   }
 
-  /** Its parts are in all of these logs, and the newest of them are not it. */
+  /**
+   * Each part of the value is in all of these logs, and the newest logs do not have the complete
+   * value.
+   */
   @Test
   void search_valueOfSeveralParts_isNotSplit() throws Exception {
     storeLog(LOGIN, "login of 10.0.0.1 refused");
@@ -354,8 +357,8 @@ class SemanticSearchTest {
     }
 
     for (var mode : List.of(Mode.HYBRID, Mode.KEYWORD)) {
-      for (var asked : List.of("10.0.0.1", "login 10.0.0.1", "\"of 10.0.0.1\"")) {
-        assertThat(runSearch(asked, mode).logs())
+      for (var query : List.of("10.0.0.1", "login 10.0.0.1", "\"of 10.0.0.1\"")) {
+        assertThat(runSearch(query, mode).logs())
             .extracting(StoredLog::body)
             .containsExactly("login of 10.0.0.1 refused");
       }
@@ -364,7 +367,7 @@ class SemanticSearchTest {
     }
   }
 
-  /** They are in no index, so that each would take the time of reading all logs. */
+  /** Such words are in no index, so a search for each would read all logs. */
   @Test
   void search_nonAsciiWords_areLiteralsOnlyWhenQuoted() throws Exception {
     storeLog(DISK, "disk für größe full");
@@ -387,7 +390,7 @@ class SemanticSearchTest {
     assertThat(runSearch("anything about user7", Mode.KEYWORD).logs()).hasSize(2);
   }
 
-  /** What it means is not known yet. */
+  /** The template has no vectors yet. */
   @Test
   void search_wordsOfAnUnembeddedTemplate_findIt() throws Exception {
     template("valve of <*> leaks", null);
@@ -406,7 +409,7 @@ class SemanticSearchTest {
     assertThat(texts(runSearch("valve", Mode.SEMANTIC))).doesNotContain("valve of <*> leaks");
   }
 
-  /** It is not hidden by one that has all words and its vectors too. */
+  /** A template that has all words and vectors does not hide it. */
   @Test
   void search_wordsOfUnembeddedAndEmbeddedTemplates_findBoth() throws Exception {
     template("login of <*> refused twice", null);
@@ -419,11 +422,11 @@ class SemanticSearchTest {
 
   @Test
   void search_modelUnavailable_fallsBackToKeywordsAndReportsIt() throws Exception {
-    embedder.setUnavailable("the model is away");
+    embedder.setUnavailable("the model is unavailable");
 
     var searchResult = runSearch("worker has no memory", Mode.HYBRID);
 
-    assertThat(searchResult.semanticUnavailableReason()).isEqualTo("the model is away");
+    assertThat(searchResult.semanticUnavailableReason()).isEqualTo("the model is unavailable");
     assertThat(texts(searchResult)).containsExactly(MEMORY);
     assertThat(texts(runSearch("memory", Mode.SEMANTIC))).containsExactly(MEMORY);
     assertThat(runSearch("memory", Mode.KEYWORD).semanticUnavailableReason()).isNull();
@@ -467,7 +470,7 @@ class SemanticSearchTest {
     }
   }
 
-  /** Each of them lies as close to the question as the one they became. */
+  /** Each member is as similar to the query as its canonical template. */
   @Test
   void search_manyMergedTemplates_displaceNoOther() throws Exception {
     template("password <*>", null);
@@ -509,7 +512,7 @@ class SemanticSearchTest {
     assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos)
         .containsExactly(now() + MINUTE);
-    assertThat(templates.maxLatestIds()).as("a later log is at hand, so nobody asks").isZero();
+    assertThat(templates.maxLatestIds()).as("the tail has a later log, so no query runs").isZero();
   }
 
   @Test
@@ -575,7 +578,7 @@ class SemanticSearchTest {
         .containsExactly(tuple(minute + 8, "web"));
   }
 
-  /** Of one of the two a log is at hand, and the newest of both is not. */
+  /** The tail has a log of one of the two, but not the newest log of both. */
   @Test
   void search_newestOfAMergedMemberSeenLater_isShown() throws Exception {
     template("disk sdz full", DISK);
@@ -593,7 +596,7 @@ class SemanticSearchTest {
         .containsExactly(minute + 7);
   }
 
-  /** More places than can be looked through for each of so many. */
+  /** There are more time slices than the search scans for each template. */
   @Test
   void search_manyOfManyServices_showsTheNewestOfEach() throws Exception {
     long minute = now() + 200 * MINUTE;
@@ -601,7 +604,7 @@ class SemanticSearchTest {
       var text = "disk " + i + " full";
       template(text, null);
       for (int service = 0; service < 5; service++) {
-        var name = text + " in service " + service; // of which no other is looked for
+        var name = text + " in service " + service; // no other template has this service
         templates.count(TENANT, name, ContentId.of(text), 17, minute - 1, false);
         templates.count(TENANT, name, ContentId.of(text), 17, minute + (service + i) % 5, false);
       }
@@ -609,7 +612,7 @@ class SemanticSearchTest {
           new StoredSample(
               TENANT, ContentId.of(text), minute, 17, new TemplateSample("web", "", text)));
     }
-    for (int i = 0; i < 10; i++) { // a bunch at a time
+    for (int i = 0; i < 10; i++) { // one page at a time
       embed();
     }
     var filter = LogFilter.of(TENANT).from(minute - MINUTE).to(minute + MINUTE / 2).build();
@@ -623,7 +626,7 @@ class SemanticSearchTest {
         .hasSize(100);
   }
 
-  /** Its minute is counted, and none of its logs is shown. */
+  /** Its minute is counted, but none of its logs is shown. */
   @Test
   void search_fromAnInstantWithinTheLastMinute_showsNoLogBefore() throws Exception {
     long time = now() + MINUTE;
@@ -638,7 +641,7 @@ class SemanticSearchTest {
     }
   }
 
-  /** Counts are by the minute, and cannot tell that its log comes later. */
+  /** Counts are per minute, so they do not show that the log is later than the range. */
   @Test
   void search_toAnInstantWithinTheLastMinute_showsTheLogBefore() throws Exception {
     long minute = now() + 10 * MINUTE;
@@ -651,17 +654,17 @@ class SemanticSearchTest {
     assertThat(templateSummary.newestLogs())
         .extracting(SampleLog::timeNanos)
         .containsExactly(now() + MINUTE);
-    assertThat(templates.newestCalls()).as("questions for one that is not in it too").isOne();
+    assertThat(templates.newestCalls()).as("queries for newest logs").isOne();
   }
 
-  /** It is also found in a minute of another one, which is not its newest. */
+  /** The query also finds a log in a minute of another template, which is not the newest. */
   @Test
   void search_toAnInstantWithinTheLastMinute_showsTheNewestOfItsOwnMinute() throws Exception {
     long minute = now() + 10 * MINUTE;
     templates.count(TENANT, "db", ContentId.of(LOGIN), 17, minute - 4 * MINUTE, false);
     templates.count(TENANT, "db", ContentId.of(DISK), 17, minute - 4 * MINUTE);
     templates.count(TENANT, "db", ContentId.of(DISK), 17, minute - 2 * MINUTE);
-    for (int i = 0; i < 20; i++) { // so many that it is not looked for in two minutes at once
+    for (int i = 0; i < 20; i++) { // enough logs that two minutes are not scanned together
       templates.count(TENANT, "db", ContentId.of(DISK), 17, minute + MINUTE - 1 - i);
     }
     var filter = LogFilter.of(TENANT).to(minute + MINUTE / 2).build();
@@ -674,7 +677,7 @@ class SemanticSearchTest {
         .containsExactly(minute - 2 * MINUTE);
   }
 
-  /** Whatever the spans that counts are told by: here they are of four minutes. */
+  /** The result does not depend on the bucket size of the counts; here it is four minutes. */
   @Test
   void search_toAnInstantWithinABusyMinute_showsTheNewestBefore() throws Exception {
     long minute = now() + 103 * MINUTE;
@@ -696,9 +699,9 @@ class SemanticSearchTest {
   }
 
   /**
-   * It came a hundred times a minute, so that the newest is to be expected in the last three
-   * seconds, in whichever minutes they are; those of a second template, which comes ten times as
-   * often, need not be looked through for longer.
+   * The template has a hundred logs per minute, so the newest is expected in the last three
+   * seconds, in whichever minutes they are. Logs of a second template, which are ten times as
+   * frequent, must not extend the scan.
    */
   @ParameterizedTest
   @ValueSource(longs = {MINUTE / 2, MINUTE / 60, 1, 0, MINUTE - 1})
@@ -722,8 +725,9 @@ class SemanticSearchTest {
   }
 
   /**
-   * It came often, but only after the time asked for and some seconds before: one of these is found
-   * where a template that comes seldom is looked for, and in another service is a later one.
+   * The template is frequent, but only after the range, with a pause of some seconds before the end
+   * of the range. One of its logs is in the time slice of a rare template, and another service has
+   * a later one.
    */
   @Test
   void search_toAnInstantAfterAPause_showsTheNewestOfItsOwnTimeSlice() throws Exception {
@@ -745,7 +749,7 @@ class SemanticSearchTest {
         .containsExactly(to - MINUTE / 4);
   }
 
-  /** Nor for longer than the time asked for. */
+  /** The scan does not exceed the queried range. */
   @Test
   void search_anInstantOfABusyMinute_isScannedOnce() throws Exception {
     long from = now() + 103 * MINUTE + MINUTE / 2;
@@ -763,7 +767,9 @@ class SemanticSearchTest {
     assertThat(templates.newestCalls()).isOne();
   }
 
-  /** In whichever service and under whichever name, but of the level asked for. */
+  /**
+   * The newest log is found in any service and for any member, but only at the queried severity.
+   */
   @Test
   void search_toAnInstantAmongManyLogsOfMergedTemplates_showsTheNewest() throws Exception {
     template("disk sdz full", DISK);
@@ -785,10 +791,10 @@ class SemanticSearchTest {
         .extracting(SampleLog::timeNanos, SampleLog::service)
         .containsExactly(tuple(to - MINUTE / 100 + 9, "web"));
     assertThat(templates.newestCalls()).isOne();
-    assertThat(templates.scannedLogs()).as("of two hundred").isLessThan(50);
+    assertThat(templates.scannedLogs()).as("scanned logs of two hundred").isLessThan(50);
   }
 
-  /** The one that comes seldom came last, but not ten times. */
+  /** The service with few logs has the latest logs, but fewer than ten. */
   @Test
   void search_severalNewestOfTwoServices_areTheNewestOfBoth() throws Exception {
     last.set(100);

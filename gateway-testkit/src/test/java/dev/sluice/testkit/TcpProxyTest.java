@@ -18,7 +18,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Against a server that says every byte back and counts it. */
+/** Tests {@link TcpProxy} with a server that echoes and counts every byte. */
 @Timeout(30)
 class TcpProxyTest {
   static final int TIMEOUT_MILLIS = 3_000;
@@ -118,7 +118,7 @@ class TcpProxyTest {
   }
 
   @Test
-  void freeze_request_isAnsweredOnlyAfterHealing() throws Exception {
+  void freeze_request_getsItsResponseOnlyAfterHealing() throws Exception {
     try (var client = connect()) {
       assertThat(echo(client, 1)).isEqualTo(1);
       proxy.freeze();
@@ -159,7 +159,7 @@ class TcpProxyTest {
       try (var client = connect()) {
         assertClosed(client);
       } catch (IOException _) {
-        // reset before it was made
+        // reset before it was established
       }
 
       await().until(() -> proxy.refusedConnections() == 1);
@@ -175,11 +175,11 @@ class TcpProxyTest {
   void forward_targetUnreachable_closesTheConnection() throws Exception {
     int port = server.getLocalPort();
     server.close();
-    await().until(() -> isUnreachable(port)); // the system may take a moment
+    await().until(() -> isUnreachable(port)); // the operating system may take a moment
     try (var client = connect()) {
       assertClosed(client);
     } catch (IOException _) {
-      // reset before it was made
+      // reset before it was established
     }
     await().until(() -> proxy.refusedConnections() == 1 && proxy.connections() == 0);
   }
@@ -206,7 +206,7 @@ class TcpProxyTest {
 
   private Socket connect() throws IOException {
     var socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-    socket.setSoTimeout(TIMEOUT_MILLIS); // reading does not end with its thread's interrupt
+    socket.setSoTimeout(TIMEOUT_MILLIS); // an interrupt of the thread does not end a read
     return socket;
   }
 
@@ -224,7 +224,7 @@ class TcpProxyTest {
     try {
       assertThat(socket.getInputStream().read()).isEqualTo(-1);
     } catch (SocketTimeoutException e) {
-      throw new AssertionError("the connection has not ended", e);
+      throw new AssertionError("the connection is still open", e);
     } catch (IOException _) {
       // reset
     }
@@ -251,7 +251,7 @@ class TcpProxyTest {
         client.getOutputStream().write(buffer, 0, n);
       }
     } catch (IOException _) {
-      // the client is gone
+      // the client has closed the connection
     }
   }
 }

@@ -35,13 +35,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What gateways that share a dictionary make of messages, each with a worker of its own. */
+/** Tests the templates of gateways that share a dictionary, each gateway with one worker. */
 final class TemplateRegistryTest {
   private static final long NOON = 1_800_014_400_000_000_000L;
 
   private final InMemoryDictionary dictionary = new InMemoryDictionary();
 
-  /** One process: its templates, its cache and one worker. */
+  /** One gateway process: its template registry, its cache and one worker. */
   private static final class GatewayInstance {
     final TemplateRegistry registry;
     final LogEnricher enricher;
@@ -72,14 +72,14 @@ final class TemplateRegistryTest {
       return identify("acme", "shop", message);
     }
 
-    /** As all of one delivery. */
+    /** Resolves and flushes the message as one delivery. */
     UUID deliver(String message) throws InterruptedException {
       var id = identify(message);
       assertThat(enricher.flush()).isEqualTo(new WriteResult.Written());
       return id;
     }
 
-    /** As of one delivery. */
+    /** Resolves and flushes the messages as one delivery. */
     Map<String, UUID> deliver(Collection<String> messages) throws InterruptedException {
       var names = new HashMap<String, UUID>();
       for (var message : messages) {
@@ -198,7 +198,7 @@ final class TemplateRegistryTest {
     assertThat(dictionary.entries()).hasSize(written);
   }
 
-  /** Neither has seen enough by itself. */
+  /** Neither gateway has enough messages by itself. */
   @Test
   void sync_messagesOfTwoGateways_becomeOneTemplate() throws Exception {
     var one = startGateway();
@@ -238,7 +238,7 @@ final class TemplateRegistryTest {
         .containsOnly("login of user <*>");
   }
 
-  /** What was found out about old templates says nothing of when they were seen. */
+  /** A link of an old template must not change the times when it was seen. */
   @Test
   void sync_oldTemplatesLinked_preservesTheirTimes() throws Exception {
     var one = startGateway();
@@ -258,8 +258,8 @@ final class TemplateRegistryTest {
   }
 
   /**
-   * The same messages in any order, on one gateway or two, with restarts: what belongs together is
-   * the same in the end.
+   * The same messages in any order, on one gateway or two, with restarts, result in the same groups
+   * of messages.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
@@ -282,12 +282,13 @@ final class TemplateRegistryTest {
       switch (random.nextInt(4)) {
         case 0 -> gateways.set(who, new GatewayInstance(shared));
         case 1 -> gateways.get(who).registry.sync();
-        default -> {} // goes on
+        default -> {} // no restart
       }
     }
     for (int round = 0; round < 3; round++) {
       for (var gateway : gateways) {
-        gateway.identify("acme", "shop", "it is up"); // or a fresh one would not read the tenant's
+        // otherwise a new gateway would not load the templates of the tenant
+        gateway.identify("acme", "shop", "it is up");
         gateway.enricher.flush();
         gateway.registry.sync();
       }
@@ -304,9 +305,9 @@ final class TemplateRegistryTest {
     var names =
         gateway.deliver(IntStream.range(0, 5_000).mapToObj(TemplateRegistryTest::words).toList());
 
-    long caught = names.values().stream().filter(id -> text(id).equals("<*>")).count();
-    assertThat(caught).isEqualTo(5_000 - 49);
-    assertThat(gateway.registry.stats().overflowedLogs()).isEqualTo(caught);
+    long overflowed = names.values().stream().filter(id -> text(id).equals("<*>")).count();
+    assertThat(overflowed).isEqualTo(5_000 - 49);
+    assertThat(gateway.registry.stats().overflowedLogs()).isEqualTo(overflowed);
     assertThat(gateway.identify("it is up")).isEqualTo(known);
     assertThat(text(gateway.deliver("x"))).isEqualTo("<*>");
     gateway.identify("acme", "another", "it went down slowly");
@@ -316,7 +317,7 @@ final class TemplateRegistryTest {
         .contains("it went down slowly");
   }
 
-  /** It has the text of the catch-all, but by right. */
+  /** It has the text of the catch-all template, but it is not an overflow. */
   @Test
   void resolveTemplate_messageThatIsOneValue_doesNotOverflow() throws Exception {
     var gateway = new GatewayInstance(dictionary);
@@ -340,7 +341,7 @@ final class TemplateRegistryTest {
     assertThat(gateway.registry.stats().overflowedLogs()).isEqualTo(1);
   }
 
-  /** On the next day every form is asked for again. */
+  /** On the next day every template is looked up again. */
   @Test
   void resolveTemplate_knownYesterdayInAFlood_doesNotOverflow() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(2, 1 << 20));
@@ -355,13 +356,13 @@ final class TemplateRegistryTest {
     assertThat(gateway.identify("acme", "another", "it went up again")).isNotEqualTo(catchAll());
   }
 
-  /** The same message may be of a template by then. */
+  /** The same message may have a template by then. */
   @Test
   void resolveTemplate_overflowedBefore_isResolvedAgainInTheNextDelivery() throws Exception {
     var gateway = new GatewayInstance(dictionary, new MinerSettings(1, 1 << 20));
     gateway.deliver(List.of("it is up"));
-    var caught = gateway.deliver("login of user ann");
-    assertThat(text(caught)).isEqualTo("<*>");
+    var overflowed = gateway.deliver("login of user ann");
+    assertThat(text(overflowed)).isEqualTo("<*>");
     new GatewayInstance(dictionary).deliver(List.of("login of user ann"));
 
     gateway.registry.sync();
@@ -385,7 +386,7 @@ final class TemplateRegistryTest {
     assertThat(text(plain)).isEqualTo("basket of violet");
   }
 
-  /** Has read what there was. */
+  /** Starts a gateway that has loaded the templates. */
   private GatewayInstance startGateway() throws InterruptedException {
     var gateway = new GatewayInstance(dictionary);
     gateway.deliver("it is up");
@@ -428,7 +429,10 @@ final class TemplateRegistryTest {
     return List.of("login of user ann", "login of user bob", "login of user eve");
   }
 
-  /** Of five statements, some of which show only together which of their words are values. */
+  /**
+   * Returns messages of five log statements; only together do some of them show which words are
+   * values.
+   */
   private static List<String> messages() {
     var messages = new ArrayList<String>();
     for (int i = 0; i < 24; i++) {
@@ -449,7 +453,7 @@ final class TemplateRegistryTest {
     return letters(i) + " " + letters(i * 7) + " happened at first";
   }
 
-  /** Tells nothing until it does. */
+  /** A dictionary that fails until it is made available. */
   private static final class UnavailableDictionary implements Dictionary {
     private final Dictionary delegate;
     private boolean unavailable = true;

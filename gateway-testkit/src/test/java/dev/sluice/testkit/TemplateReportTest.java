@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Asked about the minutes from 100 to 109, and so of those from 90 to 99 before them. */
+/** Tests a report of the minutes 100 to 109, which compares them with the minutes 90 to 99. */
 @Timeout(60)
 class TemplateReportTest {
   private static final int INFO = 9;
@@ -168,7 +168,7 @@ class TemplateReportTest {
     assertThat(inWeb.templates()).extracting(Template::firstMinute).containsExactly(101L, 101L);
   }
 
-  /** When messages that were known became one template, nobody has said anything new. */
+  /** When known messages are generalized to one template, that template is not new. */
   @Test
   void newAndVanished_generalizedTemplate_isNeither() throws Exception {
     template("user ann", "user <*>");
@@ -184,7 +184,7 @@ class TemplateReportTest {
     assertThat(texts(View.TOP)).containsExactly("user <*>");
   }
 
-  /** The level that is asked for says which logs to count, not what is new. */
+  /** The queried severity selects the logs to count; it does not decide which templates are new. */
   @Test
   void new_knownAtAnotherSeverity_isKnown() throws Exception {
     template("retry");
@@ -267,7 +267,7 @@ class TemplateReportTest {
     assertThat(report.activeRange("default", ContentId.of("lost"))).isEmpty();
   }
 
-  /** More than fit into one question. */
+  /** There are more templates than one query accepts. */
   @Test
   void new_moreTemplatesThanMaxIds_areAllExamined() throws Exception {
     for (int i = 0; i < 10_050; i++) {
