@@ -20,11 +20,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How a batch is written into a stream entry. Version 1, big-endian:
+ * Encodes a batch as the value of a stream entry field, and decodes it. Version 1, big-endian:
  *
  * <pre>
- *   0  version          1 byte, the only one whose place never changes
- *   1  hash             8      XXH64, seed 0, of all that follows
+ *   0  version          1 byte, the only field whose position never changes
+ *   1  hash             8      XXH64, seed 0, of all bytes that follow
  *   9  append id       16
  *  25  receivedNanos    8
  *  33  first id        16
@@ -33,19 +33,19 @@ import org.slf4j.LoggerFactory;
  *  57  OTLP length      4      before compression
  *  61  tenant length    2
  *  63  tenant                  UTF-8
- *      refused                 varint count, then one varint for each refused ordinal: how many
- *                              ordinals lie between it and the one before
+ *      excluded                varint count, then one varint for each excluded ordinal: the number
+ *                              of ordinals between it and the previous excluded ordinal
  *      OTLP                    an LZ4 block, to the end
  * </pre>
  *
- * <p>The hash is of the compressed bytes: they are a third of the others, and what arrives intact
- * decompresses to what was sent, when it is read: a delivery waits packed. Safe for use by many
- * threads.
+ * <p>The hash covers the compressed bytes, which are fewer: intact compressed bytes decompress to
+ * the original bytes. A decoded batch stays compressed until its OTLP bytes are read. Safe for use
+ * by many threads.
  */
 final class LogBatchCodec {
   static final int VERSION = 1;
 
-  /** No batch is larger; a corrupt length must not be able to ask for more. */
+  /** Maximum uncompressed size, so that a corrupt length field cannot exhaust the memory. */
   static final int MAX_OTLP_BYTES = 512 << 20;
 
   private static final int HASH_START = 9;
@@ -65,7 +65,7 @@ final class LogBatchCodec {
       lz4 = LZ4Factory.nativeInstance();
       xxHash = XXHashFactory.nativeInstance();
     } catch (LinkageError | RuntimeException e) {
-      LOG.warn("no native LZ4 for this system, compressing costs three to five times more", e);
+      LOG.warn("native LZ4 not available on this system; using the slower Java implementation", e);
       lz4 = LZ4Factory.fastestInstance();
       xxHash = XXHashFactory.fastestInstance();
     }
@@ -81,7 +81,7 @@ final class LogBatchCodec {
     byte[] otlp = batch.otlp();
     if (tenant.length > 0xFFFF || otlp.length > MAX_OTLP_BYTES) {
       throw new IllegalArgumentException(
-          "a tenant of %d bytes, limit 65535, with %d bytes of logs, limit %d"
+          "tenant has %d bytes, limit 65535; OTLP has %d bytes, limit %d"
               .formatted(tenant.length, otlp.length, MAX_OTLP_BYTES));
     }
     int excludedCount = batch.excludedOrdinals().cardinality();
@@ -102,10 +102,11 @@ final class LogBatchCodec {
   }
 
   /**
-   * An LZ4 block, to the end of an envelope, which is kept.
+   * The OTLP bytes of a batch as an LZ4 block, from {@code offset} to the end of the encoded batch.
    *
-   * @param offset where it begins
-   * @param uncompressedBytes before compression
+   * @param encoded the encoded batch; retained, not copied
+   * @param offset the start of the LZ4 block
+   * @param uncompressedBytes size before compression, in bytes
    */
   private record Lz4Payload(byte[] encoded, int offset, int uncompressedBytes)
       implements LogBatch.Payload {
@@ -118,11 +119,11 @@ final class LogBatchCodec {
             DECOMPRESSOR.decompress(
                 encoded, offset, encoded.length - offset, otlp, 0, uncompressedBytes);
       } catch (LZ4Exception e) {
-        throw new IllegalStateException("no LZ4 block: " + e.getMessage(), e);
+        throw new IllegalStateException("invalid LZ4 block: " + e.getMessage(), e);
       }
       if (written != uncompressedBytes) {
         throw new IllegalStateException(
-            "%d bytes of logs, should be %d".formatted(written, uncompressedBytes));
+            "LZ4 block has %d bytes, expected %d".formatted(written, uncompressedBytes));
       }
       return otlp;
     }
@@ -134,22 +135,25 @@ final class LogBatchCodec {
   }
 
   /**
-   * The batch, its logs still packed and the bytes kept; or why there is none. Whatever the bytes
-   * are, nothing else is thrown.
+   * Decodes a batch; its OTLP bytes stay compressed, and {@code bytes} is retained. Throws no other
+   * exception, whatever the bytes are.
+   *
+   * @throws UnreadableBatchException when the bytes are corrupt or have a later version
    */
   static LogBatch decode(byte[] bytes) throws UnreadableBatchException {
     if (bytes.length == 0) {
-      throw new CorruptBatchException("no bytes");
+      throw new CorruptBatchException("the encoded batch is empty");
     }
     int version = bytes[0] & 0xFF;
     if (version > VERSION) {
       throw new UnsupportedVersionException(version);
     }
     if (version < VERSION) {
-      throw new CorruptBatchException("version " + version);
+      throw new CorruptBatchException("version %d does not exist".formatted(version));
     }
     if (bytes.length < FIXED_HEADER_BYTES) {
-      throw new CorruptBatchException("only %d bytes".formatted(bytes.length));
+      throw new CorruptBatchException(
+          "%d bytes, the header alone has %d".formatted(bytes.length, FIXED_HEADER_BYTES));
     }
     if (ByteBuffer.wrap(bytes).getLong(1)
         != HASH.hash(bytes, HASH_START, bytes.length - HASH_START, 0)) {
@@ -174,12 +178,13 @@ final class LogBatchCodec {
     in.get(tenant);
     if (uncompressedBytes < 0 || uncompressedBytes > MAX_OTLP_BYTES) {
       throw new CorruptBatchException(
-          "%d bytes of logs, limit %d".formatted(uncompressedBytes, MAX_OTLP_BYTES));
+          "OTLP length is %d, limit %d".formatted(uncompressedBytes, MAX_OTLP_BYTES));
     }
     var excludedOrdinals = readExcludedOrdinals(in, uncompressedBytes);
     if (uncompressedBytes > (long) in.remaining() * LZ4_MAX_RATIO) {
       throw new CorruptBatchException(
-          "%d bytes of logs out of %d".formatted(uncompressedBytes, in.remaining()));
+          "OTLP length is %d, impossible out of %d compressed bytes"
+              .formatted(uncompressedBytes, in.remaining()));
     }
     return new LogBatch(
         appendId,
@@ -192,7 +197,7 @@ final class LogBatchCodec {
         new Lz4Payload(bytes, in.position(), uncompressedBytes));
   }
 
-  /** A hash over whose batches these are, in their order. */
+  /** Returns a hash of the append ids, which depends on their order. */
   static long hashAppendIds(Iterable<UUID> appendIds, int count) {
     var ids = ByteBuffer.allocate(count * LogId.BYTES);
     appendIds.forEach(id -> putUuid(ids, id));
@@ -205,23 +210,23 @@ final class LogBatchCodec {
 
   private static void putExcludedOrdinals(ByteBuffer out, BitSet excludedOrdinals, int count) {
     putVarint(out, count);
-    int before = -1;
+    int previous = -1;
     for (int i = excludedOrdinals.nextSetBit(0); i >= 0; i = excludedOrdinals.nextSetBit(i + 1)) {
-      putVarint(out, i - before - 1);
-      before = i;
+      putVarint(out, i - previous - 1);
+      previous = i;
     }
   }
 
   private static BitSet readExcludedOrdinals(ByteBuffer in, int otlpLength)
       throws CorruptBatchException {
-    int count = varint(in);
+    int count = readVarint(in);
     var excludedOrdinals = new BitSet(0);
     long ordinal = -1;
     for (int i = 0; i < count; i++) {
-      ordinal += 1L + varint(in);
-      if (ordinal >= otlpLength) { // a record takes two bytes at least
+      ordinal += 1L + readVarint(in);
+      if (ordinal >= otlpLength) { // a record takes at least two bytes
         throw new CorruptBatchException(
-            "refused ordinal %d of %d bytes".formatted(ordinal, otlpLength));
+            "excluded ordinal %d exceeds %d bytes of OTLP".formatted(ordinal, otlpLength));
       }
       excludedOrdinals.set((int) ordinal);
     }
@@ -237,7 +242,7 @@ final class LogBatchCodec {
     out.put((byte) rest);
   }
 
-  private static int varint(ByteBuffer in) throws CorruptBatchException {
+  private static int readVarint(ByteBuffer in) throws CorruptBatchException {
     long value = 0;
     for (int shift = 0; shift < 7 * MAX_VARINT; shift += 7) {
       byte next = in.get();
@@ -249,6 +254,6 @@ final class LogBatchCodec {
         return (int) value;
       }
     }
-    throw new CorruptBatchException("a count of more than 31 bits");
+    throw new CorruptBatchException("varint has more than 31 bits");
   }
 }

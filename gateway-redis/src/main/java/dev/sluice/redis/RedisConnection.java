@@ -20,27 +20,28 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to Redis, made when first needed and again when lost. Safe for use by many threads.
+ * A connection to Redis that is opened at the first use and reopened after a loss. Safe for use by
+ * many threads.
  *
- * <p>Once made, Lettuce restores it by itself and refuses commands at once meanwhile. A command
- * that gets no answer in time ends the connection all the same: the peer may be gone without a
- * word, which TCP would notice only after a quarter of an hour.
+ * <p>Lettuce restores an open connection by itself, and rejects commands immediately until it is
+ * restored. A command without a reply within its timeout closes the connection nevertheless: the
+ * peer may have disappeared without closing it, which TCP detects only after about 15 minutes.
  *
- * <p>Who relies on what Redis said before asks for {@link #disconnectCount}: Redis may have
- * forgotten it.
+ * <p>A caller that relies on earlier replies of Redis compares {@link #disconnectCount}: Redis may
+ * have lost the corresponding data at a restart.
  *
- * <p>{@code opening}, {@code failedAt} and {@code closed} are guarded by {@code lock}.
+ * <p>{@code connectionFuture}, {@code failedAt} and {@code closed} are guarded by {@code lock}.
  */
 final class RedisConnection implements AutoCloseable {
 
-  /** Nobody is asked to connect more often, however many want to append. */
+  /** Minimum time between a failed connection attempt and the next one, for all callers. */
   private static final Duration MIN_CONNECT_INTERVAL = Duration.ofMillis(500);
 
   private final RedisClient client;
   private final RedisURI uri;
   private final Object lock = new Object();
 
-  /** A tenth of a second late at most. */
+  /** Timeouts on the timer wheel of Lettuce, which fires up to 100 ms late. */
   private final TimeoutScheduler timeoutScheduler;
 
   private final AtomicInteger disconnectCount = new AtomicInteger();
@@ -62,14 +63,14 @@ final class RedisConnection implements AutoCloseable {
   }
 
   /**
-   * How often a connection was lost. Counted before there is another one, so that an answer of the
-   * next is never taken for one of the last.
+   * Returns the number of lost connections. A loss is counted before the next connection opens, so
+   * that a caller never mistakes a reply of the next connection for one of the lost connection.
    */
   int disconnectCount() {
     return disconnectCount.get();
   }
 
-  /** A command was not sent, so it has not happened. */
+  /** The command was not sent to Redis, so it had no effect. */
   static final class CommandNotSentException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -79,10 +80,10 @@ final class RedisConnection implements AutoCloseable {
   }
 
   /**
-   * Sends a command as soon as there is a connection; fails with {@link CommandNotSentException}
-   * when it certainly was not.
+   * Sends a command as soon as the connection is open. The future fails with {@link
+   * CommandNotSentException} when the command was certainly not sent.
    *
-   * @param timeout fails with a {@link TimeoutException} after that
+   * @param timeout time after which the future fails with a {@link TimeoutException}
    */
   <T> CompletableFuture<T> send(
       Duration timeout,
@@ -94,7 +95,7 @@ final class RedisConnection implements AutoCloseable {
               if (redis == null) {
                 throw new CommandNotSentException(String.valueOf(failure), failure);
               }
-              if (!redis.isOpen()) { // Lettuce is at making it anew
+              if (!redis.isOpen()) { // Lettuce is reconnecting
                 throw new CommandNotSentException("not connected", null);
               }
               return redis;
@@ -109,7 +110,11 @@ final class RedisConnection implements AutoCloseable {
             });
   }
 
-  /** As {@link #send}, and waits. */
+  /**
+   * Sends a command like {@link #send} and waits for its reply.
+   *
+   * @throws SpoolUnreachableException when the command fails
+   */
   <T> T call(
       Duration timeout,
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command)
@@ -121,7 +126,12 @@ final class RedisConnection implements AutoCloseable {
     }
   }
 
-  /** As {@link #call}, for what must not be left half done by an interrupt. */
+  /**
+   * Sends a command like {@link #call}, but does not react to an interrupt, for steps whose outcome
+   * the caller must know.
+   *
+   * @throws SpoolUnreachableException when the command fails
+   */
   <T> T callUninterruptibly(
       Duration timeout,
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> command) {
@@ -138,25 +148,25 @@ final class RedisConnection implements AutoCloseable {
     return new SpoolUnreachableException(reason(cause, timeout), cause);
   }
 
-  /** One line for the operator. */
+  /** Returns the reason of the failure for the operator, in one line. */
   static String reason(Throwable failure, Duration timeout) {
     var cause = cause(failure);
     if (cause instanceof TimeoutException) {
-      return "Redis did not answer within " + timeout.toMillis() + " ms";
+      return "Redis did not reply within " + timeout.toMillis() + " ms";
     }
-    var root = cause; // Lettuce's own words are "Unable to connect"; why is said below
+    var root = cause; // Lettuce's own message is "Unable to connect"; its root cause says why
     while (root.getCause() != null) {
       root = root.getCause();
     }
     return "Redis: " + (root.getMessage() == null ? root.toString() : root.getMessage());
   }
 
-  /** Whether Redis itself said no, as against being out of reach. */
+  /** Whether Redis has sent an error reply, as opposed to being unreachable. */
   static boolean isErrorReply(Throwable failure) {
     return cause(failure) instanceof RedisCommandExecutionException;
   }
 
-  /** Whether the command certainly did nothing: it was not sent, or Redis said no. */
+  /** Whether the command certainly had no effect: it was not sent, or Redis sent an error reply. */
   static boolean isNotExecuted(Throwable failure) {
     return isErrorReply(failure) || cause(failure) instanceof CommandNotSentException;
   }
@@ -215,7 +225,7 @@ final class RedisConnection implements AutoCloseable {
     synchronized (lock) {
       if (connectionFuture == connection && connection.isDone()) {
         connectionFuture = null;
-        disconnectCount.incrementAndGet(); // its own end comes when it comes
+        disconnectCount.incrementAndGet(); // onRedisDisconnected of this connection comes later
       }
     }
     if (connection.state() == Future.State.SUCCESS) {
@@ -223,7 +233,7 @@ final class RedisConnection implements AutoCloseable {
     }
   }
 
-  /** Ends the connection, within a second; what is under way fails. */
+  /** Closes the connection within a second. Commands in flight fail. */
   @Override
   public void close() {
     CompletableFuture<StatefulRedisConnection<byte[], byte[]>> last;
@@ -232,12 +242,12 @@ final class RedisConnection implements AutoCloseable {
       last = connectionFuture;
       connectionFuture = null;
     }
-    if (last != null && last.state() == Future.State.SUCCESS) { // else opened() sees to it
+    if (last != null && last.state() == Future.State.SUCCESS) { // else onConnected() closes it
       var _ =
           last.resultNow()
               .closeAsync()
               .orTimeout(1, TimeUnit.SECONDS)
-              .exceptionally(_ -> null) // no use for the reason: nobody will use it again
+              .exceptionally(_ -> null) // the connection is not used again, so a failure is ignored
               .join();
     }
   }

@@ -20,22 +20,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Dead letters, a stream {@code {prefix:shard}:dead} for each shard. Entries have the fields {@code
- * i}, the log's id in hexadecimal, {@code d}, the day of its receipt as days since 1970 in UTC,
- * {@code r}, the reason, {@code a}, when it was given up in Unix milliseconds, and {@code e}, an
- * {@link LogBatchCodec}. They are added by {@link Script#ACK}.
+ * The dead letters of all shards, in one stream {@code {prefix:shard}:dead} for each shard. A
+ * stream entry has the fields {@code i}, the id of the log in hexadecimal; {@code d}, its day of
+ * receipt in days since 1970 in UTC; {@code r}, the reason; {@code a}, the time when it became a
+ * dead letter in Unix milliseconds; and {@code e}, the log as {@link LogBatchCodec} encodes it.
+ * {@link Script#ACK} adds the entries.
  *
- * <p>A letter that this release cannot read is left out of the list, and named in the log.
+ * <p>A dead letter that this release cannot decode is omitted from the list and logged with its id.
  */
 final class RedisDeadLetterQueue implements DeadLetterQueue {
 
-  /** A letter's place: by Redis's time, then by shard. */
+  /** The id of a dead letter, ordered by stream entry id (the time of Redis), then by shard. */
   private record DeadLetterId(StreamEntryId entry, int shard) implements Comparable<DeadLetterId> {
     private static final Comparator<DeadLetterId> ORDER =
         Comparator.comparing(DeadLetterId::entry).thenComparing(DeadLetterId::shard);
 
     /**
-     * @throws IllegalArgumentException when it has not the form of one
+     * @throws IllegalArgumentException when {@code id} is not a shard, a dash and an entry id
      */
     static DeadLetterId of(String id) {
       int dash = id.indexOf('-');
@@ -54,15 +55,15 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
     }
   }
 
-  private record StoredDeadLetter(DeadLetterId id, DeadLetter letter) {
+  private record StoredDeadLetter(DeadLetterId id, DeadLetter deadLetter) {
     DeadLetterItem toItem() {
-      return new DeadLetterItem(id.toString(), letter);
+      return new DeadLetterItem(id.toString(), deadLetter);
     }
   }
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisDeadLetterQueue.class);
 
-  /** In one reply: a letter may be a large log. */
+  /** Maximum number of dead letters in one reply: one dead letter can be a large log. */
   private static final int PAGE_SIZE = 64;
 
   private final RedisSpool.Settings settings;
@@ -76,14 +77,14 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
     this.connection = connection;
   }
 
-  /** What {@link Script#ACK} keeps of a letter. */
-  static List<byte[]> fields(DeadLetter letter) {
-    var log = letter.log();
+  /** Returns the arguments of {@link Script#ACK} for one dead letter. */
+  static List<byte[]> toArguments(DeadLetter deadLetter) {
+    var log = deadLetter.log();
     return List.of(
         logId(log),
         day(log),
-        letter.reason().getBytes(UTF_8),
-        Long.toString(letter.deadLetteredAt().toEpochMilli()).getBytes(US_ASCII),
+        deadLetter.reason().getBytes(UTF_8),
+        Long.toString(deadLetter.deadLetteredAt().toEpochMilli()).getBytes(US_ASCII),
         LogBatchCodec.encode(log));
   }
 
@@ -96,7 +97,9 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   }
 
   /**
-   * @throws IllegalArgumentException when {@code after} is no id of a letter
+   * {@inheritDoc}
+   *
+   * @throws IllegalArgumentException when {@code after} is not a dead letter id
    */
   @Override
   public List<DeadLetterItem> list(@Nullable String after, int limit) {
@@ -136,9 +139,9 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   public Optional<DeadLetterItem> find(String id) {
     return parseId(id)
         .flatMap(
-            letterId -> {
-              var shard = shards.get(letterId.shard());
-              var entry = letterId.entry().toString();
+            deadLetterId -> {
+              var shard = shards.get(deadLetterId.shard());
+              var entry = deadLetterId.entry().toString();
               return range(shard, Range.create(entry, entry), 1).stream()
                   .findFirst()
                   .flatMap(found -> decode(shard, found));
@@ -146,11 +149,11 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
         .map(StoredDeadLetter::toItem);
   }
 
-  /** Empty when no letter can have that id. */
+  /** Parses a dead letter id; empty when the id is malformed or its shard does not exist. */
   private Optional<DeadLetterId> parseId(String id) {
     try {
       return Optional.of(DeadLetterId.of(id))
-          .filter(letterId -> letterId.shard() >= 0 && letterId.shard() < shards.size());
+          .filter(parsed -> parsed.shard() >= 0 && parsed.shard() < shards.size());
     } catch (IllegalArgumentException _) {
       return Optional.empty();
     }
@@ -166,20 +169,22 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
 
   private static Optional<StoredDeadLetter> decode(
       ShardKeys shard, StreamMessage<byte[], byte[]> entry) {
-    var letterId = new DeadLetterId(StreamEntryId.of(entry.getId()), shard.number());
+    var deadLetterId = new DeadLetterId(StreamEntryId.of(entry.getId()), shard.number());
     try {
       var log = LogBatchCodec.decode(field(entry, 'e'));
       var reason = new String(field(entry, 'r'), UTF_8);
-      long at = Long.parseLong(new String(field(entry, 'a'), US_ASCII));
+      var deadLetteredAt =
+          Instant.ofEpochMilli(Long.parseLong(new String(field(entry, 'a'), US_ASCII)));
       return Optional.of(
-          new StoredDeadLetter(letterId, new DeadLetter(log, reason, Instant.ofEpochMilli(at))));
+          new StoredDeadLetter(deadLetterId, new DeadLetter(log, reason, deadLetteredAt)));
     } catch (UnreadableBatchException | IllegalArgumentException e) {
-      LOG.error("dead letter {} cannot be read and is left out: {}", letterId, e.toString());
+      LOG.error(
+          "omitting dead letter {}, which cannot be decoded: {}", deadLetterId, e.toString());
       return Optional.empty();
     }
   }
 
-  /** Empty when there is no such field. */
+  /** Returns the value of a field; an empty array when the entry does not have the field. */
   private static byte[] field(StreamMessage<byte[], byte[]> entry, char name) {
     for (var field : entry.getBody().entrySet()) {
       if (field.getKey().length == 1 && field.getKey()[0] == name) {
@@ -190,23 +195,26 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   }
 
   /**
-   * @throws IllegalArgumentException when the log is not one record of the letter's identity and
-   *     day of receipt
+   * {@inheritDoc}
+   *
+   * @throws IllegalArgumentException when the log is not one record with the id and the day of
+   *     receipt of the dead letter
    */
   @Override
   public boolean replay(String id, LogBatch log) {
     if (log.records() != 1) {
-      throw new IllegalArgumentException("a dead letter of " + log.records() + " records");
+      throw new IllegalArgumentException(
+          "a replayed dead letter has one record, not " + log.records());
     }
     long replayed =
         parseId(id)
             .map(
-                letterId -> {
-                  var shard = shards.get(letterId.shard());
+                deadLetterId -> {
+                  var shard = shards.get(deadLetterId.shard());
                   return run(
                       Script.REPLAY,
                       new byte[][] {shard.dead(), shard.stream(), shard.ledger()},
-                      letterId.entry().text(),
+                      deadLetterId.entry().text(),
                       logId(log),
                       day(log),
                       LogBatchCodec.encode(log));
@@ -214,7 +222,7 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
             .orElse(0L);
     if (replayed < 0) {
       throw new IllegalArgumentException(
-          "dead letter %s is of another log than %s, or of another day"
+          "dead letter %s has another log id than %s, or another day of receipt"
               .formatted(id, log.firstId().toHex()));
     }
     return replayed == 1;
@@ -224,33 +232,33 @@ final class RedisDeadLetterQueue implements DeadLetterQueue {
   public boolean purge(String id) {
     return parseId(id)
         .map(
-            letterId -> {
-              var shard = shards.get(letterId.shard());
+            deadLetterId -> {
+              var shard = shards.get(deadLetterId.shard());
               return run(
                   Script.PURGE,
                   new byte[][] {shard.dead(), shard.ledger()},
-                  letterId.entry().text());
+                  deadLetterId.entry().text());
             })
         .filter(purged -> purged == 1)
         .isPresent();
   }
 
   private long run(Script script, byte[][] keys, byte[]... arguments) {
-    Long done =
+    Long result =
         connection.callUninterruptibly(
             settings.commandTimeout(), redis -> script.run(redis, keys, arguments));
-    return done;
+    return result;
   }
 
   @Override
   public Capacity capacity() {
-    long letters = 0;
+    long deadLetters = 0;
     for (var shard : shards) {
-      letters +=
+      deadLetters +=
           connection.callUninterruptibly(
               settings.commandTimeout(),
               redis -> redis.async().xlen(shard.dead()).toCompletableFuture());
     }
-    return new Capacity(letters, (long) settings.deadLetters() * shards.size());
+    return new Capacity(deadLetters, (long) settings.deadLetters() * shards.size());
   }
 }

@@ -15,14 +15,14 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Claims of keys, each in the shard that its digest says. An append under a claim takes the key in
- * the step that appends, which is {@link RedisSpool}'s.
+ * Claims and releases idempotency keys. The digest of a key selects its shard. An append under a
+ * claim marks the key as used in the append script, which {@link RedisSpool} calls.
  *
  * <p>Safe for use by many threads.
  */
 final class RedisIdempotencyStore {
 
-  /** Sends a step that may be repeated until it is known whether it has happened. */
+  /** Sends an idempotent step, and sends it again while its outcome is unknown. */
   interface RetryingSender {
     <T extends @Nullable Object> CompletableFuture<T> send(
         Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step);
@@ -66,7 +66,7 @@ final class RedisIdempotencyStore {
       case 2 -> new ClaimResult.Completed();
       case 3 -> new ClaimResult.InProgress();
       case 4 -> new ClaimResult.KeyReused();
-      default -> throw new IllegalStateException("a claim that is " + state);
+      default -> throw new IllegalStateException("unknown result of key_claim.lua: " + state);
     };
   }
 
@@ -86,7 +86,7 @@ final class RedisIdempotencyStore {
                     new byte[][] {shard.keys(), shard.keyAges()},
                     digest,
                     bytes(claim.owner())))
-        .handle((_, _) -> null); // a claim that could not be given back ends by itself
+        .handle((_, _) -> null); // a claim that was not released expires
   }
 
   ShardKeys shardOf(byte[] digest) {

@@ -5,15 +5,15 @@ import java.util.Map;
 import java.util.Optional;
 
 /**
- * What Redis says of itself.
+ * The state of a Redis server, from its reply to INFO.
  *
- * @param info the properties of its answer to INFO
+ * @param info the properties of the reply
  */
 record RedisServerInfo(Map<String, String> info) {
-  /** Part of the memory that must be free before a Redis that was full counts as not full. */
+  /** A Redis that was full is available again when 1/20 of its memory limit is free. */
   private static final int MIN_FREE_MEMORY_DIVISOR = 20;
 
-  /** From an answer to INFO as it came. */
+  /** Parses the reply to INFO. */
   static RedisServerInfo parse(String reply) {
     var info = new HashMap<String, String>();
     for (var line : reply.split("\r?\n", -1)) {
@@ -26,12 +26,12 @@ record RedisServerInfo(Map<String, String> info) {
   }
 
   /**
-   * Why nothing can be appended.
+   * Returns the reason why Redis accepts no append; empty when it accepts appends.
    *
-   * @param refusedForMemory whether the last append was; between two of them Redis looks as if
-   *     there were room for one
+   * @param rejectedForMemory whether Redis rejected the last append because its memory is full;
+   *     between two appends the reported memory usage can be below the limit
    */
-  Optional<String> unavailableReason(boolean refusedForMemory) {
+  Optional<String> unavailableReason(boolean rejectedForMemory) {
     if (!"master".equals(info.get("role"))) {
       return Optional.of("Redis is a replica");
     }
@@ -43,34 +43,34 @@ record RedisServerInfo(Map<String, String> info) {
       return Optional.empty();
     }
     long used = number("used_memory") - number("mem_not_counted_for_evict");
-    return used > limit || refusedForMemory && used > limit - limit / MIN_FREE_MEMORY_DIVISOR
+    return used > limit || rejectedForMemory && used > limit - limit / MIN_FREE_MEMORY_DIVISOR
         ? Optional.of("Redis is full: %d bytes of %d".formatted(used, limit))
         : Optional.empty();
   }
 
   /**
-   * Why Redis might lose what it has taken.
+   * Returns the reason why Redis might lose accepted records; empty when they are durable.
    *
-   * @param replicas that it should have
+   * @param replicas required number of replicas
    */
   Optional<String> notDurableReason(int replicas) {
     if ("0".equals(info.get("aof_enabled"))) {
-      return Optional.of("Redis keeps no append-only file: set appendonly yes");
+      return Optional.of("Redis writes no append-only file: set appendonly yes");
     }
     if ("err".equals(info.get("aof_last_write_status"))) {
       return Optional.of("Redis cannot write its append-only file");
     }
     if (number("maxmemory") > 0 && evictionEnabled()) {
       return Optional.of(
-          "Redis deletes logs when its memory is full: set maxmemory-policy noeviction");
+          "Redis evicts records when its memory is full: set maxmemory-policy noeviction");
     }
     long connected = number("connected_slaves");
     return connected < replicas
-        ? Optional.of("Redis has %d replicas, should have %d".formatted(connected, replicas))
+        ? Optional.of("Redis has %d replicas, requires %d".formatted(connected, replicas))
         : Optional.empty();
   }
 
-  /** What has a time to live may go: nothing of ours has. */
+  /** Whether Redis may evict keys of the spool; these have no TTL, so volatile-* is safe. */
   private boolean evictionEnabled() {
     return info.getOrDefault("maxmemory_policy", "").startsWith("allkeys");
   }

@@ -40,43 +40,51 @@ import java.util.function.ObjLongConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spool on Redis Streams, from Redis 6.2 on. Owns the Redis client, also of the {@link
- * #newConsumer} made here.
+ * A spool on Redis Streams, for Redis 6.2 and later. Owns the Redis client, which its consumers
+ * (see {@link #newConsumer}) use too.
  *
- * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. Entries have
- * the fields {@code n}, records, {@code d}, the day of their receipt since 1970 in UTC, {@code e},
- * an {@link LogBatchCodec}, and {@code a} when they may be stored already. Beside it, with the same
- * beginning, are {@code ledger}, the counts that cannot be had by counting; {@code appends} and
- * {@code appends:entries}, what was appended in the last minutes, and as long as these are not more
- * than 200,000, for up to a day, what waits, is younger than an entry that waits, or was appended
- * before a silence; {@code keys} and {@code keys:age}, the idempotency keys; {@code dead}, the dead
- * letters. Appends are forgotten when entries are settled: a full Redis drains of them too.
+ * <p>Each shard is a stream {@code {prefix:shard}:logs}, read by one consumer group. A stream entry
+ * has the fields {@code n}, the number of records; {@code d}, their day of receipt in days since
+ * 1970 in UTC; {@code e}, the batch as {@link LogBatchCodec} encodes it; and {@code a} when the
+ * records may be in the store already. The other keys of a shard have the same prefix:
  *
- * <p>An append whose outcome is not known is sent again as it was, to the same shard, which knows
- * it by its append id. What Redis has refused is not.
+ * <ul>
+ *   <li>{@code ledger}: counts that cannot be computed from the entries.
+ *   <li>{@code appends} and {@code appends:entries}: the ids of the appends of the last minutes.
+ *       While there are at most 200,000 append ids, an id is retained for up to a day when its
+ *       entry or an older entry is in the stream, or when its append is older than a pause without
+ *       appends. Append ids are deleted when entries are acknowledged, so that a full Redis frees
+ *       their memory too.
+ *   <li>{@code keys} and {@code keys:age}: the idempotency keys.
+ *   <li>{@code dead}: the dead letters.
+ * </ul>
  *
- * <p>Nothing is asked of Redis before it is needed, so that the application starts without it; once
- * it is back, so is the spool. Safe for use by many threads.
+ * <p>An append whose outcome is unknown is sent again unchanged, to the same shard, which
+ * recognizes it by its append id. An append that Redis has rejected is not sent again.
+ *
+ * <p>The connection is opened at the first use, so that the application starts without Redis. The
+ * spool is available again as soon as Redis is. Safe for use by many threads.
  */
 public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
   /**
-   * What the spool needs to know.
+   * Settings of the spool.
    *
-   * @param url as Lettuce reads it, such as {@code redis://user:password@host:6379/0}, {@code
-   *     rediss://} for TLS
-   * @param shards streams, each with a consumer of its own for every worker of a delivering process
-   * @param prefix what all keys begin with, so that gateways can share a Redis
-   * @param group the consumer group
-   * @param instance this process among the consumers of the group; the same after a restart where
-   *     possible, so that what was under way goes on at once
-   * @param deliveryLimits of one delivery
-   * @param deadLetters that each shard keeps at most, at least 1; deliveries with more refused
-   *     records wait
-   * @param consumerIdleTimeout when a silent consumer counts as dead and its entries are taken
-   *     over; longer than the store ever takes with one delivery
-   * @param commandTimeout how long Redis may take for one answer
-   * @param appendSettings how far an append goes to be safe, and what is remembered of it
+   * @param url the URL of Redis in the syntax of Lettuce, such as {@code
+   *     redis://user:password@host:6379/0}, with {@code rediss://} for TLS
+   * @param shards number of streams, at least 1; every delivery worker of a process has its own
+   *     consumer in each stream
+   * @param prefix the prefix of all keys, without braces, so that gateways can share a Redis
+   * @param group the name of the consumer group, without braces
+   * @param instance the name of this process among the consumers of the group, without braces;
+   *     stable across restarts where possible, so that its pending deliveries resume immediately
+   * @param deliveryLimits the size limits of one delivery
+   * @param deadLetters maximum number of dead letters in each shard, at least 1; a delivery that
+   *     would exceed it stays in the spool
+   * @param consumerIdleTimeout idle time after which a consumer counts as dead and other consumers
+   *     claim its entries, at least 1 ms; longer than the store needs for any delivery
+   * @param commandTimeout maximum time for one reply of Redis, at least 1 ms
+   * @param appendSettings the settings of durability and deduplication of appends
    */
   public record Settings(
       String url,
@@ -105,12 +113,12 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       try {
         var _ = RedisURI.create(url);
       } catch (IllegalArgumentException _) {
-        // its message would hold the url, and the url may hold a password
-        throw new IllegalArgumentException("the url of Redis cannot be read");
+        // the message of the original exception contains the URL, which may contain a password
+        throw new IllegalArgumentException("the Redis URL is invalid");
       }
     }
 
-    /** What holds when nothing else is said: one shard, keys and group {@code sluice}. */
+    /** Returns the default settings: one shard, key prefix and group {@code sluice}. */
     public static Settings of(String url, String instance) {
       return new Settings(
           url,
@@ -128,20 +136,21 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     private static void requireName(String name, String value) {
       if (value.isBlank() || value.indexOf('{') >= 0 || value.indexOf('}') >= 0) {
         throw new IllegalArgumentException(
-            name + " is '" + value + "', must be a name without braces");
+            name + " is '" + value + "', must not be blank or contain braces");
       }
     }
 
     private static void requireMillisecond(String name, Duration value) {
       if (value.toMillis() < 1) {
-        throw new IllegalArgumentException(name + " is " + value + ", at least 1 ms");
+        throw new IllegalArgumentException(name + " is " + value + ", must be at least 1 ms");
       }
     }
 
-    /** Without the url, which may hold a password. */
+    /** Omits the URL, which may contain a password. */
     @Override
     public String toString() {
-      return "Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d, claimIdle=%s, commandTimeout=%s, %s]"
+      return ("Settings[shards=%d, prefix=%s, group=%s, instance=%s, %s, deadLetters=%d,"
+              + " consumerIdleTimeout=%s, commandTimeout=%s, %s]")
           .formatted(
               shards,
               prefix,
@@ -156,22 +165,23 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   /**
-   * How far an append goes to be safe, and what is remembered of it.
+   * Settings of the durability and deduplication of appends.
    *
-   * @param replicas that must have an append before it counts as safe
-   * @param timeout for how long an append whose outcome is not known is tried again; the last try
-   *     may take its {@code commandTimeout} after that
-   * @param idempotencyKeys idempotency keys remembered in each shard; the oldest is forgotten first
-   * @param idempotencyRetention how long a key is remembered
+   * @param replicas number of replicas that must confirm an append, at least 0
+   * @param timeout time during which an append whose outcome is unknown is sent again, at least 1
+   *     ms; the last attempt may take another {@code commandTimeout}
+   * @param idempotencyKeys maximum number of idempotency keys in each shard, at least 1; the oldest
+   *     key is deleted first
+   * @param idempotencyRetention retention of an idempotency key, at least 1 ms
    */
   public record AppendSettings(
       int replicas, Duration timeout, int idempotencyKeys, Duration idempotencyRetention) {
-    /** An append is remembered longer than anybody tries it, by a wide margin. */
+    /** Lower bound of {@link #dedupRetention}; much longer than an append is sent again. */
     private static final Duration MIN_DEDUP_RETENTION = Duration.ofMinutes(2);
 
     private static final int DEDUP_RETENTION_FACTOR = 10;
 
-    /** No replica, ten seconds, a million keys, a day. */
+    /** No replicas, timeout of 10 seconds, 1,000,000 keys, retention of one day. */
     public static final AppendSettings DEFAULT =
         new AppendSettings(0, Duration.ofSeconds(10), 1_000_000, Duration.ofDays(1));
 
@@ -187,7 +197,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       Settings.requireMillisecond("idempotency-retention", idempotencyRetention);
     }
 
-    /** For how long an append is remembered at least. */
+    /** Returns the minimum retention of an append id: ten timeouts, at least two minutes. */
     Duration dedupRetention() {
       var retention = timeout.multipliedBy(DEDUP_RETENTION_FACTOR);
       return retention.compareTo(MIN_DEDUP_RETENTION) > 0 ? retention : MIN_DEDUP_RETENTION;
@@ -195,8 +205,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   /**
-   * Appends of a shard at which none is remembered for longer than it must be. They take some 40 MB
-   * then, and are those of several minutes under heavy load.
+   * Maximum number of append ids of a shard with an extended retention. Above it every append id
+   * has the minimum retention, which bounds the memory of the append ids.
    */
   static final int MAX_EXTENDED_DEDUP_APPENDS = 200_000;
 
@@ -206,7 +216,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private static final int MAX_QUEUED_COMMANDS = 10_000;
   private static final Duration RETRY_DELAY = Duration.ofMillis(100);
 
-  /** A letter is younger than its entry but for steps of the clock. */
+  /** A dead letter has a later id than its entry, except after a backward step of the clock. */
   private static final Duration MAX_CLOCK_STEP = Duration.ofHours(1);
 
   private static final List<String> TRANSIENT_ERRORS =
@@ -230,18 +240,21 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   private final List<ShardKeys> shards;
   private final RedisConnection appendConnection;
 
-  /** Of its own, so that an impatient question cannot end appends that are under way. */
+  /** A separate connection: a query that times out closes it without failing appends in flight. */
   private final RedisConnection queryConnection;
 
   private final RedisIdempotencyStore idempotencyStore;
 
-  /** The last append was; between two of them Redis looks as if there were room for one. */
-  private volatile boolean refusedForMemory;
+  /**
+   * Whether Redis rejected the last append because its memory is full. Between two appends the
+   * memory usage that Redis reports can be below the limit.
+   */
+  private volatile boolean rejectedForMemory;
 
   private volatile boolean closed;
 
   /**
-   * @param clock tells the age of entries, whose ids are Redis's own time
+   * @param clock the clock that gives the age of entries, whose ids contain the time of Redis
    */
   public RedisSpool(Settings settings, InstantSource clock) {
     this.settings = settings;
@@ -264,11 +277,12 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
 
   private static ClientOptions options() {
     return ClientOptions.builder()
-        .protocolVersion(ProtocolVersion.RESP2) // one shape of replies from 6.2 on
-        // asked for on another thread, it lets a connection count as made before it takes commands
+        .protocolVersion(ProtocolVersion.RESP2) // the same reply format in all versions from 6.2 on
+        // Lettuce requests these notifications on another thread: with them a connection would
+        // count as open before it accepts commands
         .maintNotificationsConfig(MaintNotificationsConfig.disabled())
-        // fails what is under way when the connection ends, as well as what comes after: when to
-        // send again is decided here
+        // fails the commands in flight when the connection ends, and all commands until it is open
+        // again: this class decides when to send a command again
         .disconnectedBehavior(DisconnectedBehavior.REJECT_COMMANDS)
         .requestQueueSize(MAX_QUEUED_COMMANDS)
         .socketOptions(
@@ -278,7 +292,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
 
   @Override
   public CompletionStage<AppendResult> append(LogBatch batch, AppendMode mode) {
-    // by its id and not in turns: whoever appends the batch again must come to the same shard
+    // the shard depends on the append id, so that a repeated append goes to the same shard
     var shard = shards.get(Math.floorMod(batch.appendId().hashCode(), shards.size()));
     return append(shard, batch, mode, List.of());
   }
@@ -339,15 +353,17 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
             acknowledged -> {
               if (acknowledged < replicas) {
                 throw new SpoolUnreachableException(
-                    "%d of %d replicas have it".formatted(acknowledged, replicas), null);
+                    "%d of %d replicas have confirmed the append"
+                        .formatted(acknowledged, replicas),
+                    null);
               }
               return id;
             });
   }
 
   /**
-   * Sends a step that may be repeated, again when it is not known whether it has happened, until
-   * that is known or the time is over.
+   * Sends an idempotent step, and sends it again while its outcome is unknown. Fails when Redis
+   * rejects the step, or when the outcome is still unknown at {@link AppendSettings#timeout}.
    */
   <T extends @Nullable Object> CompletableFuture<T> retryUntilOutcomeKnown(
       Function<StatefulRedisConnection<byte[], byte[]>, CompletableFuture<T>> step) {
@@ -373,20 +389,23 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
             });
   }
 
-  /** Whether Redis says that it cannot say: it is on its way up, or another has taken its place. */
+  /**
+   * Whether the error reply leaves the outcome of an earlier attempt unknown: Redis is starting,
+   * busy, or has become a replica.
+   */
   private static boolean isTransient(Throwable failure) {
     var message = String.valueOf(RedisConnection.cause(failure).getMessage());
     return TRANSIENT_ERRORS.stream().anyMatch(message::contains);
   }
 
   private AppendResult onAppended(ShardKeys shard, byte[] id) {
-    refusedForMemory = false;
+    rejectedForMemory = false;
     return new AppendResult.Accepted(new Receipt(shard.number(), StreamEntryId.of(id).toString()));
   }
 
   private AppendResult onAppendFailed(Throwable failure) {
     var reason = RedisConnection.reason(failure, settings.commandTimeout());
-    refusedForMemory = reason.contains("OOM");
+    rejectedForMemory = reason.contains("OOM");
     return new AppendResult.Unavailable(retryAfter(failure), reason);
   }
 
@@ -396,23 +415,23 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         : RETRY_AFTER_UNREACHABLE;
   }
 
-  /** Deliveries of one shard for the first worker, see {@link #newConsumer(int, int)}. */
+  /** Returns a consumer of one shard for the first worker, see {@link #newConsumer(int, int)}. */
   public RedisSpoolConsumer newConsumer(int shard) {
     return newConsumer(shard, 0);
   }
 
   /**
-   * Deliveries of one shard, with a connection of their own that is made when first needed.
+   * Returns a consumer of one shard, with its own connection that is opened at the first use.
    *
-   * @param shard from 0
-   * @param worker from 0; each is a consumer of its own, the same after a restart
+   * @param shard the shard, from 0
+   * @param worker the worker, from 0; each worker has its own consumer name, stable across restarts
    */
   public RedisSpoolConsumer newConsumer(int shard, int worker) {
     return new RedisSpoolConsumer(
         settings, shards.get(shard), worker, new RedisConnection(client, uri));
   }
 
-  /** The dead letters of all shards, with a connection of their own that is made when needed. */
+  /** Returns the dead letters of all shards, with their own connection, opened at the first use. */
   public DeadLetterQueue deadLetters() {
     return new RedisDeadLetterQueue(settings, shards, new RedisConnection(client, uri));
   }
@@ -431,7 +450,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstId, int records) {
     if (receipt.shard() < 0 || receipt.shard() >= shards.size()) {
       return CompletableFuture.completedStage(
-          new DeliveryStatus.Unknown("there is no shard " + receipt.shard() + " any more"));
+          new DeliveryStatus.Unknown("shard " + receipt.shard() + " does not exist"));
     }
     byte[] entry = receipt.entryId().getBytes(UTF_8);
     long since = Math.max(0, StreamEntryId.of(entry).millis() - MAX_CLOCK_STEP.toMillis());
@@ -449,7 +468,12 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   }
 
   private CompletableFuture<DeliveryStatus> statusOf(
-      ShardKeys shard, int before, byte[] from, byte[] entry, byte[] firstId, byte[] lastId) {
+      ShardKeys shard,
+      int deadLettersBefore,
+      byte[] from,
+      byte[] entry,
+      byte[] firstId,
+      byte[] lastId) {
     return queryConnection
         .<List<Object>>send(
             settings.commandTimeout(),
@@ -465,22 +489,22 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
         .thenCompose(
             reply -> {
               long state = (Long) reply.get(0);
-              int dead = before + Math.toIntExact((Long) reply.get(1));
+              int deadLetters = deadLettersBefore + Math.toIntExact((Long) reply.get(1));
               byte[] next = (byte[]) reply.get(2);
               if (state == 2 && next.length > 0) {
-                return statusOf(shard, dead, next, entry, firstId, lastId);
+                return statusOf(shard, deadLetters, next, entry, firstId, lastId);
               }
               DeliveryStatus status =
                   state == 1
                       ? new DeliveryStatus.Pending()
                       : state == 2
-                          ? new DeliveryStatus.Delivered(dead)
+                          ? new DeliveryStatus.Delivered(deadLetters)
                           : new DeliveryStatus.Unknown("Redis has lost entries");
               return CompletableFuture.completedFuture(status);
             });
   }
 
-  /** What is known of one shard or of all: records appended and not settled, and settled. */
+  /** Record counts of one shard or of all shards: not yet delivered, and delivered. */
   private record LedgerCounts(long pendingRecords, long deliveredRecords) {
     static final LedgerCounts NONE = new LedgerCounts(0, 0);
 
@@ -498,8 +522,8 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
             redis -> {
               var info = redis.async().info().toCompletableFuture();
               return counts(redis)
-                  .exceptionally(_ -> LedgerCounts.NONE) // INFO says why
-                  .thenCombine(info, this::condition);
+                  .exceptionally(_ -> LedgerCounts.NONE) // the reply to INFO gives the reason
+                  .thenCombine(info, this::toSpoolStatus);
             })
         .exceptionally(
             failure ->
@@ -508,7 +532,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
 
   private CompletableFuture<LedgerCounts> counts(StatefulRedisConnection<byte[], byte[]> redis) {
     var sum = CompletableFuture.completedFuture(LedgerCounts.NONE);
-    for (var shard : shards) { // all are sent at once
+    for (var shard : shards) { // the commands of all shards are in flight concurrently
       var counts =
           redis
               .async()
@@ -529,10 +553,10 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     return field.hasValue() ? Long.parseLong(new String(field.getValue(), UTF_8)) : 0;
   }
 
-  private SpoolStatus condition(LedgerCounts counts, String info) {
+  private SpoolStatus toSpoolStatus(LedgerCounts counts, String info) {
     var redis = RedisServerInfo.parse(info);
     return new SpoolStatus(
-        redis.unavailableReason(refusedForMemory).orElse(null),
+        redis.unavailableReason(rejectedForMemory).orElse(null),
         redis.notDurableReason(settings.appendSettings().replicas()).orElse(null),
         counts.pendingRecords(),
         counts.deliveredRecords());
@@ -546,7 +570,7 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
           queryConnection.callUninterruptibly(
               settings.commandTimeout(),
               redis -> redis.async().hgetall(shard.ledger()).toCompletableFuture());
-      ledger.forEach((field, count) -> tally(field, count, days));
+      ledger.forEach((field, count) -> addLedgerField(field, count, days));
       countByDay(
           shard.stream(),
           0,
@@ -562,12 +586,12 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
   /**
    * {@inheritDoc}
    *
-   * <p>Older releases counted in the field {@code accepted}, without a day. Where that is, the
-   * first day that is counted by itself is the day of the upgrade and mixed.
+   * <p>Older releases count in the field {@code accepted}, without a day. When that field exists,
+   * the first day with its own count is the day of the upgrade and incomplete.
    */
   @Override
   public LocalDate countsCompleteSince() {
-    boolean mixed = false;
+    boolean hasCountWithoutDay = false;
     var first = clock.instant().atOffset(ZoneOffset.UTC).toLocalDate();
     for (var shard : shards) {
       List<byte[]> fields =
@@ -577,36 +601,41 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
       for (var field : fields) {
         var name = new String(field, UTF_8);
         if (name.equals("accepted")) {
-          mixed = true;
+          hasCountWithoutDay = true;
         } else if (name.startsWith("accepted:")) {
           var day = dayOf(name);
           first = day.isBefore(first) ? day : first;
         }
       }
     }
-    return mixed ? first.plusDays(1) : first;
+    return hasCountWithoutDay ? first.plusDays(1) : first;
   }
 
   private static LocalDate dayOf(String field) {
     return LocalDate.ofEpochDay(Long.parseLong(field.substring(field.indexOf(':') + 1)));
   }
 
-  private static void tally(byte[] field, byte[] count, Map<LocalDate, RecordCounts> days) {
+  private static void addLedgerField(
+      byte[] field, byte[] count, Map<LocalDate, RecordCounts> days) {
     var name = new String(field, UTF_8);
     int colon = name.indexOf(':');
     if (colon < 0) {
-      return; // over all days
+      return; // a count over all days
     }
     var day = dayOf(name);
     long n = Long.parseLong(new String(count, UTF_8));
     switch (name.substring(0, colon)) {
       case "accepted" -> days.merge(day, new RecordCounts(n, 0, 0, 0, 0), RecordCounts::plus);
       case "purged" -> days.merge(day, new RecordCounts(0, 0, 0, n, 0), RecordCounts::plus);
-      default -> {} // of a later release
+      default -> {} // a field of a later release
     }
   }
 
-  /** Counts the records of a stream by day; an entry that does not say has {@code unsaid}. */
+  /**
+   * Counts the records of a stream by day of receipt.
+   *
+   * @param defaultRecords the number of records of an entry without the field {@code n}
+   */
   private void countByDay(byte[] stream, int defaultRecords, ObjLongConsumer<LocalDate> consumer) {
     byte[] from = STREAM_START;
     while (true) {
@@ -647,7 +676,10 @@ public final class RedisSpool implements Spool, IdempotencyStore, Backlog, AutoC
     return new Depth(entries, oldest);
   }
 
-  /** Ends all connections, those of the deliveries too; appends under way are answered Busy. */
+  /**
+   * Closes all connections, including those of the consumers. Appends in flight complete with
+   * {@link AppendResult.Unavailable}.
+   */
   @Override
   public void close() {
     closed = true;

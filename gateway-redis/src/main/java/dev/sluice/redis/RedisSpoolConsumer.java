@@ -34,76 +34,89 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deliveries of one shard, as one consumer of its group.
+ * A spool consumer for one shard, which is one consumer of the shard's consumer group.
  *
- * <p>What was read and not settled is this consumer's <em>pending list</em>, in Redis. Before a
- * delivery is handed out, its entries get a <em>mark</em> there, in the place of the number of
- * times that each was delivered: a random number, too large for a count. Entries of one mark are
- * one delivery, whoever reads them next and whatever the bounds are then. The count can be written
- * also when Redis is full, and stays with the entry when another consumer takes over.
+ * <p>Redis holds the entries that were read and not acknowledged in this consumer's <em>pending
+ * entries list</em>. Before {@link #poll} returns a delivery, it records the delivery there: it
+ * writes a <em>delivery id</em> into the delivery count of each entry. A delivery id is a random
+ * number above every real delivery count. Entries with the same delivery id form one delivery, for
+ * every consumer that reads them next and under any later limits. The delivery count can be written
+ * even when Redis is full, and stays with the entry when another consumer claims it; see
+ * docs/adr/0013-record-deliveries-in-the-pending-list.md.
  *
- * <p>The list is read again whenever it may hold something unknown here: at the start, after a
- * delivery that was not settled, after a failure, after taking over from a dead consumer. New
- * entries are read only when it holds nothing to deliver. Entries without a mark were read and
- * never handed out, or left by a release that knew no marks; deliveries are made of them afresh.
+ * <p>The consumer reads the list again whenever the list may contain entries that the consumer does
+ * not know: at the start, after a delivery that was not acknowledged, after a failure, and after a
+ * claim from a dead consumer. It reads new entries only when the list contains nothing to deliver.
+ * Entries without a delivery id were read and never delivered, or come from a release without
+ * delivery ids; they become new deliveries.
  *
- * <p>An entry that cannot be read stays pending, is passed over, and is counted in {@link
- * #skippedIds}: a release that can read it will.
+ * <p>An entry that cannot be decoded stays pending, is skipped, and is counted in {@link
+ * #skippedEntries}, so that a later release can deliver it.
  *
- * <p>For one thread at a time, but for {@link #skippedIds} and {@link #close}. Blocking reads use a
- * connection of their own.
+ * <p>For use by one thread at a time, except {@link #skippedEntries}, {@link #flush} and {@link
+ * #close}, which are safe for any thread. The connection is not shared, because reads block it.
  */
 public final class RedisSpoolConsumer implements SpoolConsumer {
 
   /**
-   * An entry as it was read.
+   * An entry read from the stream.
    *
-   * @param encodedBatch null when the entry is deleted
-   * @param possibleDuplicate whether it may be stored already, or come from elsewhere too
+   * @param id the id of the entry
+   * @param encodedBatch the encoded batch; null when the entry is deleted, empty when it has none
+   * @param possibleDuplicate whether the batch may be in the store already or in another spool
    */
   private record StreamEntry(
       StreamEntryId id, byte @Nullable [] encodedBatch, boolean possibleDuplicate) {}
 
-  /** What came of one read; {@code more} when there may be more of the same. */
+  /**
+   * The result of one read.
+   *
+   * @param entries the entries, in stream order
+   * @param hasMore whether the stream may contain more new entries
+   */
   private record StreamPage(List<StreamEntry> entries, boolean hasMore) {}
 
   /**
-   * An entry of the pending list.
+   * An entry of the pending entries list.
    *
-   * @param deliveryId of its delivery; {@link #NO_DELIVERY_ID} when it is part of none
+   * @param id the id of the entry
+   * @param deliveryId the id of its delivery; {@link #NO_DELIVERY_ID} when it belongs to none
    */
   private record PendingEntry(StreamEntryId id, long deliveryId) {}
 
-  /** What to hand out, once it is recorded. */
+  /** A delivery that is not recorded in Redis yet. */
   private record DeliveryCandidate(
       DeliveryAccumulator<StreamEntryId> accumulator, long deliveryId, boolean redelivered) {}
 
-  /** A delivery that is out, and what it was made of: an id for each batch. */
+  /** The unacknowledged delivery, with the entry id of each batch. */
   private record OpenDelivery(Delivery delivery, List<StreamEntryId> ids, long deliveryId) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(RedisSpoolConsumer.class);
 
   private static final byte[] NEW_ENTRIES = {'>'};
 
-  /** Marks begin where no count of deliveries gets to, and end where Lua still counts exactly. */
+  /**
+   * Lowest delivery id, above every real delivery count. {@link #MAX_DELIVERY_ID} is in the range
+   * in which the numbers of Lua are exact integers.
+   */
   private static final long MIN_DELIVERY_ID = 1L << 20;
 
   private static final long MAX_DELIVERY_ID = 1L << 50;
   private static final long NO_DELIVERY_ID = 0;
 
-  /** A recorded delivery is what it is. */
+  /** The limits of a recorded delivery: all of its entries belong to it. */
   private static final DeliveryLimits UNLIMITED =
       new DeliveryLimits(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
 
-  /** In one reply; an entry may be larger and then comes alone. */
+  /** Size of one reply after which no further entry is added; a single entry may be larger. */
   private static final byte[] MAX_REPLY_BYTES = number(8 << 20);
 
-  /** In one reply: Redis serves nobody else meanwhile. */
+  /** Maximum number of entries of one reply: Redis executes no other command during the script. */
   private static final int MAX_REPLY_ENTRIES = 256;
 
   private static final int PENDING_PAGE_SIZE = 1_000;
 
-  /** Between two looks for company: while logs trickle in, each look costs a round trip. */
+  /** Time between two reads while a delivery lingers; each read costs a round trip. */
   private static final Duration LINGER_POLL_INTERVAL = Duration.ofMillis(50);
 
   private final RedisSpool.Settings settings;
@@ -113,39 +126,45 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   private final byte[] consumer;
 
   /**
-   * Read, pending, not yet handed out: what did not fit any more. Compressed, so that it is never
-   * larger than one reply.
+   * Pending entries that were read and did not fit into the last delivery. They stay encoded, so
+   * that they take no more memory than one reply.
    */
   private final Deque<StreamEntry> carryover = new ArrayDeque<>();
 
   private final Set<StreamEntryId> skippedIds = new HashSet<>();
   private volatile int skippedCount;
 
-  /** When new entries were read last, by {@link System#nanoTime}. */
+  /** Time of the last read of new entries, by {@link System#nanoTime}. */
   private long lastRead;
 
-  /** Whether any of the new entries gathered last may be stored already. */
+  /** Whether an entry of the delivery being accumulated is a possible duplicate. */
   private boolean hasPossibleDuplicates;
 
   private boolean pendingStale = true;
   private @Nullable OpenDelivery openDelivery;
 
-  /** When it was last shown that what is handed out is still worked on. */
+  /** Time of the last renewal of the lease on the open delivery, by {@link System#nanoTime}. */
   private long lastRenewal;
 
   /**
-   * The last entry there was when this connection was made, or the group. What is new to the group
-   * up to there may have been delivered all the same: by another group, or by this one before Redis
-   * lost the last it had written.
+   * The last entry id of the stream when this connection was opened or the group was created; null
+   * when unknown. An entry up to this id can be new to the group and still have been delivered
+   * before: by another group, or by this group before Redis lost its latest writes.
    */
   private @Nullable StreamEntryId lastIdAtConnect;
 
-  /** The connection's losses when that was asked for; one that was lost since says it anew. */
+  /**
+   * The connection's disconnect count when {@link #lastIdAtConnect} was queried; after a further
+   * disconnect that id is queried again.
+   */
   private int disconnectCountAtConnect;
 
   private volatile boolean flushRequested;
 
-  /** When the dead are to be looked for again, by {@link System#nanoTime}: no clock is set back. */
+  /**
+   * Time of the next claim from dead consumers, by {@link System#nanoTime}, which is not affected
+   * by changes of the system clock.
+   */
   private long nextClaimCheck = System.nanoTime();
 
   RedisSpoolConsumer(
@@ -154,11 +173,11 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     this.shardKeys = shardKeys;
     this.connection = connection;
     this.group = settings.group().getBytes(UTF_8);
-    var instance = settings.instance(); // has no braces, so that nobody else has this name
+    var instance = settings.instance(); // contains no braces, so that this name is unique
     this.consumer = (worker == 0 ? instance : instance + '{' + worker + '}').getBytes(UTF_8);
   }
 
-  /** As far as they were met. Any thread. */
+  /** {@inheritDoc} Counts the entries that this consumer has read so far. */
   @Override
   public int skippedEntries() {
     return skippedCount;
@@ -186,9 +205,9 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
       return next;
     } finally {
       if (!succeeded) {
-        invalidatePending(); // a read whose reply was lost made entries pending all the same
-        lastIdAtConnect = null; // Redis may have been away, and have lost what it wrote last
-        scheduleClaimCheck(); // the others may need a while to be back as well
+        invalidatePending(); // a read whose reply was lost has made entries pending
+        lastIdAtConnect = null; // Redis may have restarted without its latest writes
+        scheduleClaimCheck(); // the other consumers need time to reconnect too
       }
     }
   }
@@ -198,7 +217,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     carryover.clear();
   }
 
-  /** The id that Redis gave out last, even if that entry is gone. */
+  /** Returns the last id that Redis generated for the stream, even if its entry is deleted. */
   private StreamEntryId lastGeneratedId() throws InterruptedException {
     List<Object> info =
         connection.call(
@@ -210,7 +229,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
         return StreamEntryId.of((byte[]) info.get(i + 1));
       }
     }
-    throw new SpoolUnreachableException("Redis does not tell the last id of a stream", null);
+    throw new SpoolUnreachableException("the reply of Redis has no last-generated-id", null);
   }
 
   private Optional<Delivery> startDelivery(Duration timeout, Duration minLinger)
@@ -228,15 +247,16 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
         lastRenewal = System.nanoTime();
         return Optional.of(delivery);
       }
-      invalidatePending(); // another took this one for dead
+      invalidatePending(); // another consumer has claimed these entries
     }
     return Optional.empty();
   }
 
   /**
-   * The token holds a hash of the append ids beside the first and the last id: two runs may begin
-   * and end alike and differ between, and two Redis may give out the same ids. A token that is the
-   * same for different runs would lose the second of them.
+   * Returns the token of a delivery: shard, first and last entry id, and a hash of the append ids.
+   * The hash distinguishes deliveries with the same first and last entry but different entries
+   * between them, and entries of two Redis servers that generated the same ids. If two different
+   * deliveries had the same token, the records of the second one would be lost.
    */
   static String token(int shard, List<StreamEntryId> ids, List<LogBatch> batches) {
     long hash =
@@ -269,7 +289,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
   private @Nullable DeliveryCandidate pollPending() throws InterruptedException {
     var pending = readPendingList();
     skippedIds.retainAll(
-        pending.stream().map(PendingEntry::id).collect(toSet())); // some may be gone
+        pending.stream().map(PendingEntry::id).collect(toSet())); // without entries now deleted
     skippedCount = skippedIds.size();
     pending.removeIf(entry -> skippedIds.contains(entry.id()));
     while (!pending.isEmpty()) {
@@ -287,7 +307,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
         return new DeliveryCandidate(
             accumulator, deliveryId == NO_DELIVERY_ID ? newDeliveryId() : deliveryId, true);
       }
-      pending.removeIf(entry -> entry.deliveryId() == deliveryId); // none of these can be delivered
+      pending.removeIf(entry -> entry.deliveryId() == deliveryId); // all deleted or unreadable
     }
     pendingStale = false;
     return null;
@@ -307,7 +327,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     hasPossibleDuplicates = false;
     drainCarryover(accumulator);
     if (!accumulator.isEmpty() && claimCheckDue()) {
-      return newCandidate(accumulator); // the dead are looked for with empty hands, under any load
+      return newCandidate(accumulator); // claims need an empty carryover, also under high load
     }
     if (accumulator.isEmpty()) {
       var first = awaitFirst(timeout);
@@ -338,7 +358,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
         newDeliveryId(),
         hasPossibleDuplicates
             || lastIdAtConnect == null
-            || disconnectCountAtConnect != connection.disconnectCount() // while it was gathered
+            || disconnectCountAtConnect != connection.disconnectCount() // during accumulation
             || accumulator.positions().getFirst().compareTo(lastIdAtConnect) <= 0);
   }
 
@@ -348,7 +368,10 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     drainCarryover(accumulator);
   }
 
-  /** The entry that does not fit is decoded again next time, which is cheaper than keeping it. */
+  /**
+   * Moves carried-over entries into the accumulator until one does not fit. That entry is decoded
+   * again for the next delivery, which is cheaper than holding its decoded batch.
+   */
   private void drainCarryover(DeliveryAccumulator<StreamEntryId> accumulator) {
     while (!carryover.isEmpty()) {
       var entry = carryover.element();
@@ -363,12 +386,12 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     }
   }
 
-  /** The batch, or null when there is none to deliver. */
+  /** Returns the batch of the entry; null when the entry is deleted, skipped or unreadable. */
   private @Nullable LogBatch decodeOrSkip(StreamEntry entry) {
     var id = entry.id();
     if (entry.encodedBatch() == null) {
-      // deleted from the stream by somebody: there is nothing left to deliver
-      boolean _ = ack(List.of(id), 0, List.of());
+      // the entry was deleted from the stream by another client: remove it from the pending list
+      boolean _ = ackEntries(List.of(id), 0, List.of());
       return null;
     }
     if (skippedIds.contains(id)) {
@@ -377,16 +400,16 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     try {
       return LogBatchCodec.decode(entry.encodedBatch());
     } catch (UnreadableBatchException e) {
-      skip(id, e.toString());
+      skipEntry(id, e.toString());
       return null;
     }
   }
 
-  private void skip(StreamEntryId id, String reason) {
+  private void skipEntry(StreamEntryId id, String reason) {
     skippedIds.add(id);
     skippedCount = skippedIds.size();
     LOG.error(
-        "entry {} of shard {} cannot be read and stays pending: {}",
+        "skipping entry {} of shard {}, which remains pending: {}",
         id,
         shardKeys.number(),
         reason);
@@ -406,7 +429,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
       renewed = markDelivery(open.deliveryId(), open.ids());
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
-      return true; // whoever works on it meets the interrupt
+      return true; // the interrupt ends the work on the delivery
     }
     lastRenewal = System.nanoTime();
     return renewed;
@@ -423,30 +446,31 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     var batches = open == null ? List.<LogBatch>of() : open.delivery().batches();
     for (int i = 0; open != null && i < batches.size(); i++) {
       if (batches.get(i).appendId().equals(appendId)) {
-        skip(open.ids().get(i), reason);
-        openDelivery = null; // the rest of it is another delivery
+        skipEntry(open.ids().get(i), reason);
+        openDelivery = null; // the other batches form a new delivery
         invalidatePending();
         return;
       }
     }
-    throw new IllegalArgumentException("batch " + appendId + " is not handed out");
+    throw new IllegalArgumentException("batch " + appendId + " is not in the open delivery");
   }
 
   @Override
   public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
     if (openDelivery == null || !openDelivery.delivery().token().equals(delivery.token())) {
-      throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
+      throw new IllegalArgumentException("delivery " + delivery.token() + " is not open");
     }
     boolean acked =
-        deadLetters.size() <= settings.deadLetters() // else no need to send them all
-            && ack(openDelivery.ids(), delivery.records(), deadLetters);
+        deadLetters.size() <= settings.deadLetters() // more are certain to exceed the maximum
+            && ackEntries(openDelivery.ids(), delivery.records(), deadLetters);
     if (acked) {
       openDelivery = null;
     }
     return acked;
   }
 
-  private boolean ack(List<StreamEntryId> ids, long records, List<DeadLetter> deadLetters) {
+  private boolean ackEntries(
+      List<StreamEntryId> ids, long records, List<DeadLetter> deadLetters) {
     var arguments = new ArrayList<byte[]>();
     arguments.add(group);
     arguments.add(number(records));
@@ -455,7 +479,8 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     arguments.add(number(RedisSpool.MAX_EXTENDED_DEDUP_APPENDS));
     arguments.add(number(ids.size()));
     ids.forEach(id -> arguments.add(id.text()));
-    deadLetters.forEach(letter -> arguments.addAll(RedisDeadLetterQueue.fields(letter)));
+    deadLetters.forEach(
+        deadLetter -> arguments.addAll(RedisDeadLetterQueue.toArguments(deadLetter)));
     Long acked =
         connection.callUninterruptibly(
             settings.commandTimeout(),
@@ -519,7 +544,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     return pending;
   }
 
-  /** Reads entries into the gathering, in their order, until it takes no more. */
+  /** Reads entries into the accumulator, in the order of {@code ids}, until it is full. */
   private void fetch(List<StreamEntryId> ids, DeliveryAccumulator<StreamEntryId> accumulator)
       throws InterruptedException {
     int next = 0;
@@ -544,7 +569,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     }
   }
 
-  /** Of the new entries as many as come in one reply. */
+  /** Reads the new entries of one reply, without blocking. */
   private StreamPage read() throws InterruptedException {
     List<Object> reply =
         connection.call(
@@ -565,13 +590,13 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     return new StreamPage(entries, (Long) reply.get(0) == 1);
   }
 
-  /** The next new entry, for which Redis lets us wait. */
+  /** Reads the next new entry; Redis blocks the connection until there is one or the timeout. */
   private StreamPage awaitFirst(Duration timeout) throws InterruptedException {
     var block =
         timeout.compareTo(settings.consumerIdleTimeout()) < 0
             ? timeout
             : settings.consumerIdleTimeout();
-    if (block.toMillis() == 0) { // to Redis zero means for ever
+    if (block.toMillis() == 0) { // BLOCK 0 would wait without a limit
       return read();
     }
     List<Object> reply =
@@ -594,7 +619,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
           switch (name[0]) {
             case 'e' -> encodedBatch = (byte[]) list.get(i + 1);
             case 'a' -> possibleDuplicate = true;
-            default -> {} // not for deliveries
+            default -> {} // fields that deliveries do not use
           }
         }
       }
@@ -647,12 +672,12 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     long pending = (Long) reply.get(2);
     if (claimed > 0) {
       LOG.info(
-          "took over {} entries of shard {} from {}, which has been silent for {}",
+          "took over {} entries of shard {} from consumer {}, idle for at least {}",
           claimed,
           shardKeys.number(),
           new String((byte[]) reply.get(1), UTF_8),
           settings.consumerIdleTimeout());
-      nextClaimCheck = System.nanoTime(); // there may be others
+      nextClaimCheck = System.nanoTime(); // there may be more dead consumers
     }
     if (pending != skippedIds.size()) {
       pendingStale = true;
@@ -669,7 +694,7 @@ public final class RedisSpoolConsumer implements SpoolConsumer {
     lastIdAtConnect = StreamEntryId.of(last);
   }
 
-  /** Ends the connection; what is unsettled stays in the spool. */
+  /** Closes the connection; unacknowledged entries stay in the spool. */
   @Override
   public void close() {
     connection.close();

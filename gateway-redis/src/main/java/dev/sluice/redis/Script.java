@@ -13,7 +13,10 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 
-/** The Lua steps: each is atomic in Redis. Sent by digest, in full when Redis has forgotten it. */
+/**
+ * The Lua scripts, each an atomic step in Redis. A script is sent as its digest (EVALSHA), or as
+ * its source (EVAL) when Redis does not have it in its script cache.
+ */
 enum Script {
   APPEND(ScriptOutputType.VALUE),
   CREATE_GROUP(ScriptOutputType.VALUE),
@@ -61,7 +64,7 @@ enum Script {
                     : CompletableFuture.failedFuture(failure));
   }
 
-  /** A number as an argument. */
+  /** Returns a number as a script argument, in decimal. */
   static byte[] number(long value) {
     return Long.toString(value).getBytes(StandardCharsets.UTF_8);
   }

@@ -6,10 +6,10 @@ import java.util.List;
 import java.util.stream.IntStream;
 
 /**
- * The keys of one shard. What stands in braces decides a key's slot in a cluster, and a script's
- * keys must be in one.
+ * The Redis keys of one shard. All have the same hash tag (the part in braces), so that they are in
+ * one slot of a Redis Cluster, as the keys of a script must be.
  *
- * <p>The arrays are shared and never changed.
+ * <p>The arrays are shared and must not be modified.
  */
 record ShardKeys(
     int number,

@@ -2,7 +2,7 @@ package dev.sluice.redis;
 
 import org.jspecify.annotations.Nullable;
 
-/** Redis did not answer, or not as it should; asking again later is right. */
+/** Redis did not reply, or replied with an error. The caller can retry later. */
 final class SpoolUnreachableException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

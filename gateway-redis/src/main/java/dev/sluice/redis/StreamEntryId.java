@@ -3,9 +3,10 @@ package dev.sluice.redis;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A stream entry's id, unsigned as in Redis.
+ * The id of a stream entry. Both numbers are unsigned, as in Redis.
  *
- * @param millis when Redis had the entry, Unix time
+ * @param millis the time at which Redis added the entry, in Unix milliseconds
+ * @param sequence the number of the entry within its millisecond
  */
 record StreamEntryId(long millis, long sequence) implements Comparable<StreamEntryId> {
 
@@ -14,12 +15,12 @@ record StreamEntryId(long millis, long sequence) implements Comparable<StreamEnt
   }
 
   /**
-   * @throws IllegalArgumentException when it has not the form of one
+   * @throws IllegalArgumentException when {@code id} is not two numbers with a dash between them
    */
   static StreamEntryId of(String id) {
     int dash = id.indexOf('-');
     if (dash < 0) {
-      throw new IllegalArgumentException("an entry's id is two numbers, not " + id);
+      throw new IllegalArgumentException("not a stream entry id: " + id);
     }
     return new StreamEntryId(
         Long.parseUnsignedLong(id, 0, dash, 10),

@@ -1,6 +1,6 @@
 package dev.sluice.redis;
 
-/** Bytes that cannot become a batch, now or by this release. */
+/** The bytes of a batch are corrupt, or this release cannot decode them. */
 abstract sealed class UnreadableBatchException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -8,7 +8,7 @@ abstract sealed class UnreadableBatchException extends Exception {
     super(message);
   }
 
-  /** The bytes are not what was once written. */
+  /** The bytes differ from the bytes that were written. */
   static final class CorruptBatchException extends UnreadableBatchException {
     private static final long serialVersionUID = 1L;
 
@@ -17,12 +17,14 @@ abstract sealed class UnreadableBatchException extends Exception {
     }
   }
 
-  /** Written by a later release, which can read it. */
+  /** The batch was encoded by a later release, which can decode it. */
   static final class UnsupportedVersionException extends UnreadableBatchException {
     private static final long serialVersionUID = 1L;
 
     UnsupportedVersionException(int version) {
-      super("version %d, this release reads up to %d".formatted(version, LogBatchCodec.VERSION));
+      super(
+          "version %d is not supported, this release reads versions up to %d"
+              .formatted(version, LogBatchCodec.VERSION));
     }
   }
 }

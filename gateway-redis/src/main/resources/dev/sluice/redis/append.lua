@@ -1,14 +1,16 @@
--- Appends one entry, counts its records, and remembers the append, so that the same append tried
--- again lands once; settle.lua forgets it after a while. An append under a claim also takes the key
--- for good.
--- KEYS: stream, ledger, appends by age, entries of appends, idempotency keys, the same by age.
--- ARGV: append id, epoch day of receipt, records, envelope, 1 when it may have been appended
--- elsewhere or even be stored, else 0, then for an append under a claim: key, owner.
--- Returns the entry's id, or nothing when the claim is not the owner's any more.
+-- Appends one entry, counts its records and stores the append id, so that a repeated append adds no
+-- second entry; ack.lua forgets append ids after their retention. An append under a claim also
+-- marks the idempotency key as used.
+-- KEYS: stream, ledger, append ids by age, entry ids by append id, idempotency keys, idempotency
+-- keys by age.
+-- ARGV: append id, day of receipt in days since 1970, records, encoded batch, 1 when the batch may
+-- have been appended to another spool or be in the store already, else 0; then for an append under
+-- a claim: key, owner.
+-- Returns the entry's id, or nil when the claim no longer belongs to the owner.
 local appended = redis.call('HGET', KEYS[4], ARGV[1])
 if appended then
-  -- From 7.2 on WAIT waits for the last write of its connection, so there has to be one, and one
-  -- that a full memory does not refuse. It changes nothing: it is taken back.
+  -- From Redis 7.2 on, WAIT waits for the last write of its connection. So this call needs a write
+  -- that a full memory does not reject: these two writes undo each other.
   redis.call('PEXPIRE', KEYS[3], 3600000)
   redis.call('PERSIST', KEYS[3])
   return appended
@@ -22,8 +24,8 @@ if ARGV[6] then
   end
 end
 
--- The first write decides: Redis refuses it when memory is full, and asks no more after it. XADD is
--- that first write, so that nothing is counted or remembered that is not there.
+-- When memory is full, Redis rejects the first write of a script and no later write. XADD is the
+-- first write, so that a rejected append leaves no count and no append id.
 local fields = { 'n', ARGV[3], 'd', ARGV[2], 'e', ARGV[4] }
 if ARGV[5] == '1' then
   fields[7], fields[8] = 'a', '1'
@@ -39,8 +41,8 @@ if claim then
   redis.call('ZADD', KEYS[6], now, ARGV[6])
 end
 
--- After a silence everybody may have been cut off, and has the whole time to ask again: settle.lua,
--- which forgets, wants to know.
+-- After a pause without appends, all gateways may have been disconnected, and each can send its
+-- appends again. The fields 'last' and 'quiet' let ack.lua extend the retention of append ids.
 local last = redis.call('HGET', KEYS[2], 'last')
 redis.call('HSET', KEYS[2], 'last', now)
 if last and now - last > 10000 then

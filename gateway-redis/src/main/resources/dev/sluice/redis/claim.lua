@@ -1,14 +1,16 @@
--- Takes over everything that one dead consumer has pending.
--- KEYS: stream. ARGV: group, consumer, idle milliseconds after which another counts as dead.
--- Returns the number of entries taken over, the consumer they come from, and how many are pending
--- for this consumer then.
+-- Transfers all pending entries of one dead consumer to this consumer.
+-- KEYS: stream. ARGV: group, consumer, idle milliseconds after which another consumer counts as
+-- dead.
+-- Returns the number of transferred entries, the name of the dead consumer, and the number of
+-- entries that are pending for this consumer afterwards.
 --
--- All of one consumer's entries, however long each has been pending: some of a delivery without the
--- others would be another delivery. JUSTID keeps the marks by which they belong together.
+-- The transfer covers all entries of the dead consumer, whatever their idle times are: a part of a
+-- delivery would be a different delivery. JUSTID keeps the delivery counts, which hold the delivery
+-- ids.
 local idle = tonumber(ARGV[3])
 
--- Shows that this consumer is alive: up to Redis 7.0 a blocked read that finds nothing does not. No
--- pending entry is behind this id; the highest of all would be taken for '>'.
+-- Resets the idle time of this consumer: up to Redis 7.0 a blocking read without a result does not.
+-- This id is above the id of every pending entry; the highest possible id would be treated as '>'.
 redis.call('XREADGROUP', 'GROUP', ARGV[1], ARGV[2], 'COUNT', 1,
   'STREAMS', KEYS[1], '18446744073709551615-0')
 
@@ -35,7 +37,8 @@ for _, flat in ipairs(redis.call('XINFO', 'CONSUMERS', KEYS[1], ARGV[1])) do
       end
     until #pending == 0
   elseif other.idle >= idle * 10 and other.pending == 0 then
-    -- names come and go with the processes; one that is alive after all is created anew by its read
+    -- Every new process can add a consumer name. A consumer that is alive after all is created
+    -- again by its next read.
     redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], other.name)
   end
 end

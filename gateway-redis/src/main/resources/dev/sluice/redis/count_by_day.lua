@@ -1,8 +1,9 @@
--- Counts the records of some entries by the day of their receipt, without their envelopes leaving
+-- Counts the records of a page of entries by their day of receipt. The encoded batches stay in
 -- Redis.
--- KEYS: stream. ARGV: where to begin, '-' or an id in front of which stands '('; records of an entry
--- that does not say how many it has.
--- Returns the last id, which is empty when there was nothing more, then day and records in turns.
+-- KEYS: stream. ARGV: start of the range, '-' or '(' followed by an id; number of records of an
+-- entry without the field 'n'.
+-- Returns the id of the last entry of the page, empty when no entry follows, then pairs of day and
+-- number of records.
 local from, bytes, last = ARGV[1], 0, ''
 local days, counts = {}, {}
 for _ = 1, 64 do
@@ -20,7 +21,8 @@ for _ = 1, 64 do
     end
     bytes = bytes + #value
   end
-  day = tonumber(day) or math.floor(entry[1]:match('^%d+') / 86400000) -- before there were days
+  -- entries of older releases have no day
+  day = tonumber(day) or math.floor(entry[1]:match('^%d+') / 86400000)
   if not counts[day] then
     counts[day] = 0
     days[#days + 1] = day
@@ -29,7 +31,7 @@ for _ = 1, 64 do
   last = entry[1]
   from = '(' .. last
   if bytes > 4194304 then
-    break -- others wait meanwhile
+    break -- other commands wait for this script
   end
 end
 local result = { last }

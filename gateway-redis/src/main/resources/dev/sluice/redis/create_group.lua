@@ -1,9 +1,11 @@
--- Creates the consumer group, and the stream if there is none; nothing is done when another was
--- faster.
--- KEYS: stream. ARGV: group. Returns the id of the last entry that was there before the group.
+-- Creates the consumer group, and the stream if it does not exist. Does nothing when the group
+-- exists because another consumer has created it.
+-- KEYS: stream. ARGV: group. Returns the id of the last entry of the stream, '0-0' when it is
+-- empty.
 --
--- XGROUP is refused when memory is full, unless the script has written before: XDEL may, and finds
--- nothing to delete. Without it a Redis that was filled before the first delivery would never drain.
+-- Redis rejects XGROUP when its memory is full, unless the script has written before. XDEL is
+-- allowed then, and finds nothing to delete. Without XDEL, a Redis that is full before the first
+-- delivery would never drain.
 redis.call('XDEL', KEYS[1], '0-0')
 local created = redis.pcall('XGROUP', 'CREATE', KEYS[1], ARGV[1], '0', 'MKSTREAM')
 if created.err and not string.find(created.err, 'BUSYGROUP') then

@@ -1,24 +1,27 @@
--- Reads entries by their ids, in that order, until they come to so many bytes.
+-- Reads entries by their ids, in the order of the ids, until the encoded batches reach a number of
+-- bytes.
 -- KEYS: stream. ARGV: bytes, ids.
--- Returns an envelope for each entry read; nil when the entry was deleted, empty when it has none.
--- XREADGROUP would tell them too, and would count the reading as another delivery: in these counts
--- stands what belongs together.
-local room = tonumber(ARGV[1])
+-- Returns one encoded batch for each entry read: nil when the entry was deleted, empty when the
+-- entry has no batch.
+--
+-- XREADGROUP also returns pending entries, but increments their delivery counts, which hold the
+-- delivery ids.
+local remaining = tonumber(ARGV[1])
 local result = {}
 for i = 2, #ARGV do
   local entry = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i])[1]
-  local envelope = false
+  local batch = false
   if entry then
-    envelope = ''
+    batch = ''
     for j = 1, #entry[2], 2 do
       if entry[2][j] == 'e' then
-        envelope = entry[2][j + 1]
+        batch = entry[2][j + 1]
       end
     end
-    room = room - #envelope
+    remaining = remaining - #batch
   end
-  result[#result + 1] = envelope
-  if room <= 0 then
+  result[#result + 1] = batch
+  if remaining <= 0 then
     break
   end
 end

@@ -1,33 +1,35 @@
 -- Claims an idempotency key.
--- KEYS: idempotency keys, the same by age.
+-- KEYS: idempotency keys, idempotency keys by age.
 -- ARGV: key, digest of the request, owner, milliseconds until the claim ends, milliseconds until a
--- taken key is forgotten, keys at most.
--- Returns 1 mine, 2 taken by the same request, 3 the same request is under way, 4 another's.
+-- used key is forgotten, maximum number of keys.
+-- Returns 1 granted, 2 used by the same request, 3 claimed by the same request, which is in
+-- progress, 4 used or claimed by another request.
 --
--- A key's value: 'c' claimed or 't' taken, 16 bytes digest, 16 bytes owner, then when the claim ends
--- or when the key was taken, in milliseconds.
+-- The value of a key: 'c' claimed or 't' used, 16 bytes digest, 16 bytes owner, then the time when
+-- the claim ends or when the key was used, in Unix milliseconds.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local value = redis.call('HGET', KEYS[1], ARGV[1])
 if value then
   local same = value:sub(2, 17) == ARGV[2]
-  local at = tonumber(value:sub(34))
+  local timestamp = tonumber(value:sub(34))
   if value:sub(1, 1) == 't' then
-    if now < at + ARGV[5] then
+    if now < timestamp + ARGV[5] then
       return same and 2 or 4
     end
-  elseif now < at and value:sub(18, 33) ~= ARGV[3] then
+  elseif now < timestamp and value:sub(18, 33) ~= ARGV[3] then
     return same and 3 or 4
   end
 end
 
--- HSET comes first: a full memory refuses it, as the first write, and what is forgotten below would
--- be allowed.
+-- HSET comes first: when memory is full, Redis rejects it as the first write of the script. The
+-- deletions below are allowed then, and would make the rest of the script pass.
 redis.call('HSET', KEYS[1], ARGV[1],
   'c' .. ARGV[2] .. ARGV[3] .. string.format('%.0f', now + ARGV[4]))
 redis.call('ZADD', KEYS[2], now, ARGV[1])
 
--- A few at a time, yet more than are added: what has its age, else the oldest of too many.
+-- Forgets up to four keys in each call, which is more than one call adds: keys whose retention has
+-- ended; without such keys, the oldest keys above the maximum number.
 local old = redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', '(' .. string.format('%.0f', now - ARGV[5]),
   'LIMIT', 0, 4)
 local surplus = redis.call('ZCARD', KEYS[2]) - ARGV[6]

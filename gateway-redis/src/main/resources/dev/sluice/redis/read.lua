@@ -1,9 +1,10 @@
--- Reads new entries for a consumer, one after the other, until they come to so many bytes: a COUNT
--- alone bounds nothing, since an entry holds one log or a whole large request.
--- KEYS: stream. ARGV: group, consumer, bytes, entries.
--- Returns 1 if there may be more, then in turns id, envelope and whether the entry may be stored
--- already (1 or 0); the envelope is empty when the entry has none.
-local room = tonumber(ARGV[3])
+-- Reads new entries for a consumer, one after the other, until the encoded batches reach a number
+-- of bytes. A COUNT alone does not limit the size of the reply: an entry holds one record or a
+-- whole large request.
+-- KEYS: stream. ARGV: group, consumer, bytes, maximum number of entries.
+-- Returns 1 when there may be more new entries, else 0; then for each entry its id, its encoded
+-- batch (empty when the entry has none) and 1 when the entry is a possible duplicate, else 0.
+local remaining = tonumber(ARGV[3])
 local result = { 1 }
 for _ = 1, tonumber(ARGV[4]) do
   local reply = redis.call(
@@ -13,19 +14,19 @@ for _ = 1, tonumber(ARGV[4]) do
     result[1] = 0
     return result
   end
-  local envelope, again = '', 0
+  local batch, possible_duplicate = '', 0
   for i = 1, #entry[2], 2 do
     if entry[2][i] == 'e' then
-      envelope = entry[2][i + 1]
+      batch = entry[2][i + 1]
     elseif entry[2][i] == 'a' then
-      again = 1
+      possible_duplicate = 1
     end
   end
-  room = room - #envelope
+  remaining = remaining - #batch
   result[#result + 1] = entry[1]
-  result[#result + 1] = envelope
-  result[#result + 1] = again
-  if room <= 0 then
+  result[#result + 1] = batch
+  result[#result + 1] = possible_duplicate
+  if remaining <= 0 then
     return result
   end
 end

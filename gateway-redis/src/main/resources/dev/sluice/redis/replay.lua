@@ -1,17 +1,19 @@
--- Puts the record of a dead letter back into the stream and removes the letter.
--- KEYS: dead letters, stream, ledger. ARGV: id of the letter, id of the log, day of its receipt, envelope.
--- Returns 1; 0 when there is no such letter; -1 when the letter is of another log or day. The
--- record is not counted as accepted again, but it waits again, and will be settled again.
+-- Appends the record of a dead letter to the stream and deletes the dead letter.
+-- KEYS: dead letters, stream, ledger.
+-- ARGV: id of the dead letter, id of the log, its day of receipt, encoded batch.
+-- Returns 1; 0 when the dead letter does not exist; -1 when it has another log id or day of
+-- receipt. The record is not counted as accepted a second time, but is part of the backlog until it
+-- is acknowledged again.
 --
--- The letter goes first: when memory is full XADD would be refused as a first write, and is not
--- after another.
-local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
-if not letter then
+-- XDEL comes before XADD: when memory is full, Redis rejects XADD as the first write of a script,
+-- but not as a later one.
+local dead_letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+if not dead_letter then
   return 0
 end
 local fields = {}
-for i = 1, #letter[2], 2 do
-  fields[letter[2][i]] = letter[2][i + 1]
+for i = 1, #dead_letter[2], 2 do
+  fields[dead_letter[2][i]] = dead_letter[2][i + 1]
 end
 if fields.i ~= ARGV[2] or fields.d ~= ARGV[3] then
   return -1

@@ -1,9 +1,11 @@
--- What became of an entry, and how many of its records are dead letters: settling writes those in
--- the step that removes the entry.
--- KEYS: stream, dead letters. ARGV: entry, identity of its first record and of its last (hexadecimal),
--- where to begin among the dead letters: an id, with '(' in front of one that was looked at; group.
--- Returns the entry's state, which is 1 when it is there, 2 when it is gone and 3 when the stream
--- knows nothing of it; then dead letters of its records, and where to go on, empty at the end.
+-- Returns the delivery status of an entry, and the number of its records that are dead letters:
+-- ack.lua adds the dead letters in the step that deletes the entry.
+-- KEYS: stream, dead letters.
+-- ARGV: entry id, log ids of the first and of the last record in hexadecimal, start of the range of
+-- dead letters (an id, after '(' when the previous call has examined it), group.
+-- Returns the status, which is 1 when the entry is not delivered, 2 when it is delivered and 3 when
+-- the stream does not know it; then the number of dead letters found in this call, and the start of
+-- the next range, empty after the last dead letter.
 local function before(a, b)
   local am, as = a:match('(%d+)-(%d+)')
   local bm, bs = b:match('(%d+)-(%d+)')
@@ -13,7 +15,8 @@ local function before(a, b)
   return tonumber(as) < tonumber(bs)
 end
 
--- The entry itself is not read: it may be large, and many ask often while delivery is behind.
+-- Does not read the entry itself: it may be large, and many clients poll often while the delivery
+-- has a backlog.
 local delivered
 local groups = redis.pcall('XINFO', 'GROUPS', KEYS[1])
 for _, flat in ipairs(groups) do
@@ -31,7 +34,7 @@ if delivered and before(delivered, ARGV[1])
   return { 1, 0, '' }
 end
 
--- A Redis that came back without its last data has not settled the entry: it never had it.
+-- A Redis that has lost its latest data at a restart has not delivered the entry.
 local info = redis.pcall('XINFO', 'STREAM', KEYS[1])
 local newest = '0-0'
 for i = 1, #info, 2 do
@@ -43,22 +46,22 @@ if before(newest, ARGV[1]) then
   return { 3, 0, '' }
 end
 
-local from, dead, bytes = ARGV[4], 0, 0
+local from, dead_letters, bytes = ARGV[4], 0, 0
 for _ = 1, 64 do
-  local letter = redis.call('XRANGE', KEYS[2], from, '+', 'COUNT', 1)[1]
-  if not letter then
-    return { 2, dead, '' }
+  local dead_letter = redis.call('XRANGE', KEYS[2], from, '+', 'COUNT', 1)[1]
+  if not dead_letter then
+    return { 2, dead_letters, '' }
   end
-  for i = 1, #letter[2], 2 do
-    local value = letter[2][i + 1]
-    if letter[2][i] == 'i' and value >= ARGV[2] and value <= ARGV[3] then
-      dead = dead + 1
+  for i = 1, #dead_letter[2], 2 do
+    local value = dead_letter[2][i + 1]
+    if dead_letter[2][i] == 'i' and value >= ARGV[2] and value <= ARGV[3] then
+      dead_letters = dead_letters + 1
     end
     bytes = bytes + #value
   end
-  from = '(' .. letter[1]
+  from = '(' .. dead_letter[1]
   if bytes > 4194304 then
-    break -- others wait meanwhile
+    break -- other commands wait for this script
   end
 end
-return { 2, dead, from }
+return { 2, dead_letters, from }

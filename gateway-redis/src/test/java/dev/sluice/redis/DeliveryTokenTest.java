@@ -22,7 +22,7 @@ class DeliveryTokenTest {
     assertThat(token(0, 3)).isNotEqualTo(token(0, 2, 3));
   }
 
-  /** Two Redis servers, or one that was emptied, may give out the same id. */
+  /** Two Redis servers, or one after a loss of its data, may generate the same id. */
   @Test
   void token_sameIdOfAnotherBatch_differs() {
     var id = List.of(new StreamEntryId(1, 0));

@@ -22,24 +22,24 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class LogBatchCodecTest {
-  static final int RECORDS_AT = 49;
-  static final int LENGTH_AT = 57;
-  static final int REFUSED_AT = 63 + "default".length();
+  static final int RECORDS_OFFSET = 49;
+  static final int OTLP_LENGTH_OFFSET = 57;
+  static final int EXCLUDED_OFFSET = 63 + "default".length();
 
   final Random random = new Random(7);
 
   @Test
   void decode_version1Fixture_isTheBatch() throws Exception {
-    assertSame(LogBatchCodec.decode(golden()), sample());
+    assertSame(LogBatchCodec.decode(fixture()), sample());
   }
 
-  /** LZ4 may find other matches in another release; all before its block must stay. */
+  /** Another release of LZ4 may compress differently; all bytes before its block must stay. */
   @Test
   void encode_sample_equalsVersion1Fixture() throws Exception {
-    byte[] golden = golden();
+    byte[] fixture = fixture();
     byte[] encoded = LogBatchCodec.encode(sample());
 
-    assertThat(HexFormat.of().formatHex(encoded)).isEqualTo(HexFormat.of().formatHex(golden));
+    assertThat(HexFormat.of().formatHex(encoded)).isEqualTo(HexFormat.of().formatHex(fixture));
   }
 
   @Test
@@ -80,7 +80,7 @@ class LogBatchCodecTest {
     }
   }
 
-  /** What the hash covers is garbled as well as its hash made right: the checks behind it. */
+  /** Garbles bytes and corrects the hash, to test the checks after the hash. */
   @Test
   void decode_garbledWithValidHash_isCorruptOrABatch() {
     byte[] bytes = LogBatchCodec.encode(randomBatch());
@@ -124,7 +124,7 @@ class LogBatchCodecTest {
   @Test
   void decode_lengthOverTheMaximum_isRejectedBeforeAllocation() {
     byte[] bytes = LogBatchCodec.encode(sample());
-    ByteBuffer.wrap(bytes).putInt(LENGTH_AT, LogBatchCodec.MAX_OTLP_BYTES + 1);
+    ByteBuffer.wrap(bytes).putInt(OTLP_LENGTH_OFFSET, LogBatchCodec.MAX_OTLP_BYTES + 1);
 
     assertThatThrownBy(() -> LogBatchCodec.decode(hashed(bytes)))
         .isInstanceOf(CorruptBatchException.class)
@@ -134,7 +134,7 @@ class LogBatchCodecTest {
   @Test
   void decode_lengthBeyondLz4Ratio_isRejectedBeforeAllocation() {
     byte[] bytes = LogBatchCodec.encode(sample());
-    ByteBuffer.wrap(bytes).putInt(LENGTH_AT, LogBatchCodec.MAX_OTLP_BYTES);
+    ByteBuffer.wrap(bytes).putInt(OTLP_LENGTH_OFFSET, LogBatchCodec.MAX_OTLP_BYTES);
 
     assertThatThrownBy(() -> LogBatchCodec.decode(hashed(bytes)))
         .isInstanceOf(CorruptBatchException.class)
@@ -144,7 +144,7 @@ class LogBatchCodecTest {
   @Test
   void otlp_shorterLengthThanWritten_throws() throws UnreadableBatchException {
     byte[] bytes = LogBatchCodec.encode(sample());
-    ByteBuffer.wrap(bytes).putInt(LENGTH_AT, sample().otlp().length - 1);
+    ByteBuffer.wrap(bytes).putInt(OTLP_LENGTH_OFFSET, sample().otlp().length - 1);
 
     var batch = LogBatchCodec.decode(hashed(bytes));
 
@@ -154,7 +154,7 @@ class LogBatchCodecTest {
   @Test
   void otlp_longerLengthThanWritten_throws() throws UnreadableBatchException {
     byte[] bytes = LogBatchCodec.encode(sample());
-    ByteBuffer.wrap(bytes).putInt(LENGTH_AT, sample().otlp().length + 1);
+    ByteBuffer.wrap(bytes).putInt(OTLP_LENGTH_OFFSET, sample().otlp().length + 1);
 
     var batch = LogBatchCodec.decode(hashed(bytes));
 
@@ -164,17 +164,17 @@ class LogBatchCodecTest {
   @Test
   void decode_excludedOrdinalBeyondTheBytes_isCorrupt() {
     byte[] bytes = LogBatchCodec.encode(sample());
-    bytes[REFUSED_AT + 2] = 120;
+    bytes[EXCLUDED_OFFSET + 2] = 120;
 
     assertThatThrownBy(() -> LogBatchCodec.decode(hashed(bytes)))
         .isInstanceOf(CorruptBatchException.class)
-        .hasMessageContaining("refused ordinal");
+        .hasMessageContaining("excluded ordinal");
   }
 
   @Test
   void decode_noRecords_isCorrupt() {
     byte[] bytes = LogBatchCodec.encode(sample());
-    ByteBuffer.wrap(bytes).putInt(RECORDS_AT, 0);
+    ByteBuffer.wrap(bytes).putInt(RECORDS_OFFSET, 0);
 
     assertThatThrownBy(() -> LogBatchCodec.decode(hashed(bytes)))
         .isInstanceOf(CorruptBatchException.class);
@@ -187,9 +187,9 @@ class LogBatchCodecTest {
   }
 
   private static LogBatch sample() {
-    var refused = new BitSet();
-    refused.set(1);
-    refused.set(5);
+    var excludedOrdinals = new BitSet();
+    excludedOrdinals.set(1);
+    excludedOrdinals.set(5);
     return new LogBatch(
         new UUID(0x0102030405060708L, 0x090a0b0c0d0e0f10L),
         "default",
@@ -197,13 +197,13 @@ class LogBatchCodecTest {
         new LogId(0x1112131415161718L, 0x191a1b1c1d1e1f20L),
         6,
         1_234,
-        refused,
+        excludedOrdinals,
         "one log, two logs, three logs, four logs, five logs, six logs, two refused"
             .getBytes(UTF_8));
   }
 
-  private static byte[] golden() throws IOException {
-    try (var in = LogBatchCodecTest.class.getResourceAsStream("envelope-1.hex")) {
+  private static byte[] fixture() throws IOException {
+    try (var in = LogBatchCodecTest.class.getResourceAsStream("log-batch-1.hex")) {
       return HexFormat.of().parseHex(new String(in.readAllBytes(), UTF_8).replaceAll("\\s", ""));
     }
   }
@@ -213,9 +213,9 @@ class LogBatchCodecTest {
     if (random.nextBoolean()) {
       random.nextBytes(otlp);
     }
-    var refused = new BitSet();
+    var excludedOrdinals = new BitSet();
     for (int i = random.nextInt(20); i > 0 && otlp.length > 0; i--) {
-      refused.set(random.nextInt(otlp.length));
+      excludedOrdinals.set(random.nextInt(otlp.length));
     }
     return new LogBatch(
         new UUID(random.nextLong(), random.nextLong()),
@@ -224,7 +224,7 @@ class LogBatchCodecTest {
         new LogId(random.nextLong(), random.nextLong()),
         1 + random.nextInt(Integer.MAX_VALUE - 1),
         random.nextInt(Integer.MAX_VALUE),
-        refused,
+        excludedOrdinals,
         otlp);
   }
 

@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Appends whose answer is lost, and what is known of them and of Redis afterwards. */
+/** Appends with lost replies, deduplication of appends, and the status of entries and of Redis. */
 @Timeout(120)
 class RedisAppendTest {
   static final Duration APPEND_TIMEOUT = Duration.ofMinutes(1);
@@ -43,7 +43,7 @@ class RedisAppendTest {
   final TcpProxy proxy = TcpProxy.to(SharedEngines.redis().port());
   final RedisSpool spool = spool(APPEND_TIMEOUT, Duration.ofSeconds(5), 0);
 
-  private RedisSpool spool(Duration within, Duration commandTimeout, int replicas) {
+  private RedisSpool spool(Duration appendTimeout, Duration commandTimeout, int replicas) {
     return new RedisSpool(
         new RedisSpool.Settings(
             "redis://:" + SharedEngines.redis().password() + "@127.0.0.1:" + proxy.port(),
@@ -55,7 +55,7 @@ class RedisAppendTest {
             100,
             Duration.ofMinutes(2),
             commandTimeout,
-            new RedisSpool.AppendSettings(replicas, within, 1_000, Duration.ofHours(1))),
+            new RedisSpool.AppendSettings(replicas, appendTimeout, 1_000, Duration.ofHours(1))),
         InstantSource.system());
   }
 
@@ -92,7 +92,7 @@ class RedisAppendTest {
     proxy.heal();
 
     long accepted = appends.stream().filter(a -> a.join() instanceof AppendResult.Accepted).count();
-    assertThat(accepted).isPositive(); // those not even sent are turned away
+    assertThat(accepted).isPositive(); // appends that were not sent are unavailable
     assertThat(keys.streamLength()).isEqualTo(1 + accepted);
     assertThat(spool.recordCounts())
         .isEqualTo(new RecordCounts(1 + accepted, 1 + accepted, 0, 0, 0));
@@ -132,11 +132,11 @@ class RedisAppendTest {
       proxy.freeze();
       long start = System.nanoTime();
 
-      var busy = append(hasty, batch);
+      var appendResult = append(hasty, batch);
 
-      assertThat(busy).isInstanceOf(AppendResult.Unavailable.class);
+      assertThat(appendResult).isInstanceOf(AppendResult.Unavailable.class);
       assertThat(Duration.ofNanos(System.nanoTime() - start)).isGreaterThan(Duration.ofMillis(550));
-      proxy.heal(); // what was frozen arrives now, too
+      proxy.heal(); // the frozen commands arrive at Redis now
       await().until(() -> append(hasty, batch) instanceof AppendResult.Accepted);
       assertThat(keys.streamLength()).isEqualTo(2);
     }
@@ -176,7 +176,7 @@ class RedisAppendTest {
     append(spool, LogBatches.of(1));
     age(700_000);
     simulateNoTraffic();
-    ackNext(); // before anybody has appended again
+    ackNext(); // before the next append
     deliver(LogBatches.of(1));
 
     assertThat(accepted(append(spool, batch))).isEqualTo(receipt);
@@ -203,7 +203,7 @@ class RedisAppendTest {
     assertThat(accepted(append(spool, batch))).isNotEqualTo(receipt);
   }
 
-  /** Short silences, or one entry that nobody can read, must not fill Redis in a day. */
+  /** Short pauses, or one unreadable entry, must not fill Redis with append ids in a day. */
   @Test
   void ack_moreAppendsThanTheExtendedLimit_forgetsTheOldest() throws Exception {
     unreadableEntry();
@@ -251,12 +251,12 @@ class RedisAppendTest {
   }
 
   private void ackNext() throws InterruptedException {
-    try (var deliveries = spool.newConsumer(0)) {
-      deliveries.ack(deliveries.poll(Duration.ofSeconds(30)).orElseThrow());
+    try (var spoolConsumer = spool.newConsumer(0)) {
+      spoolConsumer.ack(spoolConsumer.poll(Duration.ofSeconds(30)).orElseThrow());
     }
   }
 
-  /** From long ago. */
+  /** Adds an unreadable entry whose id is two days old. */
   private StreamEntryId unreadableEntry() {
     var id = new StreamEntryId(Instant.now().minus(Duration.ofDays(2)).toEpochMilli(), 0);
     keys.redis()
@@ -264,12 +264,12 @@ class RedisAppendTest {
     return id;
   }
 
-  /** It is long since anybody has appended. */
+  /** Makes the last append older than the pause that extends the retention of append ids. */
   private void simulateNoTraffic() {
     keys.redis().hincrby(keys.ledger(), bytes("last"), -11_000);
   }
 
-  /** All that is remembered is older by so many milliseconds. */
+  /** Makes all append ids older by a number of milliseconds. */
   private void age(double millis) {
     for (byte[] id : keys.redis().zrange(keys.key("appends"), 0, -1)) {
       keys.redis().zincrby(keys.key("appends"), -millis, id);
@@ -285,7 +285,7 @@ class RedisAppendTest {
           .isInstanceOfSatisfying(
               AppendResult.Unavailable.class,
               unavailable -> assertThat(unavailable.reason()).contains("0 of 1 replicas"));
-      assertThat(spoolStatus(strict).notDurableReason()).contains("0 replicas, should have 1");
+      assertThat(spoolStatus(strict).notDurableReason()).contains("0 replicas, requires 1");
 
       var client = RedisClient.create(replica.url());
       try (var connection = client.connect()) {

@@ -30,19 +30,19 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
-  static final SpoolConsumer.DeliveryLimits BOUNDS =
+  static final SpoolConsumer.DeliveryLimits LIMITS =
       new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
-  static final Duration PATIENCE = Duration.ofSeconds(5);
-  static final Instant AT = Instant.ofEpochMilli(1_700_000_000_123L);
+  static final Duration TIMEOUT = Duration.ofSeconds(5);
+  static final Instant DEAD_LETTERED_AT = Instant.ofEpochMilli(1_700_000_000_123L);
 
   final RedisTestKeys keys = new RedisTestKeys();
-  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
-  final RedisSpoolConsumer deliveries = spool.newConsumer(0);
+  final RedisSpool spool = keys.spool(keys.settings(LIMITS));
+  final RedisSpoolConsumer spoolConsumer = spool.newConsumer(0);
   final DeadLetterQueue deadLetterQueue = spool.deadLetters();
 
   @AfterEach
   void close() {
-    deliveries.close();
+    spoolConsumer.close();
     spool.close();
     keys.close();
   }
@@ -54,7 +54,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
 
   @Override
   protected SpoolConsumer consumer() {
-    return deliveries;
+    return spoolConsumer;
   }
 
   @Override
@@ -63,9 +63,9 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   }
 
   @Test
-  void ack_withALetter_writesItsFieldsAndCountsTheAck() throws Exception {
+  void ack_withADeadLetter_writesItsFieldsAndCountsTheAck() throws Exception {
     var log = LogBatches.of(1);
-    ackWith(spool, 0, List.of(new DeadLetter(log, "no such column", AT)), 7);
+    ackWith(spool, 0, List.of(new DeadLetter(log, "no such column", DEAD_LETTERED_AT)), 7);
 
     var fields = new TreeMap<String, byte[]>();
     keys.redis()
@@ -82,9 +82,9 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   }
 
   @Test
-  void purge_oneOfThem_isCountedOnItsDayOnce() throws Exception {
+  void purge_existing_isCountedOnItsDayOnce() throws Exception {
     var log = LogBatches.of(1);
-    ackWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
+    ackWith(spool, 0, List.of(new DeadLetter(log, "no", DEAD_LETTERED_AT)), 1);
     var id = deadLetterQueue.list(null, 1).getFirst().id();
 
     deadLetterQueue.purge(id);
@@ -94,9 +94,9 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   }
 
   @Test
-  void replay_oneOfThem_hasItsRecordAndDayInTheStream() throws Exception {
+  void replay_existing_appendsItsRecordAndDayToTheStream() throws Exception {
     var log = LogBatches.of(1);
-    ackWith(spool, 0, List.of(new DeadLetter(log, "no", AT)), 1);
+    ackWith(spool, 0, List.of(new DeadLetter(log, "no", DEAD_LETTERED_AT)), 1);
 
     deadLetterQueue.replay(deadLetterQueue.list(null, 1).getFirst().id(), log);
 
@@ -113,7 +113,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
   }
 
   @Test
-  void list_unreadableAmongThem_omitsItAndFillsThePage() throws Exception {
+  void list_someUnreadable_omitsThemAndFillsThePage() throws Exception {
     for (int i = 0; i < 100; i++) {
       keys.redis().xadd(keys.dead(), Map.of(bytes("e"), bytes("x")));
     }
@@ -145,7 +145,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
             keys.prefix,
             "sluice",
             "one",
-            BOUNDS,
+            LIMITS,
             50,
             Duration.ofMinutes(2),
             RedisTestKeys.COMMAND_TIMEOUT,
@@ -153,7 +153,7 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
     try (var three = new RedisSpool(settings, InstantSource.system())) {
       var sent = new ArrayList<String>();
       for (int i = 0; i < 12; i++) {
-        // the same instants in all shards, so that the order within one matters
+        // the same times in all shards, so that the order within a millisecond matters
         var id = "%d-%d".formatted(1_000 + i / 6, 1 + i / 3 % 2);
         byte[] dead = bytes("{%s:%d}:dead".formatted(keys.prefix, i % 3));
         var log = LogBatches.of(1);
@@ -175,10 +175,10 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
     }
   }
 
-  /** More than one reply holds. */
+  /** Lists more dead letters than one reply contains. */
   @Test
-  void list_hundreds_areAllThere() throws Exception {
-    var settings = keys.settings("one", BOUNDS, Duration.ofMinutes(2));
+  void list_moreThanOneReply_returnsAll() throws Exception {
+    var settings = keys.settings("one", LIMITS, Duration.ofMinutes(2));
     var large =
         new RedisSpool.Settings(
             settings.url(),
@@ -186,17 +186,17 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
             settings.prefix(),
             "sluice",
             "one",
-            BOUNDS,
+            LIMITS,
             1_000,
             settings.consumerIdleTimeout(),
             settings.commandTimeout(),
             settings.appendSettings());
     try (var many = new RedisSpool(large, InstantSource.system())) {
-      var letters =
+      var deadLetters =
           IntStream.range(0, 500)
-              .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, AT))
+              .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, DEAD_LETTERED_AT))
               .toList();
-      ackWith(many, 0, letters, 500);
+      ackWith(many, 0, deadLetters, 500);
 
       var reasons =
           many.deadLetters().list(null, 400).stream()
@@ -204,51 +204,51 @@ class RedisDeadLetterQueueTest extends DeadLetterQueueContract {
 
       assertThat(reasons)
           .containsExactlyElementsOf(
-              letters.subList(0, 400).stream().map(DeadLetter::reason).toList());
+              deadLetters.subList(0, 400).stream().map(DeadLetter::reason).toList());
     }
   }
 
   @Test
   void allOperations_redisFull_stillWork() throws Exception {
-    var letters =
+    var deadLetters =
         IntStream.range(0, 3)
-            .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, AT))
+            .mapToObj(i -> new DeadLetter(LogBatches.of(1), "no " + i, DEAD_LETTERED_AT))
             .toList();
     append(spool, LogBatches.of(10));
     try (var _ = keys.limitMemory()) {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Unavailable.class);
 
-      assertThat(deliveries.ack(deliveries.poll(PATIENCE).orElseThrow(), letters)).isTrue();
-      var kept = deadLetterQueue.list(null, 10);
-      assertThat(kept.stream().map(k -> k.letter().reason()))
+      assertThat(spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow(), deadLetters)).isTrue();
+      var items = deadLetterQueue.list(null, 10);
+      assertThat(items.stream().map(item -> item.letter().reason()))
           .containsExactly("no 0", "no 1", "no 2");
-      assertThat(deadLetterQueue.purge(kept.getFirst().id())).isTrue();
-      assertThat(deadLetterQueue.replay(kept.getLast().id(), kept.getLast().letter().log()))
+      assertThat(deadLetterQueue.purge(items.getFirst().id())).isTrue();
+      assertThat(deadLetterQueue.replay(items.getLast().id(), items.getLast().letter().log()))
           .isTrue();
 
       assertThat(ledger("settled")).isEqualTo("10");
-      assertThat(ledger("purged:" + day(kept.getFirst().letter().log()))).isEqualTo("1");
+      assertThat(ledger("purged:" + day(items.getFirst().letter().log()))).isEqualTo("1");
       assertSameBatches(
-          deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(letters.getLast().log()));
+          spoolConsumer.poll(TIMEOUT).orElseThrow().batches(), List.of(deadLetters.getLast().log()));
     }
   }
 
-  private static List<String> idsOf(DeadLetterQueue letters, int limit) {
+  private static List<String> idsOf(DeadLetterQueue deadLetters, int limit) {
     var ids = new ArrayList<String>();
-    for (var page = letters.list(null, limit); !page.isEmpty(); ) {
+    for (var page = deadLetters.list(null, limit); !page.isEmpty(); ) {
       ids.addAll(page.stream().map(DeadLetterItem::id).toList());
-      page = letters.list(ids.getLast(), limit);
+      page = deadLetters.list(ids.getLast(), limit);
     }
     return ids;
   }
 
-  private static void ackWith(RedisSpool spool, int shard, List<DeadLetter> letters, int records)
+  private static void ackWith(RedisSpool spool, int shard, List<DeadLetter> deadLetters, int records)
       throws Exception {
     append(spool, LogBatches.of(records));
-    try (var deliveries = spool.newConsumer(shard)) {
-      var delivery = deliveries.poll(PATIENCE).orElseThrow();
-      assertThat(deliveries.ack(delivery, letters)).isTrue();
+    try (var spoolConsumer = spool.newConsumer(shard)) {
+      var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+      assertThat(spoolConsumer.ack(delivery, deadLetters)).isTrue();
     }
   }
 

@@ -35,35 +35,35 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Redis away under load, with a spool in memory that stands in for it. */
+/** Failover from Redis under load to a fallback spool in memory. */
 @Timeout(120)
 class RedisFailoverTest {
-  private static final SpoolConsumer.DeliveryLimits BOUNDS =
+  private static final SpoolConsumer.DeliveryLimits DELIVERY_LIMITS =
       new SpoolConsumer.DeliveryLimits(100_000, 1L << 30, Duration.ofMillis(50));
 
-  /** Four times the patience that the failover has with Redis. */
-  private static final Duration LIMIT = Duration.ofSeconds(2);
+  /** Four times the primary timeout of the failover. */
+  private static final Duration MAX_APPEND_DURATION = Duration.ofSeconds(2);
 
   private final EmbeddedRedis redis;
   private final RedisTestKeys keys;
-  private final RedisSpool first;
-  private final InMemorySpool second = new InMemorySpool();
+  private final RedisSpool primary;
+  private final InMemorySpool fallback = new InMemorySpool();
   private final ScheduledExecutorService timer = Executors.newScheduledThreadPool(2);
   private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
   private final FailoverSpool failover;
   private final Set<UUID> accepted = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean sending = new AtomicBoolean(true);
-  private final Semaphore allowed = new Semaphore(0);
+  private final Semaphore sendPermits = new Semaphore(0);
 
   RedisFailoverTest(@TempDir Path folder) {
     redis = EmbeddedRedis.start(new EmbeddedRedis.Settings(folder, 0, "256mb"));
     keys = new RedisTestKeys(redis.url());
-    first = keys.spool(keys.settings(BOUNDS));
+    primary = keys.spool(keys.settings(DELIVERY_LIMITS));
     failover =
         new FailoverSpool(
-            new FailoverSpool.SpoolTarget("Redis", first, first, first, first.deadLetters()),
-            new FailoverSpool.SpoolTarget("the log", second, second, second, second),
-            second,
+            new FailoverSpool.SpoolTarget("Redis", primary, primary, primary, primary.deadLetters()),
+            new FailoverSpool.SpoolTarget("the fallback", fallback, fallback, fallback, fallback),
+            fallback,
             new FailoverSpool.FailoverSettings(
                 Duration.ofMillis(500),
                 Duration.ofMillis(100),
@@ -74,8 +74,8 @@ class RedisFailoverTest {
             (delay, task) -> {
               var _ = timer.schedule(task, delay.toNanos(), TimeUnit.NANOSECONDS);
             },
-            (within, missed) -> {
-              var wait = timer.schedule(missed, within.toNanos(), TimeUnit.NANOSECONDS);
+            (timeout, onTimeout) -> {
+              var wait = timer.schedule(onTimeout, timeout.toNanos(), TimeUnit.NANOSECONDS);
               return () -> wait.cancel(false);
             },
             InstantSource.system());
@@ -88,7 +88,7 @@ class RedisFailoverTest {
     failover.close();
     threads.close();
     timer.shutdownNow();
-    first.close();
+    primary.close();
     keys.client.shutdown();
     redis.close();
   }
@@ -98,37 +98,37 @@ class RedisFailoverTest {
     var clients =
         Stream.generate(() -> threads.submit(() -> send(Duration.ofSeconds(5)))).limit(8).toList();
     for (int i = 0; i < 3; i++) {
-      allowed.release(200); // some are under way when it is killed
+      sendPermits.release(200); // some appends are in flight when Redis is killed
       awaitMore(200);
       redis.kill();
-      await().until(() -> !failover.failoverStatus().firstTakesLogs());
+      await().until(() -> !failover.failoverStatus().primaryAvailable());
       awaitMore(200);
       redis.restart();
       await()
           .atMost(Duration.ofSeconds(30))
-          .until(() -> failover.failoverStatus().firstTakesLogs());
+          .until(() -> failover.failoverStatus().primaryAvailable());
     }
 
-    assertThatAllIsInRedisOnce(clients);
+    assertAllInRedisOnce(clients);
   }
 
-  /** Silent is worse than away: nobody is told. */
+  /** An unresponsive Redis is harder to detect than a stopped one: no connection is closed. */
   @Test
   void append_redisPaused_isAcceptedWithinThePrimaryTimeout() throws Exception {
-    var clients = Stream.generate(() -> threads.submit(() -> send(LIMIT))).limit(4).toList();
+    var clients = Stream.generate(() -> threads.submit(() -> send(MAX_APPEND_DURATION))).limit(4).toList();
     awaitMore(50);
     keys.redis().clientPause(10_000);
-    allowed.release(50);
-    await().until(() -> !failover.failoverStatus().firstTakesLogs());
+    sendPermits.release(50);
+    await().until(() -> !failover.failoverStatus().primaryAvailable());
     awaitMore(200);
-    assertThat(failover.failoverStatus().firstTakesLogs()).isFalse();
-    await().atMost(Duration.ofSeconds(30)).until(() -> failover.failoverStatus().firstTakesLogs());
+    assertThat(failover.failoverStatus().primaryAvailable()).isFalse();
+    await().atMost(Duration.ofSeconds(30)).until(() -> failover.failoverStatus().primaryAvailable());
 
-    assertThatAllIsInRedisOnce(clients);
+    assertAllInRedisOnce(clients);
   }
 
-  /** Once the clients have ended and everything was given back. */
-  private void assertThatAllIsInRedisOnce(List<? extends Future<?>> clients) throws Exception {
+  /** Stops the clients, waits until the fallback is drained, then checks the entries in Redis. */
+  private void assertAllInRedisOnce(List<? extends Future<?>> clients) throws Exception {
     sending.set(false);
     for (var client : clients) {
       client.get();
@@ -136,17 +136,19 @@ class RedisFailoverTest {
     await()
         .atMost(Duration.ofSeconds(30))
         .ignoreExceptions()
-        .until(() -> second.recordCounts().equals(RecordCounts.NONE));
-    var there = delivered();
-    assertThat(there.keySet()).containsAll(accepted);
-    assertThat(there.values()).containsOnly(1);
+        .until(() -> fallback.recordCounts().equals(RecordCounts.NONE));
+    var inRedis = delivered();
+    assertThat(inRedis.keySet()).containsAll(accepted);
+    assertThat(inRedis.values()).containsOnly(1);
   }
 
   /**
-   * @param limit that no append takes longer than
+   * Appends batches until the test ends.
+   *
+   * @param limit maximum duration of one append
    */
   private @Nullable Void send(Duration limit) throws Exception {
-    while (allowed()) {
+    while (awaitSendPermit()) {
       var batch = LogBatches.of(1);
       long start = System.nanoTime();
       var appendResult = failover.append(batch, AppendMode.SYNC).toCompletableFuture().get();
@@ -157,10 +159,13 @@ class RedisFailoverTest {
     return null;
   }
 
-  /** Waits for it; a spool in memory would take more than can be given back in a minute. */
-  private boolean allowed() throws InterruptedException {
+  /**
+   * Waits for a permit to append one batch. Without permits, the spool in memory would accept more
+   * than can be drained within the time limit of the test.
+   */
+  private boolean awaitSendPermit() throws InterruptedException {
     while (sending.get()) {
-      if (allowed.tryAcquire(50, TimeUnit.MILLISECONDS)) {
+      if (sendPermits.tryAcquire(50, TimeUnit.MILLISECONDS)) {
         return true;
       }
     }
@@ -169,21 +174,21 @@ class RedisFailoverTest {
 
   private void awaitMore(int batches) {
     int before = accepted.size();
-    allowed.release(batches);
+    sendPermits.release(batches);
     await().atMost(Duration.ofSeconds(30)).until(() -> accepted.size() >= before + batches);
   }
 
   private Map<UUID, Integer> delivered() throws InterruptedException {
     var delivered = new HashMap<UUID, Integer>();
-    try (var deliveries = first.newConsumer(0)) {
-      await().ignoreExceptions().until(() -> deliveries.poll(Duration.ofMillis(50)).isPresent());
-      for (var next = deliveries.poll(Duration.ZERO);
+    try (var spoolConsumer = primary.newConsumer(0)) {
+      await().ignoreExceptions().until(() -> spoolConsumer.poll(Duration.ofMillis(50)).isPresent());
+      for (var next = spoolConsumer.poll(Duration.ZERO);
           next.isPresent();
-          next = deliveries.poll(Duration.ZERO)) {
+          next = spoolConsumer.poll(Duration.ZERO)) {
         next.get().batches().stream()
             .map(LogBatch::appendId)
             .forEach(id -> delivered.merge(id, 1, Integer::sum));
-        deliveries.ack(next.get());
+        spoolConsumer.ack(next.get());
       }
     }
     return delivered;

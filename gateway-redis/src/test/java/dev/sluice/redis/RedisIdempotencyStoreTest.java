@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
-  static final int MOST = 3;
+  static final int MAX_KEYS = 3;
 
   final RedisTestKeys keys = new RedisTestKeys();
   final RedisSpool spool = new RedisSpool(settings(), InstantSource.system());
@@ -36,7 +36,7 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
         100,
         Duration.ofMinutes(2),
         RedisTestKeys.COMMAND_TIMEOUT,
-        new RedisSpool.AppendSettings(0, Duration.ofSeconds(10), MOST, Duration.ofHours(1)));
+        new RedisSpool.AppendSettings(0, Duration.ofSeconds(10), MAX_KEYS, Duration.ofHours(1)));
   }
 
   @Override
@@ -58,8 +58,8 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
   @Test
   void claim_oldClaimExpired_isGrantedAndTheOldOneLost() throws Exception {
     var old = claimGranted(KEY);
-    assertThat(until() - redisMillis()).isBetween(50_000L, 60_000L);
-    setUntil(redisMillis());
+    assertThat(storedTime() - redisMillis()).isBetween(50_000L, 60_000L);
+    setStoredTime(redisMillis());
 
     var claim = claimGranted(KEY);
 
@@ -70,7 +70,7 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
   @Test
   void claim_completedLongAgo_isGranted() throws Exception {
     append(LogBatches.of(1), claimGranted(KEY));
-    setUntil(redisMillis() - 3_600_000);
+    setStoredTime(redisMillis() - 3_600_000);
 
     claimGranted(KEY);
   }
@@ -91,16 +91,16 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
 
   @Test
   void claim_moreThanTheMaximum_forgetsTheOldest() throws Exception {
-    for (int i = 0; i <= MOST; i++) {
+    for (int i = 0; i <= MAX_KEYS; i++) {
       claimGranted(key(i));
       for (byte[] member : keys.redis().zrange(keys.key("keys:age"), 0, -1)) {
         keys.redis().zincrby(keys.key("keys:age"), -1, member);
       }
     }
 
-    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MOST);
-    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MOST);
-    assertThat(claim(key(MOST))).isInstanceOf(ClaimResult.InProgress.class);
+    assertThat(keys.redis().hlen(keys.key("keys"))).isEqualTo(MAX_KEYS);
+    assertThat(keys.redis().zcard(keys.key("keys:age"))).isEqualTo(MAX_KEYS);
+    assertThat(claim(key(MAX_KEYS))).isInstanceOf(ClaimResult.InProgress.class);
     claimGranted(key(0));
   }
 
@@ -168,13 +168,13 @@ class RedisIdempotencyStoreTest extends IdempotencyStoreContract {
     return keys.redis().hget(keys.key("keys"), onlyKey());
   }
 
-  private long until() {
+  private long storedTime() {
     byte[] value = value();
     return Long.parseLong(
         new String(Arrays.copyOfRange(value, 33, value.length), StandardCharsets.UTF_8));
   }
 
-  private void setUntil(long millis) {
+  private void setStoredTime(long millis) {
     byte[] head = Arrays.copyOf(value(), 33);
     byte[] tail = bytes(Long.toString(millis));
     byte[] value = Arrays.copyOf(head, head.length + tail.length);

@@ -24,21 +24,21 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Redis away, full, silent, or not letting us in. */
+/** Redis is unreachable, full, unresponsive, a replica, or rejects the password. */
 @Timeout(120)
 class RedisOutageTest {
-  static final SpoolConsumer.DeliveryLimits BOUNDS =
+  static final SpoolConsumer.DeliveryLimits LIMITS =
       new SpoolConsumer.DeliveryLimits(100_000, 1L << 30, Duration.ofMillis(50));
-  static final Duration PATIENCE = Duration.ofSeconds(5);
-  static final Duration SHORT = Duration.ofMillis(50);
+  static final Duration TIMEOUT = Duration.ofSeconds(5);
+  static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
 
   final RedisTestKeys keys = new RedisTestKeys();
-  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
-  final RedisSpoolConsumer deliveries = spool.newConsumer(0);
+  final RedisSpool spool = keys.spool(keys.settings(LIMITS));
+  final RedisSpoolConsumer spoolConsumer = spool.newConsumer(0);
 
   @AfterEach
   void close() {
-    deliveries.close();
+    spoolConsumer.close();
     spool.close();
     keys.close();
   }
@@ -47,14 +47,14 @@ class RedisOutageTest {
   void allOperations_redisRestarted_continueWithoutLoss() throws Exception {
     var before = LogBatches.of(3);
     assertThat(append(before)).isInstanceOf(AppendResult.Accepted.class);
-    var unsettled = deliveries.poll(PATIENCE).orElseThrow();
+    var unacked = spoolConsumer.poll(TIMEOUT).orElseThrow();
     SharedEngines.redis().stop();
 
     try {
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
       assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Unavailable.class);
       assertThat(spool.unavailableReason()).isPresent();
-      assertThatThrownBy(() -> deliveries.poll(SHORT))
+      assertThatThrownBy(() -> spoolConsumer.poll(SHORT_TIMEOUT))
           .isInstanceOf(SpoolUnreachableException.class);
       assertThatThrownBy(spool::recordCounts).isInstanceOf(SpoolUnreachableException.class);
       assertThatThrownBy(spool::depth).isInstanceOf(SpoolUnreachableException.class);
@@ -65,21 +65,21 @@ class RedisOutageTest {
     await().until(() -> spool.unavailableReason().isEmpty());
     var after = LogBatches.of(2);
     await().until(() -> append(after) instanceof AppendResult.Accepted);
-    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
-    var again = deliveries.poll(PATIENCE).orElseThrow();
-    assertThat(again.token()).isEqualTo(unsettled.token());
-    assertSameBatches(again.batches(), List.of(before));
-    deliveries.ack(again);
-    assertSameBatches(deliveries.poll(PATIENCE).orElseThrow().batches(), List.of(after));
+    await().ignoreExceptions().until(() -> spoolConsumer.poll(SHORT_TIMEOUT).isPresent());
+    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    assertThat(redelivery.token()).isEqualTo(unacked.token());
+    assertSameBatches(redelivery.batches(), List.of(before));
+    spoolConsumer.ack(redelivery);
+    assertSameBatches(spoolConsumer.poll(TIMEOUT).orElseThrow().batches(), List.of(after));
     assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(5, 2, 0, 0, 0));
   }
 
   @Test
-  void append_redisStopped_isUnavailableAtOnce() throws Exception {
+  void append_redisStopped_isUnavailableImmediately() throws Exception {
     assertThat(append(LogBatches.of(1))).isInstanceOf(AppendResult.Accepted.class);
     SharedEngines.redis().stop();
     try {
-      append(LogBatches.of(1)); // may have been sent before the loss was noticed, and then waits
+      append(LogBatches.of(1)); // may be sent before the loss is detected, and then waits
       long start = System.nanoTime();
 
       for (int i = 0; i < 100; i++) {
@@ -92,7 +92,7 @@ class RedisOutageTest {
     }
   }
 
-  /** With so much patience only the loss of the connection can end the wait. */
+  /** The command timeout is so long that only the loss of the connection can end the wait. */
   @Test
   void append_connectionLostInFlight_isAcceptedOnceWhenRedisIsBack() {
     var settings =
@@ -102,7 +102,7 @@ class RedisOutageTest {
             keys.prefix,
             "sluice",
             "one",
-            BOUNDS,
+            LIMITS,
             3,
             Duration.ofMinutes(2),
             Duration.ofMinutes(1),
@@ -111,10 +111,10 @@ class RedisOutageTest {
       assertThat(patient.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Accepted.class);
       keys.redis().clientPause(60_000);
-      var underWay = patient.append(LogBatches.of(1)).toCompletableFuture();
+      var inFlight = patient.append(LogBatches.of(1)).toCompletableFuture();
       SharedEngines.redis().kill();
 
-      assertThat(underWay.join()).isInstanceOf(AppendResult.Accepted.class);
+      assertThat(inFlight.join()).isInstanceOf(AppendResult.Accepted.class);
 
       await().until(() -> spool.unavailableReason().isEmpty());
       assertThat(spool.recordCounts().accepted()).isEqualTo(2);
@@ -123,8 +123,8 @@ class RedisOutageTest {
 
   @Test
   void poll_redisKilledWhileBlocked_throwsAndRecovers() throws Exception {
-    assertThat(deliveries.poll(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> deliveries.poll(Duration.ofMinutes(1)));
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    var waiting = new FutureTask<>(() -> spoolConsumer.poll(Duration.ofMinutes(1)));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().clientList().contains("cmd=xreadgroup"));
 
@@ -133,19 +133,19 @@ class RedisOutageTest {
     assertThatThrownBy(waiting::get).hasCauseInstanceOf(SpoolUnreachableException.class);
     var batch = LogBatches.of(1);
     await().until(() -> append(batch) instanceof AppendResult.Accepted);
-    await().ignoreExceptions().until(() -> deliveries.poll(SHORT).isPresent());
+    await().ignoreExceptions().until(() -> spoolConsumer.poll(SHORT_TIMEOUT).isPresent());
   }
 
   @Test
   void allOperations_redisDownAtStart_workOnceItIsUp() throws Exception {
     SharedEngines.redis().stop();
-    var early = keys.spool(keys.settings(BOUNDS));
+    var early = keys.spool(keys.settings(LIMITS));
     try (var waiting = early.newConsumer(0)) {
       try {
         assertThat(early.append(LogBatches.of(1)).toCompletableFuture().join())
             .isInstanceOf(AppendResult.Unavailable.class);
         assertThat(early.unavailableReason()).isPresent();
-        assertThatThrownBy(() -> waiting.poll(SHORT)).isInstanceOf(SpoolUnreachableException.class);
+        assertThatThrownBy(() -> waiting.poll(SHORT_TIMEOUT)).isInstanceOf(SpoolUnreachableException.class);
       } finally {
         SharedEngines.redis().restart();
       }
@@ -156,7 +156,7 @@ class RedisOutageTest {
               () ->
                   early.append(LogBatches.of(1)).toCompletableFuture().join()
                       instanceof AppendResult.Accepted);
-      await().ignoreExceptions().until(() -> waiting.poll(SHORT).isPresent());
+      await().ignoreExceptions().until(() -> waiting.poll(SHORT_TIMEOUT).isPresent());
     } finally {
       early.close();
     }
@@ -165,7 +165,7 @@ class RedisOutageTest {
   @Test
   void append_memoryFull_isUnavailableAndDrainsAfterAGatewayRestart() throws Exception {
     append(LogBatches.of(1));
-    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
     var limit = keys.redis().configGet("maxmemory").get("maxmemory");
     try {
       keys.redis().configSet("maxmemory", Long.toString(usedMemory() + (8 << 20)));
@@ -184,7 +184,7 @@ class RedisOutageTest {
       assertThat(spool.unavailableReason()).hasValueSatisfying(r -> assertThat(r).contains("full"));
       assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(accepted, accepted - 1, 0, 0, 0));
       try (var restarted = spool.newConsumer(0)) {
-        var delivery = restarted.poll(PATIENCE).orElseThrow();
+        var delivery = restarted.poll(TIMEOUT).orElseThrow();
         assertThat(delivery.records()).isEqualTo(accepted - 1);
         restarted.ack(delivery);
       }
@@ -250,7 +250,7 @@ class RedisOutageTest {
             keys.prefix,
             "hasty",
             "one",
-            BOUNDS,
+            LIMITS,
             3,
             Duration.ofMinutes(2),
             Duration.ofMillis(300),
@@ -274,10 +274,10 @@ class RedisOutageTest {
   void unavailableReason_unresponsivePort_returnsWithinTheTimeout() throws Exception {
     try (var silent = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       var settings = RedisSpool.Settings.of("redis://127.0.0.1:" + silent.getLocalPort(), "one");
-      try (var away = new RedisSpool(settings, InstantSource.system())) {
+      try (var unreachable = new RedisSpool(settings, InstantSource.system())) {
         long start = System.nanoTime();
 
-        assertThat(away.unavailableReason()).isPresent();
+        assertThat(unreachable.unavailableReason()).isPresent();
 
         assertThat(Duration.ofNanos(System.nanoTime() - start))
             .isLessThan(Duration.ofMillis(1_500));

@@ -32,23 +32,23 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the contract cannot say: consumer groups, other consumers, entries that are not ours. */
+/** Tests beyond the contract: consumer groups, other consumers, and foreign stream entries. */
 @Timeout(60)
 class RedisSpoolConsumerTest {
-  static final SpoolConsumer.DeliveryLimits BOUNDS =
+  static final SpoolConsumer.DeliveryLimits LIMITS =
       new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
-  static final Duration PATIENCE = Duration.ofSeconds(5);
-  static final Duration SHORT = Duration.ofMillis(50);
-  static final Duration IDLE = Duration.ofMillis(400);
+  static final Duration TIMEOUT = Duration.ofSeconds(5);
+  static final Duration SHORT_TIMEOUT = Duration.ofMillis(50);
+  static final Duration IDLE_TIMEOUT = Duration.ofMillis(400);
 
   final RedisTestKeys keys = new RedisTestKeys();
-  final RedisSpool spool = keys.spool(keys.settings(BOUNDS));
-  final RedisSpoolConsumer deliveries = spool.newConsumer(0);
+  final RedisSpool spool = keys.spool(keys.settings(LIMITS));
+  final RedisSpoolConsumer spoolConsumer = spool.newConsumer(0);
   final List<RedisSpool> others = new ArrayList<>();
 
   @AfterEach
   void close() {
-    deliveries.close();
+    spoolConsumer.close();
     spool.close();
     others.forEach(RedisSpool::close);
     keys.close();
@@ -58,13 +58,13 @@ class RedisSpoolConsumerTest {
   void ack_everything_leavesAnEmptyStreamAndNothingPending() throws Exception {
     append(LogBatches.list(20, 10));
 
-    ackAll(deliveries);
+    ackAll(spoolConsumer);
 
     assertThat(keys.streamLength()).isZero();
     assertThat(keys.pending()).isZero();
   }
 
-  /** More ids than Lua's unpack takes at once. */
+  /** Acknowledges more ids than one call of Lua's unpack accepts. */
   @Test
   void ack_thousandsOfEntries_removesThemAll() throws Exception {
     var large =
@@ -80,7 +80,7 @@ class RedisSpoolConsumerTest {
     var consumer = large.newConsumer(0);
     assertThat(large.recordCounts()).isEqualTo(new RecordCounts(10_000, 10_000, 0, 0, 0));
 
-    var delivery = consumer.poll(PATIENCE).orElseThrow();
+    var delivery = consumer.poll(TIMEOUT).orElseThrow();
     consumer.ack(delivery);
 
     assertThat(delivery.batches()).hasSize(10_000);
@@ -95,8 +95,8 @@ class RedisSpoolConsumerTest {
             keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(1))));
     others.add(patient);
     var consumer = patient.newConsumer(0);
-    assertThat(consumer.poll(SHORT)).isEmpty();
-    var waiting = new FutureTask<>(() -> consumer.poll(PATIENCE));
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
+    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT));
     Thread.ofVirtual().start(waiting);
     long start = System.nanoTime();
 
@@ -118,7 +118,7 @@ class RedisSpoolConsumerTest {
     var consumer = patient.newConsumer(0);
     long start = System.nanoTime();
 
-    var delivery = consumer.poll(PATIENCE).orElseThrow();
+    var delivery = consumer.poll(TIMEOUT).orElseThrow();
 
     assertThat(delivery.records()).isEqualTo(1_000);
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
@@ -143,85 +143,85 @@ class RedisSpoolConsumerTest {
   void poll_twoWorkersOfAProcess_keepTheirOwnDeliveriesAfterARestart() throws Exception {
     var batches = LogBatches.list(2, 1);
     append(batches.subList(0, 1));
-    var first = deliveries.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     append(batches.subList(1, 2));
     Delivery second;
     try (var other = spool.newConsumer(0, 1)) {
-      second = other.poll(PATIENCE).orElseThrow();
+      second = other.poll(TIMEOUT).orElseThrow();
     }
 
     try (var one = spool.newConsumer(0, 0);
         var other = spool.newConsumer(0, 1)) {
-      var firstAgain = one.poll(PATIENCE).orElseThrow();
-      var secondAgain = other.poll(PATIENCE).orElseThrow();
+      var firstRedelivery = one.poll(TIMEOUT).orElseThrow();
+      var secondRedelivery = other.poll(TIMEOUT).orElseThrow();
 
       assertSameBatches(first.batches(), batches.subList(0, 1));
       assertSameBatches(second.batches(), batches.subList(1, 2));
-      assertThat(firstAgain.token()).isEqualTo(first.token());
-      assertThat(secondAgain.token()).isEqualTo(second.token());
+      assertThat(firstRedelivery.token()).isEqualTo(first.token());
+      assertThat(secondRedelivery.token()).isEqualTo(second.token());
     }
   }
 
-  /** It may be another Redis, or the same one without what it wrote last. */
+  /** The new connection can lead to another Redis, or to the same one without its latest writes. */
   @Test
   void poll_connectionLostUnnoticed_earlierEntriesAreRedelivered() throws Exception {
     append(LogBatches.list(1, 1));
-    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
     append(LogBatches.list(1, 1));
     var connections = connections();
     keys.redis().clientKill(KillArgs.Builder.typeNormal().skipme(true));
     await().until(() -> connections().size() == connections.size());
 
-    assertThat(deliveries.poll(PATIENCE).orElseThrow().redelivered()).isTrue();
+    assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isTrue();
   }
 
-  /** Of all clients, without what changes by itself. */
+  /** Returns the id field of all clients, without the fields that change with time. */
   private List<String> connections() {
     return keys.redis().clientList().lines().map(line -> line.split(" ", 2)[0]).toList();
   }
 
-  /** As when a reply is lost on the way: the entry is pending, and nobody here knows of it. */
+  /** Simulates a lost reply: the entries are pending, but the consumer does not know them. */
   @Test
   void poll_morePendingUnnoticed_redeliversTheUnackedAloneThenTheRest() throws Exception {
     var batches = LogBatches.list(3, 1);
     append(batches.subList(0, 1));
-    var first = deliveries.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     append(batches.subList(1, 3));
     readAs("one", 2);
 
-    var again = deliveries.poll(PATIENCE).orElseThrow();
-    deliveries.ack(again);
-    var rest = deliveries.poll(PATIENCE).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(redelivery);
+    var rest = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    assertThat(again.token()).isEqualTo(first.token());
+    assertThat(redelivery.token()).isEqualTo(first.token());
     assertSameBatches(rest.batches(), batches.subList(1, 3));
   }
 
   @Test
   void poll_pendingUnnoticed_isDeliveredWithTheNextClaimCheck() throws Exception {
-    var consumer = spoolOf("one", IDLE).newConsumer(0);
-    assertThat(consumer.poll(SHORT)).isEmpty();
+    var consumer = spoolOf("one", IDLE_TIMEOUT).newConsumer(0);
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty();
     var batches = LogBatches.list(1, 1);
     append(batches);
     readAs("one", 1);
 
-    await().until(() -> consumer.poll(SHORT).isPresent());
+    await().until(() -> consumer.poll(SHORT_TIMEOUT).isPresent());
   }
 
   @Test
   void depth_entryOfAnHourAgo_isAnHourOld() {
     var later =
-        new RedisSpool(keys.settings(BOUNDS), () -> Instant.now().plus(Duration.ofHours(1)));
+        new RedisSpool(keys.settings(LIMITS), () -> Instant.now().plus(Duration.ofHours(1)));
     others.add(later);
     append(LogBatches.list(2, 1));
 
     assertThat(later.depth().oldestAge()).isBetween(Duration.ofMinutes(59), Duration.ofMinutes(61));
   }
 
-  /** Bytes bound a reply, whatever the number of entries. */
+  /** The maximum number of bytes limits a reply, whatever the number of entries is. */
   @Test
   void read_largeEntries_stopsWhenTheReplyIsLargeEnough() throws Exception {
-    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     append(LogBatches.list(3, 500));
 
     List<Object> reply =
@@ -235,103 +235,103 @@ class RedisSpoolConsumerTest {
                 bytes("256"))
             .get();
 
-    assertThat(reply).hasSize(4); // whether there is more, and of one entry id, envelope, mark
+    assertThat(reply).hasSize(4); // more entries?, then one entry: id, batch, possible duplicate
     assertThat(reply.getFirst()).isEqualTo(1L);
   }
 
-  /** What was recorded wins over what would be gathered now. */
+  /** A recorded delivery does not depend on the current limits. */
   @Test
   void poll_limitsChanged_redeliversTheSame() throws Exception {
     append(LogBatches.list(6, 300));
-    var first = deliveries.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     var smaller = restartedWith(new SpoolConsumer.DeliveryLimits(1, 1, Duration.ZERO));
-    var second = smaller.poll(PATIENCE).orElseThrow();
+    var second = smaller.poll(TIMEOUT).orElseThrow();
     var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
-    var third = larger.poll(PATIENCE).orElseThrow();
+    var third = larger.poll(TIMEOUT).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(List.of(second.token(), third.token())).containsOnly(first.token());
     assertSameBatches(second.batches(), first.batches());
     larger.ack(third);
-    assertThat(larger.poll(PATIENCE).orElseThrow().batches()).hasSize(3);
+    assertThat(larger.poll(TIMEOUT).orElseThrow().batches()).hasSize(3);
   }
 
   @Test
   void poll_redisRestartedAndLimitsChanged_redeliversTheSame() throws Exception {
     append(LogBatches.list(6, 300));
-    var first = deliveries.poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
     SharedEngines.redis().stop();
     SharedEngines.redis().restart();
     var larger = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
 
-    var again =
+    var redelivery =
         await()
             .ignoreExceptions()
-            .until(() -> larger.poll(PATIENCE), Optional::isPresent)
+            .until(() -> larger.poll(TIMEOUT), Optional::isPresent)
             .orElseThrow();
 
-    assertThat(again.token()).isEqualTo(first.token());
-    assertThat(again.redelivered()).isTrue();
-    assertSameBatches(again.batches(), first.batches());
+    assertThat(redelivery.token()).isEqualTo(first.token());
+    assertThat(redelivery.redelivered()).isTrue();
+    assertSameBatches(redelivery.batches(), first.batches());
   }
 
-  /** More than a page of the pending list, and more than Lua's unpack takes at once. */
+  /** Exceeds one page of the pending entries list, and one call of Lua's unpack. */
   @Test
   void poll_thousandsOfEntriesUnacked_areRedeliveredAlsoToAnotherConsumer() throws Exception {
     var deliveryLimits =
         new SpoolConsumer.DeliveryLimits(1_000_000, 1 << 30, Duration.ofMillis(50));
-    var dead = keys.spool(keys.settings("dead", deliveryLimits, IDLE));
+    var dead = keys.spool(keys.settings("dead", deliveryLimits, IDLE_TIMEOUT));
     others.add(dead);
     append(LogBatches.list(3_000, 1));
     var consumer = dead.newConsumer(0);
-    var first = consumer.poll(PATIENCE).orElseThrow();
-    var again = consumer.poll(PATIENCE).orElseThrow();
+    var first = consumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = consumer.poll(TIMEOUT).orElseThrow();
     dead.close();
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
-    var taken = awaitDelivery(heir);
+    var claimed = awaitDelivery(claimant);
 
     assertThat(first.batches()).hasSize(3_000);
-    assertThat(again.token()).isEqualTo(first.token());
-    assertThat(taken.token()).isEqualTo(first.token());
-    assertThat(taken.redelivered()).isTrue();
-    assertSameBatches(taken.batches(), first.batches());
+    assertThat(redelivery.token()).isEqualTo(first.token());
+    assertThat(claimed.token()).isEqualTo(first.token());
+    assertThat(claimed.redelivered()).isTrue();
+    assertSameBatches(claimed.batches(), first.batches());
   }
 
-  /** Redis may have lost, with the last it wrote, that they had been delivered. */
+  /** Redis may have lost its latest writes, and with them an earlier delivery of the entries. */
   @Test
   void poll_entriesFromBeforeTheStart_areRedelivered() throws Exception {
     append(LogBatches.list(2, 3));
 
-    assertThat(deliveries.poll(PATIENCE).orElseThrow().redelivered()).isTrue();
+    assertThat(spoolConsumer.poll(TIMEOUT).orElseThrow().redelivered()).isTrue();
   }
 
   @Test
   void renewLease_claimedByAnotherMeanwhile_isFalse() throws Exception {
     append(LogBatches.list(2, 3));
-    var silent = spoolOf("silent", IDLE).newConsumer(0);
-    var first = silent.poll(PATIENCE).orElseThrow();
+    var silent = spoolOf("silent", IDLE_TIMEOUT).newConsumer(0);
+    var first = silent.poll(TIMEOUT).orElseThrow();
     assertThat(silent.renewLease(first)).isTrue();
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
-    awaitDelivery(heir);
+    awaitDelivery(claimant);
 
     await().until(() -> !silent.renewLease(first));
   }
 
-  /** As an earlier release leaves it: pending, with a count of deliveries. */
+  /** Simulates an earlier release: the entries are pending with a real delivery count. */
   @Test
   void poll_pendingWithoutDeliveryId_isAccumulatedWithinTheLimitsAndMarked() throws Exception {
     append(LogBatches.list(5, 300));
     readAs("one", 5);
 
-    var first = deliveries.poll(PATIENCE).orElseThrow();
-    var again = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(PATIENCE).orElseThrow();
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT).poll(TIMEOUT).orElseThrow();
 
     assertThat(first.batches()).hasSize(3);
     assertThat(first.redelivered()).isTrue();
-    assertThat(again.token()).isEqualTo(first.token());
+    assertThat(redelivery.token()).isEqualTo(first.token());
   }
 
   @Test
@@ -342,15 +342,15 @@ class RedisSpoolConsumerTest {
       assertThat(spool.append(LogBatches.of(1)).toCompletableFuture().join())
           .isInstanceOf(AppendResult.Unavailable.class);
 
-      var first = deliveries.poll(PATIENCE).orElseThrow();
-      var again = deliveries.poll(PATIENCE).orElseThrow();
+      var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+      var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
       var restarted = restartedWith(SpoolConsumer.DeliveryLimits.DEFAULT);
-      var afterRestart = restarted.poll(PATIENCE).orElseThrow();
+      var afterRestart = restarted.poll(TIMEOUT).orElseThrow();
       restarted.ack(afterRestart);
-      restarted.ack(restarted.poll(PATIENCE).orElseThrow());
+      restarted.ack(restarted.poll(TIMEOUT).orElseThrow());
 
       assertThat(first.batches()).hasSize(3);
-      assertThat(List.of(again.token(), afterRestart.token())).containsOnly(first.token());
+      assertThat(List.of(redelivery.token(), afterRestart.token())).containsOnly(first.token());
       assertSameBatches(afterRestart.batches(), batches.subList(0, 3));
       assertThat(keys.streamLength()).isZero();
       assertThat(keys.pending()).isZero();
@@ -358,65 +358,68 @@ class RedisSpoolConsumerTest {
   }
 
   /**
-   * The one that was taken for dead goes on: both have the delivery, and one effect comes of it.
+   * A consumer that counted as dead is alive: both consumers have the delivery and acknowledge it.
    */
   @Test
   void ack_claimedByAnotherMeanwhile_takesEffectOnce() throws Exception {
     append(LogBatches.list(3, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
-    var letters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
+    var deadLetters = List.of(new DeadLetter(LogBatches.of(1), "no", Instant.EPOCH));
 
-    var first = slow.poll(PATIENCE).orElseThrow();
-    var taken = awaitDelivery(heir);
+    var first = slow.poll(TIMEOUT).orElseThrow();
+    var claimed = awaitDelivery(claimant);
 
-    assertThat(taken.token()).isEqualTo(first.token());
-    assertThat(taken.redelivered()).isTrue();
-    assertSameBatches(taken.batches(), first.batches());
-    assertThat(slow.ack(first, letters)).isTrue();
-    assertThat(heir.ack(taken, letters)).isTrue();
+    assertThat(claimed.token()).isEqualTo(first.token());
+    assertThat(claimed.redelivered()).isTrue();
+    assertSameBatches(claimed.batches(), first.batches());
+    assertThat(slow.ack(first, deadLetters)).isTrue();
+    assertThat(claimant.ack(claimed, deadLetters)).isTrue();
     assertThat(spool.deadLetters().capacity().used()).isEqualTo(1);
     assertThat(keys.redis().hget(keys.ledger(), bytes("settled"))).isEqualTo(bytes("900"));
     assertThat(keys.streamLength()).isZero();
-    assertThat(slow.poll(SHORT)).isEmpty();
-    assertThat(heir.poll(SHORT)).isEmpty();
+    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(claimant.poll(SHORT_TIMEOUT)).isEmpty();
   }
 
-  /** What it read beyond its delivery is not its own any more, and was delivered by another. */
+  /** Entries that the slow consumer read beyond its delivery now belong to the other consumer. */
   @Test
   void poll_carryoverClaimedByAnother_isNotDelivered() throws Exception {
     append(LogBatches.list(5, 300));
     var slow = spoolOf("slow", Duration.ofMinutes(2)).newConsumer(0);
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
-    var first = slow.poll(PATIENCE).orElseThrow();
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
+    var first = slow.poll(TIMEOUT).orElseThrow();
     assertThat(first.batches()).hasSize(3);
-    assertThat(awaitDelivery(heir).token()).isEqualTo(first.token());
+    assertThat(awaitDelivery(claimant).token()).isEqualTo(first.token());
     slow.ack(first);
 
-    assertThat(slow.poll(SHORT)).isEmpty();
+    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
 
-    var rest = heir.poll(PATIENCE).orElseThrow();
+    var rest = claimant.poll(TIMEOUT).orElseThrow();
     assertThat(rest.batches()).hasSize(2);
-    assertThat(slow.poll(SHORT)).isEmpty();
-    assertThat(heir.poll(PATIENCE).orElseThrow().token()).isEqualTo(rest.token());
+    assertThat(slow.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(claimant.poll(TIMEOUT).orElseThrow().token()).isEqualTo(rest.token());
   }
 
-  /** However long a delivery is tried, the one that tries it is alive, and so is the delivery. */
+  /** A redelivery shows that the consumer is alive and resets the idle time of its entries. */
   @Test
   void poll_redelivery_resetsTheIdleTime() throws Exception {
     append(LogBatches.list(1, 1));
-    var _ = deliveries.poll(PATIENCE).orElseThrow();
-    var before = signsOfLife();
-    await().until(() -> signsOfLife().get(2) > before.get(2) + 100);
+    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var before = activityTimes();
+    await().until(() -> activityTimes().get(2) > before.get(2) + 100);
 
-    var _ = deliveries.poll(PATIENCE).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    assertThat(signsOfLife().get(0)).isGreaterThan(before.get(0) + 90);
-    assertThat(signsOfLife().get(1)).isGreaterThan(before.get(1) + 90);
+    assertThat(activityTimes().get(0)).isGreaterThan(before.get(0) + 90);
+    assertThat(activityTimes().get(1)).isGreaterThan(before.get(1) + 90);
   }
 
-  /** By Redis's clock: when the consumer was seen, when the entry was delivered, and now. */
-  private List<Long> signsOfLife() {
+  /**
+   * Returns three times in Unix milliseconds of Redis: the last activity of the consumer, the last
+   * delivery of its first pending entry, and the current time.
+   */
+  private List<Long> activityTimes() {
     return keys.redis()
         .eval(
             """
@@ -434,35 +437,35 @@ class RedisSpoolConsumerTest {
   void skip_thenRestart_isSkippedAgainAndBlocksNothing() throws Exception {
     var batches = LogBatches.list(3, 10);
     append(batches);
-    var all = deliveries.poll(PATIENCE).orElseThrow();
-    deliveries.skip(batches.getFirst().appendId(), "not what it says");
-    assertThat(deliveries.skippedEntries()).isEqualTo(1);
-    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
+    var all = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.skip(batches.getFirst().appendId(), "not what it says");
+    assertThat(spoolConsumer.skippedEntries()).isEqualTo(1);
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
     append(LogBatches.list(1, 1));
 
     var restarted = restarted();
-    var met = restarted.poll(PATIENCE).orElseThrow();
+    var redelivery = restarted.poll(TIMEOUT).orElseThrow();
     restarted.skip(batches.getFirst().appendId(), "not what it says");
-    var next = restarted.poll(PATIENCE).orElseThrow();
+    var next = restarted.poll(TIMEOUT).orElseThrow();
     restarted.ack(next);
 
-    assertThat(met.token()).isNotEqualTo(all.token());
-    assertSameBatches(met.batches(), batches.subList(0, 1));
+    assertThat(redelivery.token()).isNotEqualTo(all.token());
+    assertSameBatches(redelivery.batches(), batches.subList(0, 1));
     assertThat(next.records()).isEqualTo(1);
-    assertThat(restarted.poll(SHORT)).isEmpty();
+    assertThat(restarted.poll(SHORT_TIMEOUT)).isEmpty();
     assertThat(restarted.skippedEntries()).isEqualTo(1);
     assertThat(keys.pending()).isEqualTo(1);
   }
 
   @Test
   void poll_longerMinLinger_lingersThatLong() throws Exception {
-    var waiting = new FutureTask<>(() -> deliveries.poll(PATIENCE, Duration.ofSeconds(30)));
+    var waiting = new FutureTask<>(() -> spoolConsumer.poll(TIMEOUT, Duration.ofSeconds(30)));
     append(LogBatches.list(1, 900));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.redis().xinfoGroups(keys.stream()).size() == 1 && keys.pending() == 1);
-    await().during(BOUNDS.linger().multipliedBy(4)).until(() -> !waiting.isDone());
+    await().during(LIMITS.linger().multipliedBy(4)).until(() -> !waiting.isDone());
 
-    append(LogBatches.list(1, 100)); // full now
+    append(LogBatches.list(1, 100)); // the delivery is full
 
     assertThat(waiting.get().orElseThrow().batches()).hasSize(2);
   }
@@ -472,7 +475,7 @@ class RedisSpoolConsumerTest {
     append(LogBatches.list(1, 1));
     long start = System.nanoTime();
 
-    assertThat(deliveries.poll(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
+    assertThat(spoolConsumer.poll(Duration.ZERO, Duration.ofSeconds(30))).isPresent();
 
     assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(10));
   }
@@ -484,7 +487,7 @@ class RedisSpoolConsumerTest {
             keys.settings(new SpoolConsumer.DeliveryLimits(1_000, 1 << 20, Duration.ofSeconds(2))));
     others.add(patient);
     var consumer = patient.newConsumer(0);
-    var waiting = new FutureTask<>(() -> consumer.poll(PATIENCE));
+    var waiting = new FutureTask<>(() -> consumer.poll(TIMEOUT));
     append(LogBatches.list(1, 1));
     Thread.ofVirtual().start(waiting);
     await().until(() -> keys.pending() == 1);
@@ -498,28 +501,28 @@ class RedisSpoolConsumerTest {
   void poll_readBeyondALimit_isFirstInTheNextDelivery() throws Exception {
     var batches = LogBatches.list(6, 300);
     append(batches.subList(0, 5));
-    var first = deliveries.poll(PATIENCE).orElseThrow();
-    deliveries.ack(first);
+    var first = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(first);
     append(batches.subList(5, 6));
 
-    var second = deliveries.poll(PATIENCE).orElseThrow();
-    var again = deliveries.poll(PATIENCE).orElseThrow();
+    var second = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertSameBatches(first.batches(), batches.subList(0, 3));
     assertSameBatches(second.batches(), batches.subList(3, 6));
-    assertThat(again.token()).isEqualTo(second.token());
-    assertSameBatches(again.batches(), batches.subList(3, 6));
+    assertThat(redelivery.token()).isEqualTo(second.token());
+    assertSameBatches(redelivery.batches(), batches.subList(3, 6));
   }
 
   @Test
   void poll_groupDestroyed_recreatesItAndContinues() throws Exception {
     append(LogBatches.list(1, 1));
-    ackAll(deliveries);
+    ackAll(spoolConsumer);
     keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
     var batches = LogBatches.list(2, 1);
     append(batches);
 
-    var delivery = deliveries.poll(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertSameBatches(delivery.batches(), batches);
   }
@@ -528,41 +531,41 @@ class RedisSpoolConsumerTest {
   void poll_groupDestroyedWhileUnacked_deliversTheStream() throws Exception {
     var batches = LogBatches.list(2, 600);
     append(batches);
-    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow());
-    var unsettled = deliveries.poll(PATIENCE).orElseThrow();
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow());
+    var unacked = spoolConsumer.poll(TIMEOUT).orElseThrow();
     keys.redis().xgroupDestroy(keys.stream(), bytes("sluice"));
 
-    var again = deliveries.poll(PATIENCE).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
-    assertThat(again.token()).isEqualTo(unsettled.token());
-    assertThat(again.redelivered()).isTrue();
-    assertSameBatches(again.batches(), batches.subList(1, 2));
+    assertThat(redelivery.token()).isEqualTo(unacked.token());
+    assertThat(redelivery.redelivered()).isTrue();
+    assertSameBatches(redelivery.batches(), batches.subList(1, 2));
   }
 
   @Test
   void poll_streamDeletedWhileBlocked_continues() throws Exception {
-    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     keys.redis().del(keys.stream());
 
-    assertThat(deliveries.poll(SHORT)).isEmpty();
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
     append(LogBatches.list(1, 1));
 
-    assertThat(deliveries.poll(PATIENCE)).isPresent();
+    assertThat(spoolConsumer.poll(TIMEOUT)).isPresent();
   }
 
   @Test
   void poll_entryDeletedWhilePending_isAckedAndOmitted() throws Exception {
     var batches = LogBatches.list(3, 1);
     append(batches);
-    var _ = deliveries.poll(PATIENCE).orElseThrow();
+    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
     var middle = keys.redis().xrange(keys.stream(), Range.unbounded()).get(1).getId();
     keys.redis().xdel(keys.stream(), middle);
 
-    var delivery = deliveries.poll(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
 
     assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertThat(keys.pending()).isEqualTo(2);
-    deliveries.ack(delivery);
+    spoolConsumer.ack(delivery);
     assertThat(keys.pending()).isZero();
   }
 
@@ -579,17 +582,17 @@ class RedisSpoolConsumerTest {
     keys.redis().xadd(keys.stream(), Map.of(bytes("what"), bytes("ever")));
     append(batches.subList(1, 2));
 
-    var delivery = deliveries.poll(PATIENCE).orElseThrow();
-    var again = deliveries.poll(PATIENCE).orElseThrow();
-    deliveries.ack(again);
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    var redelivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(redelivery);
 
     assertSameBatches(delivery.batches(), batches);
-    assertThat(again.token()).isEqualTo(delivery.token());
-    assertThat(deliveries.poll(SHORT)).isEmpty();
-    assertThat(deliveries.skippedEntries()).isEqualTo(3);
+    assertThat(redelivery.token()).isEqualTo(delivery.token());
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.skippedEntries()).isEqualTo(3);
     assertThat(keys.pending()).isEqualTo(3);
     assertThat(keys.streamLength()).isEqualTo(3);
-    assertThat(restarted().poll(SHORT)).isEmpty();
+    assertThat(restarted().poll(SHORT_TIMEOUT)).isEmpty();
   }
 
   @Test
@@ -599,48 +602,48 @@ class RedisSpoolConsumerTest {
     }
     append(LogBatches.list(1, 1));
 
-    assertThat(deliveries.poll(Duration.ZERO)).isPresent();
-    assertThat(deliveries.skippedEntries()).isEqualTo(300);
+    assertThat(spoolConsumer.poll(Duration.ZERO)).isPresent();
+    assertThat(spoolConsumer.skippedEntries()).isEqualTo(300);
   }
 
   @Test
   void poll_unreadableRemovedManually_isNoLongerCounted() throws Exception {
     var id = keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
-    assertThat(deliveries.poll(SHORT)).isEmpty();
-    assertThat(deliveries.skippedEntries()).isEqualTo(1);
+    assertThat(spoolConsumer.poll(SHORT_TIMEOUT)).isEmpty();
+    assertThat(spoolConsumer.skippedEntries()).isEqualTo(1);
     keys.redis().xack(keys.stream(), bytes("sluice"), id);
     append(LogBatches.list(1, 1));
 
-    var _ = deliveries.poll(PATIENCE).orElseThrow();
-    deliveries.ack(deliveries.poll(PATIENCE).orElseThrow()); // unsettled once: read again
-    deliveries.poll(SHORT);
+    var _ = spoolConsumer.poll(TIMEOUT).orElseThrow();
+    spoolConsumer.ack(spoolConsumer.poll(TIMEOUT).orElseThrow()); // reads the list again
+    spoolConsumer.poll(SHORT_TIMEOUT);
 
-    assertThat(deliveries.skippedEntries()).isZero();
+    assertThat(spoolConsumer.skippedEntries()).isZero();
   }
 
   @Test
   void poll_deadConsumer_itsDeliveryIsClaimedUnchanged() throws Exception {
-    var dead = spoolOf("dead", IDLE);
+    var dead = spoolOf("dead", IDLE_TIMEOUT);
     var batches = LogBatches.list(5, 300);
     append(batches);
-    var unsettled = dead.newConsumer(0).poll(PATIENCE).orElseThrow();
+    var unacked = dead.newConsumer(0).poll(TIMEOUT).orElseThrow();
     dead.close();
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
     var delivered = new ArrayList<Delivery>();
     await()
         .until(
             () -> {
-              heir.poll(SHORT)
+              claimant.poll(SHORT_TIMEOUT)
                   .ifPresent(
                       delivery -> {
                         delivered.add(delivery);
-                        heir.ack(delivery);
+                        claimant.ack(delivery);
                       });
               return keys.streamLength() == 0;
             });
 
-    assertThat(delivered.stream().map(Delivery::token)).contains(unsettled.token());
+    assertThat(delivered.stream().map(Delivery::token)).contains(unacked.token());
     assertThat(delivered.stream().flatMap(d -> d.batches().stream()).map(LogBatch::appendId))
         .containsExactlyInAnyOrderElementsOf(batches.stream().map(LogBatch::appendId).toList());
   }
@@ -653,19 +656,19 @@ class RedisSpoolConsumerTest {
     readAs("two-dead", 1);
     readAs("one-dead", 1);
     readAs("two-dead", 1);
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
     var delivered = new ArrayList<Delivery>();
     await()
         .until(
             () -> {
-              heir.poll(SHORT).ifPresent(delivered::add);
+              claimant.poll(SHORT_TIMEOUT).ifPresent(delivered::add);
               if (!delivered.isEmpty()) {
-                heir.ack(delivered.getLast());
+                claimant.ack(delivered.getLast());
               }
               return keys.streamLength() == 2;
             });
-    delivered.add(heir.poll(PATIENCE).orElseThrow());
+    delivered.add(claimant.poll(TIMEOUT).orElseThrow());
 
     assertThat(delivered.stream().map(d -> d.batches().stream().map(LogBatch::appendId).toList()))
         .containsExactlyInAnyOrder(
@@ -678,14 +681,14 @@ class RedisSpoolConsumerTest {
     var batch = LogBatches.of(1);
     append(List.of(batch));
     readAs("dead", 1);
-    var heir = spoolOf("heir", IDLE).newConsumer(0);
+    var claimant = spoolOf("claimant", IDLE_TIMEOUT).newConsumer(0);
 
     await()
         .until(
             () -> {
               append(LogBatches.list(5, 300));
-              var delivery = heir.poll(PATIENCE);
-              delivery.ifPresent(heir::ack);
+              var delivery = claimant.poll(TIMEOUT);
+              delivery.ifPresent(claimant::ack);
               return delivery.stream()
                   .flatMap(d -> d.batches().stream())
                   .anyMatch(b -> b.appendId().equals(batch.appendId()));
@@ -695,15 +698,15 @@ class RedisSpoolConsumerTest {
   @Test
   void poll_otherConsumerAliveAndIdle_keepsItsEntries() throws Exception {
     keys.redis().xadd(keys.stream(), Map.of(bytes("e"), bytes("x")));
-    var alive = spoolOf("alive", IDLE).newConsumer(0);
-    assertThat(alive.poll(SHORT)).isEmpty();
-    var other = spoolOf("other", IDLE).newConsumer(0);
-    long end = System.nanoTime() + IDLE.multipliedBy(4).toNanos();
+    var alive = spoolOf("alive", IDLE_TIMEOUT).newConsumer(0);
+    assertThat(alive.poll(SHORT_TIMEOUT)).isEmpty();
+    var other = spoolOf("other", IDLE_TIMEOUT).newConsumer(0);
+    long end = System.nanoTime() + IDLE_TIMEOUT.multipliedBy(4).toNanos();
 
     while (System.nanoTime() < end) {
-      alive.poll(SHORT);
-      other.poll(SHORT);
-      assertThat(other.skippedEntries()).isZero(); // each time: it might be taken back by the end
+      alive.poll(SHORT_TIMEOUT);
+      other.poll(SHORT_TIMEOUT);
+      assertThat(other.skippedEntries()).isZero(); // in each round: a claim may be reversed
     }
 
     assertThat(alive.skippedEntries()).isEqualTo(1);
@@ -712,10 +715,10 @@ class RedisSpoolConsumerTest {
   @Test
   void poll_clockSetBack_stillClaims() throws Exception {
     var clock = new AtomicReference<>(Instant.now());
-    var alive = new RedisSpool(keys.settings("alive", BOUNDS, IDLE), clock::get);
+    var alive = new RedisSpool(keys.settings("alive", LIMITS, IDLE_TIMEOUT), clock::get);
     others.add(alive);
     var consumer = alive.newConsumer(0);
-    assertThat(consumer.poll(SHORT)).isEmpty(); // has looked for the dead
+    assertThat(consumer.poll(SHORT_TIMEOUT)).isEmpty(); // has looked for dead consumers
     clock.set(clock.get().minus(Duration.ofHours(1)));
     var batches = LogBatches.list(1, 1);
     append(batches);
@@ -738,7 +741,7 @@ class RedisSpoolConsumerTest {
     await()
         .until(
             () -> {
-              alive.poll(SHORT);
+              alive.poll(SHORT_TIMEOUT);
               return keys.redis().xinfoConsumers(keys.stream(), bytes("sluice")).size() == 1;
             });
   }
@@ -749,10 +752,10 @@ class RedisSpoolConsumerTest {
     keys.redis().scriptFlush();
     append(LogBatches.list(1, 1));
     keys.redis().scriptFlush();
-    var delivery = deliveries.poll(PATIENCE).orElseThrow();
+    var delivery = spoolConsumer.poll(TIMEOUT).orElseThrow();
     keys.redis().scriptFlush();
 
-    deliveries.ack(delivery);
+    spoolConsumer.ack(delivery);
 
     keys.redis().scriptFlush();
     assertThat(spool.recordCounts()).isEqualTo(new RecordCounts(2, 0, 0, 0, 0));
@@ -762,7 +765,7 @@ class RedisSpoolConsumerTest {
 
   @Test
   void shards_several_shareTheBatchesAndAddUp() throws Exception {
-    var settings = keys.settings(BOUNDS);
+    var settings = keys.settings(LIMITS);
     var three =
         new RedisSpool(
             new RedisSpool.Settings(
@@ -771,7 +774,7 @@ class RedisSpoolConsumerTest {
                 settings.prefix(),
                 settings.group(),
                 settings.instance(),
-                BOUNDS,
+                LIMITS,
                 settings.deadLetters(),
                 settings.consumerIdleTimeout(),
                 settings.commandTimeout(),
@@ -788,7 +791,7 @@ class RedisSpoolConsumerTest {
     assertThat(three.depth().entries()).isEqualTo(90);
     int batches = 0;
     for (int shard = 0; shard < 3; shard++) {
-      var delivery = three.newConsumer(shard).poll(PATIENCE).orElseThrow();
+      var delivery = three.newConsumer(shard).poll(TIMEOUT).orElseThrow();
       batches += delivery.batches().size();
       assertThat(delivery.token()).startsWith(shard + ":");
     }
@@ -808,8 +811,8 @@ class RedisSpoolConsumerTest {
             StreamOffset.lastConsumed(keys.stream()));
   }
 
-  private RedisSpool spoolOf(String instance, Duration claimIdle) {
-    var other = keys.spool(keys.settings(instance, BOUNDS, claimIdle));
+  private RedisSpool spoolOf(String instance, Duration consumerIdleTimeout) {
+    var other = keys.spool(keys.settings(instance, LIMITS, consumerIdleTimeout));
     others.add(other);
     return other;
   }
@@ -821,7 +824,7 @@ class RedisSpoolConsumerTest {
   }
 
   private static Delivery awaitDelivery(SpoolConsumer spoolConsumer) {
-    return await().until(() -> spoolConsumer.poll(SHORT), Optional::isPresent).orElseThrow();
+    return await().until(() -> spoolConsumer.poll(SHORT_TIMEOUT), Optional::isPresent).orElseThrow();
   }
 
   private RedisSpoolConsumer restarted() {

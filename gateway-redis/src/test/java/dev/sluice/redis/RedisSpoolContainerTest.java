@@ -3,7 +3,7 @@ package dev.sluice.redis;
 import dev.sluice.testkit.Containers;
 import org.junit.jupiter.api.Tag;
 
-/** The contract on Redis as its makers ship it, of the oldest release that is supported. */
+/** The spool contract on the official container image of the oldest supported Redis release. */
 @Tag("container")
 final class RedisSpoolContainerTest extends RedisSpoolTest {
   @Override

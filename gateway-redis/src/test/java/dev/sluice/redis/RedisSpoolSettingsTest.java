@@ -47,7 +47,7 @@ class RedisSpoolSettingsTest {
     assertRejected("idempotency-keys", () -> new RedisSpool.AppendSettings(0, minute, 0, minute));
     assertRejected(
         "idempotency-retention", () -> new RedisSpool.AppendSettings(0, minute, 1, Duration.ZERO));
-    assertRejected("max-age", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
+    assertRejected("linger", () -> new SpoolConsumer.DeliveryLimits(1, 1, minute.negated()));
   }
 
   private static RedisSpool.Settings settings(
@@ -55,7 +55,7 @@ class RedisSpoolSettingsTest {
       int shards,
       String prefix,
       String instance,
-      Duration claimIdle,
+      Duration consumerIdleTimeout,
       Duration commandTimeout) {
     return new RedisSpool.Settings(
         url,
@@ -65,7 +65,7 @@ class RedisSpoolSettingsTest {
         instance,
         SpoolConsumer.DeliveryLimits.DEFAULT,
         1,
-        claimIdle,
+        consumerIdleTimeout,
         commandTimeout,
         RedisSpool.AppendSettings.DEFAULT);
   }

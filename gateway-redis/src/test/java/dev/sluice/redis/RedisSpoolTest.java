@@ -34,9 +34,9 @@ class RedisSpoolTest extends SpoolContract {
 
   @Override
   protected SpoolConsumer restartConsumer() {
-    var deliveries = spool.newConsumer(0);
-    opened.add(deliveries);
-    return deliveries;
+    var spoolConsumer = spool.newConsumer(0);
+    opened.add(spoolConsumer);
+    return spoolConsumer;
   }
 
   @AfterEach

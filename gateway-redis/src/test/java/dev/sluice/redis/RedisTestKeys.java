@@ -11,7 +11,10 @@ import java.time.Duration;
 import java.time.InstantSource;
 import java.util.UUID;
 
-/** Keys of one test in a Redis, the shared one unless told, and what Redis itself says of them. */
+/**
+ * The Redis keys of one test, and a client that inspects them. Uses the shared Redis by default.
+ * Closing it deletes the keys.
+ */
 final class RedisTestKeys implements AutoCloseable {
   static final Duration COMMAND_TIMEOUT = Duration.ofSeconds(5);
 
@@ -35,7 +38,7 @@ final class RedisTestKeys implements AutoCloseable {
   }
 
   RedisSpool.Settings settings(
-      String instance, SpoolConsumer.DeliveryLimits deliveryLimits, Duration claimIdle) {
+      String instance, SpoolConsumer.DeliveryLimits deliveryLimits, Duration consumerIdleTimeout) {
     return new RedisSpool.Settings(
         url,
         1,
@@ -44,7 +47,7 @@ final class RedisTestKeys implements AutoCloseable {
         instance,
         deliveryLimits,
         3,
-        claimIdle,
+        consumerIdleTimeout,
         COMMAND_TIMEOUT,
         RedisSpool.AppendSettings.DEFAULT);
   }
@@ -61,7 +64,7 @@ final class RedisTestKeys implements AutoCloseable {
     return key("logs");
   }
 
-  /** A key of the first shard. */
+  /** Returns a key of the first shard. */
   byte[] key(String name) {
     return bytes("{" + prefix + ":0}:" + name);
   }
@@ -82,14 +85,14 @@ final class RedisTestKeys implements AutoCloseable {
     return redis().xpending(stream(), bytes("sluice")).getCount();
   }
 
-  /** Redis has less memory than it uses, until this is closed. */
+  /** Sets the memory limit of Redis below its usage, until the returned object is closed. */
   MemoryLimit limitMemory() {
     var limit = redis().configGet("maxmemory").get("maxmemory");
     redis().configSet("maxmemory", "1000");
     return () -> redis().configSet("maxmemory", limit);
   }
 
-  /** Closing makes room. */
+  /** A memory limit of Redis; closing it restores the previous limit. */
   interface MemoryLimit extends AutoCloseable {
     @Override
     void close();
