@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Reads the segments of nodes as somebody who knows the format alone, and checks every frame.
+"""Reads the WAL segments of nodes by the documented format alone, and verifies every frame.
 
-Each line of an index must name one complete frame whose length, checksum, records and times are
-what it says; the frames of a segment lie one after the other from its beginning to its end.
+Each line of an index must describe one complete frame with its length, checksum, number of records
+and times. The frames of a segment must follow each other without gaps from its start to its end.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import zlib
 
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 INDEX = ["file", "frame", "off", "len", "recs", "first_ts", "last_ts", "crc32"]
-HEAD = ["v", "append", "tenant", "received", "first", "records", "bytes"]
+HEADER = ["v", "append", "tenant", "received", "first", "records", "bytes"]
 OPTIONAL = ["again", "key", "request"]
 TAIL = ["id", "resourceLogs"]
 
@@ -23,22 +23,22 @@ class Fault(Exception):
     pass
 
 
-def expect(what, actual, wanted):
-    if actual != wanted:
-        raise Fault(f"{what} is {actual!r}, should be {wanted!r}")
+def expect(name, actual, expected):
+    if actual != expected:
+        raise Fault(f"{name} is {actual!r}, should be {expected!r}")
 
 
 def unpack_zstd(frame):
-    import zstandard  # here, so that gzip needs the standard library alone
+    import zstandard  # imported here, so that gzip segments need only the standard library
 
     try:
         payload = zstandard.ZstdDecompressor().decompress(frame)
         reader = zstandard.ZstdDecompressor().decompressobj()
         reader.decompress(frame)
     except zstandard.ZstdError as e:
-        raise Fault(f"no frame of zstd: {e}") from e
+        raise Fault(f"invalid zstd frame: {e}") from e
     if not reader.eof or reader.unused_data:
-        raise Fault("not exactly one frame of zstd")
+        raise Fault("not exactly one zstd frame")
     return payload
 
 
@@ -47,30 +47,31 @@ def unpack_gzip(frame):
     try:
         payload = reader.decompress(frame)
     except zlib.error as e:
-        raise Fault(f"no member of gzip: {e}") from e
+        raise Fault(f"invalid gzip member: {e}") from e
     if not reader.eof or reader.unused_data:
-        raise Fault("not exactly one member of gzip")
+        raise Fault("not exactly one gzip member")
     return payload
 
 
 UNPACK = {".zst": unpack_zstd, ".gz": unpack_gzip}
 
 
-def one(values, what):
-    expect(f"number of {what}", len(values), 1)
+def single(values, name):
+    expect(f"number of {name}", len(values), 1)
     return values[0]
 
 
 def record_of(line, index, first_line):
-    """The log record of a line, which must be understandable alone."""
+    """Returns the log record of a line, which must be complete without the other lines."""
     names = list(line)
-    expect("fields", names, HEAD + [n for n in OPTIONAL if n in names] + TAIL)
+    expect("fields", names, HEADER + [n for n in OPTIONAL if n in names] + TAIL)
     expect("version", line["v"], 1)
-    head = {n: line[n] for n in names if n not in TAIL}
-    expect("head", head, {n: first_line[n] for n in first_line if n not in TAIL})
+    header = {n: line[n] for n in names if n not in TAIL}
+    expect("header", header, {n: first_line[n] for n in first_line if n not in TAIL})
     expect("id", line["id"], f"{int(line['first'], 16) + index:032x}")
-    resource = one(line["resourceLogs"], "resources")
-    return one(one(resource["scopeLogs"], "scopes")["logRecords"], "records in a line")
+    resource = single(line["resourceLogs"], "resources")
+    scope = single(resource["scopeLogs"], "scopes")
+    return single(scope["logRecords"], "records in a line")
 
 
 def time_of(record, line):
@@ -82,7 +83,7 @@ def time_of(record, line):
 
 
 def check_payload(payload, index):
-    """Holds a payload to its index line; returns the ids of its records."""
+    """Verifies a payload against its index line; returns the ids of its records."""
     expect("crc32", zlib.crc32(payload), index["crc32"])
     if not payload.endswith(b"\n"):
         raise Fault("the last line has no end")
@@ -91,7 +92,7 @@ def check_payload(payload, index):
     times = []
     for number, line in enumerate(lines):
         times.append(time_of(record_of(line, number, lines[0]), line))
-    expect("number of records by the head", lines[0]["records"], len(lines))
+    expect("number of records in the header", lines[0]["records"], len(lines))
     expect("first_ts", min(times), index["first_ts"])
     expect("last_ts", max(times), index["last_ts"])
     return [line["id"] for line in lines]
@@ -125,10 +126,10 @@ class Reader:
 
     def frames_of(self, day, name):
         index = day / f"{name}.wal.idx"
-        # the index first: what it says is in the segment already
+        # reads the index before the segment: the frames of all lines are in the segment by then
         lines = index.read_bytes().split(b"\n") if index.exists() else [b""]
         files = [f for f in (day / f"{name}.wal{suffix}" for suffix in UNPACK) if f.exists()]
-        file = one(files, "files of the segment")
+        file = single(files, "files of the segment")
         if lines.pop() and not self.live:
             raise Fault("the last line of the index has no end")
         end = 0
@@ -138,7 +139,7 @@ class Reader:
                     end = self.frame(segment, file, number, end, text)
                 except (Fault, ValueError, LookupError, TypeError, AttributeError, MemoryError) as e:
                     self.fault(f"{file} frame {number}", e)
-                    end = None  # what follows cannot be held to it
+                    end = None  # the next offset cannot be verified
         size = file.stat().st_size
         if end is not None and size != end and not (self.live and size > end):
             raise Fault(f"the segment has {size} bytes, its frames end at {end}")
@@ -167,8 +168,8 @@ class Reader:
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("node", nargs="+", type=pathlib.Path, help="folder log.wal/node-<id>")
-    options.add_argument("--live", action="store_true", help="its writer may be at work")
+    options.add_argument("node", nargs="+", type=pathlib.Path, help="directory log.wal/node-<id>")
+    options.add_argument("--live", action="store_true", help="a gateway may be writing to the node")
     options.add_argument("--ids", action="store_true", help="print the id of every record")
     arguments = options.parse_args()
     reader = Reader(arguments.live, arguments.ids)

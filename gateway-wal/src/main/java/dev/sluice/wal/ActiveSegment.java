@@ -13,8 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The segment that is written. What could not be written whole is cut off again. After a failure
- * that leaves its content in doubt it takes nothing any more. For one thread.
+ * The segment that is being written. Truncates a partial write. After a failure that leaves the
+ * content of its files unknown, it is {@link #isFailed failed} and must not be appended to. For use
+ * by one thread.
  */
 final class ActiveSegment implements Closeable {
   private final SegmentName name;
@@ -42,22 +43,22 @@ final class ActiveSegment implements Closeable {
   }
 
   /**
-   * Makes the files, durably.
+   * Creates the files of a segment and makes them durable.
    *
-   * @param buffer through which everything is written
+   * @param buffer the write buffer, which the caller owns
    */
   static ActiveSegment create(
       Path node, SegmentName name, Disk disk, Instant now, ByteBuffer buffer) throws IOException {
-    var folder = name.folder(node);
-    if (Files.notExists(folder)) {
-      Files.createDirectories(folder);
+    var directory = name.directory(node);
+    if (Files.notExists(directory)) {
+      Files.createDirectories(directory);
       disk.force(node);
     }
     var data = disk.create(name.data(node));
     try {
       var index = disk.create(name.index(node));
       try {
-        disk.force(folder);
+        disk.force(directory);
         return new ActiveSegment(name, now, data, index, buffer);
       } catch (IOException | RuntimeException e) {
         index.close();
@@ -72,7 +73,8 @@ final class ActiveSegment implements Closeable {
   }
 
   /**
-   * Writes frames and their lines, all or none.
+   * Writes all frames and their index lines, or none. The frames are written, and forced, before
+   * their lines.
    *
    * @param force whether to make them durable
    */
@@ -80,13 +82,13 @@ final class ActiveSegment implements Closeable {
     var lines = indexEntries(frames);
     var text = new StringBuilder();
     lines.forEach(line -> text.append(IndexLine.format(name, line)));
-    var indexed = text.toString().getBytes(ISO_8859_1);
+    var lineBytes = text.toString().getBytes(ISO_8859_1);
     try {
       write(data, frames.stream().map(Frame::bytes).toList(), extent.bytes());
       if (force) {
         force(data);
       }
-      write(index, List.of(indexed), extent.indexBytes());
+      write(index, List.of(lineBytes), extent.indexBytes());
       if (force) {
         force(index);
       }
@@ -101,7 +103,7 @@ final class ActiveSegment implements Closeable {
         new Extent(
             name,
             last.offset() + last.length(),
-            extent.indexBytes() + indexed.length,
+            extent.indexBytes() + lineBytes.length,
             last.position().frame(),
             extent.records() + lines.stream().mapToLong(IndexEntry::records).sum());
   }
@@ -126,16 +128,17 @@ final class ActiveSegment implements Closeable {
   }
 
   /**
-   * Many small ones in one write; a large one in several, since the system holds a copy of each.
+   * Writes arrays through the buffer: many small ones in one write, a large one in several, because
+   * the JDK copies the bytes of each write.
    */
-  private void write(Disk.AppendFile file, List<byte[]> pieces, long at) throws IOException {
-    long next = at;
+  private void write(Disk.AppendFile file, List<byte[]> arrays, long offset) throws IOException {
+    long next = offset;
     buffer.clear();
-    for (var piece : pieces) {
-      for (int from = 0; from < piece.length; ) {
-        int taken = Math.min(piece.length - from, buffer.remaining());
-        buffer.put(piece, from, taken);
-        from += taken;
+    for (var array : arrays) {
+      for (int from = 0; from < array.length; ) {
+        int length = Math.min(array.length - from, buffer.remaining());
+        buffer.put(array, from, length);
+        from += length;
         if (!buffer.hasRemaining()) {
           next += drain(file, next);
         }
@@ -144,10 +147,10 @@ final class ActiveSegment implements Closeable {
     drain(file, next);
   }
 
-  private int drain(Disk.AppendFile file, long at) throws IOException {
+  private int drain(Disk.AppendFile file, long offset) throws IOException {
     int bytes = buffer.flip().remaining();
     if (bytes > 0) {
-      file.write(buffer, at);
+      file.write(buffer, offset);
     }
     buffer.clear();
     return bytes;
@@ -157,16 +160,16 @@ final class ActiveSegment implements Closeable {
     try {
       file.force();
     } catch (IOException | RuntimeException e) {
-      // the system has forgotten what it could not write: asking again would say that all is well
+      // after a failed fsync the system drops the pages: a second fsync would succeed without them
       failed = true;
       throw e;
     }
   }
 
   /**
-   * Cuts off what a failed append has left.
+   * Truncates the partial write of a failed append.
    *
-   * @return whether there is nothing of it any more
+   * @return whether no part of it remains
    */
   boolean truncatePartialWrite() {
     if (partialWrite) {
@@ -181,7 +184,7 @@ final class ActiveSegment implements Closeable {
     return !partialWrite;
   }
 
-  /** Makes durable what is not. */
+  /** Makes all written frames and lines durable. */
   void force() throws IOException {
     if (unforced) {
       force(data);
@@ -190,7 +193,7 @@ final class ActiveSegment implements Closeable {
     }
   }
 
-  /** Whether nothing may be appended any more. */
+  /** Whether the segment must not be appended to. */
   boolean isFailed() {
     return failed;
   }
@@ -207,7 +210,7 @@ final class ActiveSegment implements Closeable {
   public void close() throws IOException {
     try (data;
         index) {
-      // both, whatever comes of either
+      // closes both files, even when one of them fails
     }
   }
 }

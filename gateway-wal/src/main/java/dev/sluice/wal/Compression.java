@@ -1,11 +1,11 @@
 package dev.sluice.wal;
 
-/** How frames are compressed; the tools of either read a live segment. */
+/** The compression of frames. The standard tools of each format can read a live segment. */
 public enum Compression {
-  /** {@code .wal.zst}, for {@code zstd -dc}. */
+  /** Segments {@code .wal.zst}, readable with {@code zstd -dc}. */
   ZSTD("zst"),
 
-  /** {@code .wal.gz}, for {@code zcat}. */
+  /** Segments {@code .wal.gz}, readable with {@code zcat}. */
   GZIP("gz");
 
   private final String suffix;
@@ -14,7 +14,7 @@ public enum Compression {
     this.suffix = suffix;
   }
 
-  /** Of a segment's name, without the dot. */
+  /** Returns the suffix of segment names, without the dot. */
   String suffix() {
     return suffix;
   }

@@ -21,19 +21,20 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is known beside the frames themselves: what is settled, handed out, aside, quarantined,
- * dead, taken and counted. Everything of it that must survive is an {@link JournalEvent} first.
+ * The state of the WAL that is not in its frames: the acknowledged position, the open delivery,
+ * skipped and quarantined frames, dead letters, used idempotency keys, and record counts. A change
+ * that must survive a restart is written as a {@link JournalEvent} before it is applied.
  *
- * <p>The counts of a day are each made where they live: accepted when a frame is there, in flight
- * from the frames behind the settled position, dead letters from the letters. None follows from the
- * others, so that what is lost is seen.
+ * <p>The counts of a day are independent of each other: accepted records are counted when a frame
+ * is written, in-flight records from the frames after the acknowledged position, dead letters from
+ * the dead letter table. So a loss of records shows as a difference between the counts.
  *
- * <p>Safe for use by many threads; nothing blocks.
+ * <p>Safe for use by many threads; no method blocks.
  */
 final class ConsumerState {
   static final int VERSION = 1;
 
-  /** In one line of what stands for many. */
+  /** Maximum number of idempotency keys in one line of a snapshot. */
   private static final int KEYS_PER_LINE = 1_000;
 
   private final DeadLetterTable deadLetterTable;
@@ -45,13 +46,13 @@ final class ConsumerState {
   private JournalEvent.@Nullable DeliveryStarted openDelivery;
   private long ackedRecords;
 
-  /** Passed over; they stay. */
+  /** Frames that are not delivered and stay in the spool. */
   private final TreeMap<FramePosition, JournalEvent.FrameSkipped> skippedFrames = new TreeMap<>();
 
   private final TreeMap<FramePosition, JournalEvent.FrameQuarantined> quarantinedFrames =
       new TreeMap<>();
 
-  /** Letters by the appends by which they came back, until those are settled. */
+  /** Ids of replayed dead letters by the append id of the replay, until it is acknowledged. */
   private final Map<UUID, Long> replays = new HashMap<>();
 
   private final UnackedCounts unackedCounts = new UnackedCounts();
@@ -61,7 +62,7 @@ final class ConsumerState {
   /** The last frame in {@link #acceptedByDay}. */
   private @Nullable FramePosition countedPosition;
 
-  /** What the journal has of {@link #acceptedByDay}. */
+  /** The values of {@link #acceptedByDay} that the journal contains. */
   private Map<LocalDate, Long> journaledAccepted = Map.of();
 
   ConsumerState(DeadLetterTable deadLetterTable, IdempotencyKeyTable idempotencyKeyTable) {
@@ -69,7 +70,7 @@ final class ConsumerState {
     this.idempotencyKeyTable = idempotencyKeyTable;
   }
 
-  /** It has happened, and is written down. */
+  /** Applies an event that the journal contains. */
   synchronized void apply(JournalEvent event) {
     switch (event) {
       case JournalEvent.Snapshot snapshot -> {
@@ -78,30 +79,30 @@ final class ConsumerState {
         countedPosition = snapshot.counted();
         ackedRecords = snapshot.records();
         countsCompleteSince = snapshot.since();
-        deadLetterTable.lastId(snapshot.letters());
+        deadLetterTable.advanceLastId(snapshot.letters());
         openDelivery = null;
       }
       case JournalEvent.DeliveryStarted started -> openDelivery = started;
       case JournalEvent.DeliveryAcked acked -> apply(acked);
-      case JournalEvent.FrameSkipped one -> {
-        skippedFrames.put(one.position(), one);
-        removeReplayed(one.append());
+      case JournalEvent.FrameSkipped skipped -> {
+        skippedFrames.put(skipped.position(), skipped);
+        removeReplayed(skipped.append());
       }
       case JournalEvent.DeliverySuspended suspended -> {
         suspended.frames().forEach(this::apply);
         ackedPosition = isAfter(suspended.last(), ackedPosition) ? suspended.last() : ackedPosition;
         openDelivery = null;
       }
-      case JournalEvent.FrameQuarantined one -> {
-        quarantinedFrames.put(one.position(), one);
-        skippedFrames.remove(one.position());
+      case JournalEvent.FrameQuarantined quarantined -> {
+        quarantinedFrames.put(quarantined.position(), quarantined);
+        skippedFrames.remove(quarantined.position());
       }
-      case JournalEvent.DeadLettersPurged purge -> {
-        purge.letters().forEach(deadLetterTable::remove);
-        purge.days().forEach((day, count) -> purgedByDay.merge(day, count, Long::sum));
+      case JournalEvent.DeadLettersPurged purged -> {
+        purged.letters().forEach(deadLetterTable::remove);
+        purged.days().forEach((day, count) -> purgedByDay.merge(day, count, Long::sum));
       }
-      case JournalEvent.ReplayStarted one -> replays.put(one.append(), one.letter());
-      case JournalEvent.ReplayCompleted one -> removeReplayed(one.append());
+      case JournalEvent.ReplayStarted started -> replays.put(started.append(), started.letter());
+      case JournalEvent.ReplayCompleted completed -> removeReplayed(completed.append());
     }
   }
 
@@ -125,13 +126,13 @@ final class ConsumerState {
   }
 
   private void removeReplayed(@Nullable UUID append) {
-    var letter = append == null ? null : replays.get(append);
-    if (letter != null) {
-      deadLetterTable.remove(letter);
+    var deadLetterId = append == null ? null : replays.get(append);
+    if (deadLetterId != null) {
+      deadLetterTable.remove(deadLetterId);
     }
   }
 
-  /** As {@link #apply}, from the journal: the counts of that time are taken over. */
+  /** Applies an event that is read from the journal, including the counts that it contains. */
   synchronized void restore(JournalEvent event) {
     apply(event);
     if (event instanceof JournalEvent.DeliveryAcked acked) {
@@ -141,7 +142,10 @@ final class ConsumerState {
     }
   }
 
-  /** From where on {@link #count} has to be told of the frames that are there. */
+  /**
+   * Returns the position after which the existing frames must be passed to {@link #count} at a
+   * start; null for all frames.
+   */
   synchronized @Nullable FramePosition countStart() {
     if (countedPosition == null || ackedPosition == null) {
       return null;
@@ -149,7 +153,12 @@ final class ConsumerState {
     return isAfter(ackedPosition, countedPosition) ? countedPosition : ackedPosition;
   }
 
-  /** A frame is there; in the order of their positions. */
+  /**
+   * Counts a frame of the log. Frames are passed in the order of their positions.
+   *
+   * @param append the append id of the frame; null when the frame is unreadable
+   * @param day the day of receipt of its records
+   */
   synchronized void count(
       FramePosition position, @Nullable UUID append, LocalDate day, int records) {
     boolean replayed = append != null && replays.containsKey(append);
@@ -167,7 +176,12 @@ final class ConsumerState {
     }
   }
 
-  /** All frames are counted: what is not there, is not. */
+  /**
+   * Forgets skipped frames and replays that are not in the log. Called when all frames are counted.
+   *
+   * @param missing positions of the skipped frames that do not exist
+   * @param appends append ids of the replays that exist
+   */
   synchronized void dropMissing(Set<FramePosition> missing, Set<UUID> appends) {
     missing.forEach(skippedFrames::remove);
     replays.keySet().retainAll(appends);
@@ -177,11 +191,11 @@ final class ConsumerState {
     return List.copyOf(skippedFrames.values());
   }
 
-  /** Passed over for good, or until a newer release comes. */
+  /** Returns the number of frames that this release cannot deliver. */
   synchronized int skippedEntries() {
     return (int)
         skippedFrames.values().stream()
-            .filter(one -> one.skipReason() != JournalEvent.FrameSkipped.SkipReason.DOUBTFUL)
+            .filter(frame -> frame.skipReason() != JournalEvent.FrameSkipped.SkipReason.DOUBTFUL)
             .count();
   }
 
@@ -189,16 +203,12 @@ final class ConsumerState {
     return ackedPosition;
   }
 
-  /** Nothing was ever written about it. */
+  /** Whether the journal is empty. */
   synchronized boolean isNew() {
     return !initialized;
   }
 
-  synchronized @Nullable FramePosition dropMissing() {
-    return countedPosition;
-  }
-
-  /** The last frame that anything was ever written about; null when nothing was. */
+  /** Returns the last position that this state contains; null when it contains none. */
   synchronized @Nullable FramePosition lastKnownPosition() {
     var known = Stream.of(skippedFrames.navigableKeySet(), quarantinedFrames.navigableKeySet());
     var openPosition = openDelivery == null ? null : openDelivery.last();
@@ -209,7 +219,7 @@ final class ConsumerState {
         .orElse(null);
   }
 
-  /** Whether a letter comes back by that append. */
+  /** Whether the append replays a dead letter. */
   synchronized boolean isReplay(UUID append) {
     return replays.containsKey(append);
   }
@@ -222,13 +232,13 @@ final class ConsumerState {
     return skippedFrames.containsKey(position) || quarantinedFrames.containsKey(position);
   }
 
-  /** Whether it is passed over for the time being. */
+  /** Whether the frame is skipped and may be delivered later. */
   synchronized boolean isRetryable(FramePosition position) {
-    var one = skippedFrames.get(position);
-    return one != null && one.retryable();
+    var skipped = skippedFrames.get(position);
+    return skipped != null && skipped.retryable();
   }
 
-  /** Of each segment with frames that were passed over, the first of these. */
+  /** Returns the position of the first skipped frame of each segment that has skipped frames. */
   synchronized List<FramePosition> firstSkippedPerSegment() {
     var positions = new ArrayList<FramePosition>();
     for (var first = skippedFrames.firstEntry(); first != null; ) {
@@ -241,7 +251,12 @@ final class ConsumerState {
     return positions;
   }
 
-  /** The line for a delivery that is over; null when there is no room for its letters. */
+  /**
+   * Returns the event that acknowledges a delivery, without applying it.
+   *
+   * @param drained whether the other spool has all entries of the delivery
+   * @return null when the dead letters exceed the capacity
+   */
   synchronized JournalEvent.@Nullable DeliveryAcked ackEvent(
       FramePosition last,
       List<PositionedEntry> entries,
@@ -283,15 +298,15 @@ final class ConsumerState {
   }
 
   /**
-   * That line is written.
+   * Applies the event of {@link #ackEvent} after it is written to the journal.
    *
-   * @return records that were in flight and never turned up
+   * @return number of records that were counted as in flight but are missing from the log
    */
   synchronized long ack(
       JournalEvent.DeliveryAcked acked, List<PositionedEntry> entries, boolean drained) {
-    var now = new HashMap<>(journaledAccepted);
-    now.putAll(acked.accepted());
-    journaledAccepted = now;
+    var journaled = new HashMap<>(journaledAccepted);
+    journaled.putAll(acked.accepted());
+    journaledAccepted = journaled;
     for (var entry : entries) {
       var batch = entry.entry().batch();
       if (drained) {
@@ -305,7 +320,10 @@ final class ConsumerState {
     return ackedPosition == null ? 0 : unackedCounts.dropBefore(ackedPosition);
   }
 
-  /** Of a frame that is counted later than it was read, {@link #count} takes no notice. */
+  /**
+   * Removes a frame from the unacknowledged counts. Does nothing for a frame that {@link #count}
+   * has not counted yet: it does not add a frame that is skipped or acknowledged by then.
+   */
   private void removeUnacked(FramePosition position, LocalDate day, int records) {
     if (!isAfter(position, countedPosition)) {
       unackedCounts.remove(position, day, records);
@@ -339,10 +357,10 @@ final class ConsumerState {
 
   synchronized DeliveryStatus statusOf(FramePosition position, LogId firstId, int records) {
     if (isAfter(position, countedPosition)) {
-      return new DeliveryStatus.Unknown("never appended here");
+      return new DeliveryStatus.Unknown("the frame was not appended here");
     }
     if (quarantinedFrames.containsKey(position)) {
-      return new DeliveryStatus.Unknown("its frame was damaged and is in quarantine");
+      return new DeliveryStatus.Unknown("the frame is damaged and in quarantine");
     }
     return isAfter(position, ackedPosition) || skippedFrames.containsKey(position)
         ? new DeliveryStatus.Pending()
@@ -370,8 +388,8 @@ final class ConsumerState {
   }
 
   /**
-   * The first day from which on everything was counted; null when that cannot be told and nothing
-   * was.
+   * Returns the first day from which on all records are counted by day; null when that day is
+   * unknown and no record is counted.
    */
   synchronized @Nullable LocalDate countsCompleteSince() {
     return countsCompleteSince != null || acceptedByDay.isEmpty()
@@ -385,11 +403,11 @@ final class ConsumerState {
     add(days, unackedCounts.byDay(), count -> new RecordCounts(0, count, 0, 0, 0));
     add(days, deadLetterTable.byDay(), count -> new RecordCounts(0, 0, count, 0, 0));
     add(days, purgedByDay, count -> new RecordCounts(0, 0, 0, count, 0));
-    for (var one : skippedFrames.values()) {
-      days.merge(one.day(), new RecordCounts(0, one.records(), 0, 0, 0), RecordCounts::plus);
+    for (var frame : skippedFrames.values()) {
+      days.merge(frame.day(), new RecordCounts(0, frame.records(), 0, 0, 0), RecordCounts::plus);
     }
-    for (var one : quarantinedFrames.values()) {
-      days.merge(one.day(), new RecordCounts(0, 0, 0, 0, one.records()), RecordCounts::plus);
+    for (var frame : quarantinedFrames.values()) {
+      days.merge(frame.day(), new RecordCounts(0, 0, 0, 0, frame.records()), RecordCounts::plus);
     }
     return new TreeMap<>(days.tailMap(from));
   }
@@ -397,22 +415,22 @@ final class ConsumerState {
   private static void add(
       Map<LocalDate, RecordCounts> days,
       Map<LocalDate, Long> counts,
-      LongFunction<RecordCounts> tally) {
-    counts.forEach((day, count) -> days.merge(day, tally.apply(count), RecordCounts::plus));
+      LongFunction<RecordCounts> toRecordCounts) {
+    counts.forEach(
+        (day, count) -> days.merge(day, toRecordCounts.apply(count), RecordCounts::plus));
   }
 
-  synchronized @Nullable DeadLetter letter(long id) {
+  synchronized @Nullable DeadLetter findDeadLetter(long id) {
     return deadLetterTable.find(id);
   }
 
-  /** Oldest first, behind that number. */
-  synchronized List<DeadLetterQueue.DeadLetterItem> letters(long after, int limit) {
-    return deadLetterTable.lettersAfter(after).entrySet().stream()
+  /** Returns the dead letters with a higher id than {@code id}, oldest first. */
+  synchronized List<DeadLetterQueue.DeadLetterItem> deadLettersAfter(long id, int limit) {
+    return deadLetterTable.entriesAfter(id).entrySet().stream()
         .limit(limit)
         .map(
-            letter ->
-                new DeadLetterQueue.DeadLetterItem(
-                    Long.toString(letter.getKey()), letter.getValue()))
+            entry ->
+                new DeadLetterQueue.DeadLetterItem(Long.toString(entry.getKey()), entry.getValue()))
         .toList();
   }
 
@@ -420,19 +438,19 @@ final class ConsumerState {
     return new DeadLetterQueue.Capacity(deadLetterTable.size(), deadLetterTable.capacity());
   }
 
-  /** An append by which a letter was to come back has failed. */
+  /** Forgets a replay whose append has failed. */
   synchronized void forgetReplay(UUID append) {
     replays.remove(append);
   }
 
   /**
-   * Everything, in as few lines as need be. They may come to be the journal or not: the next line
-   * of {@link #ackEvent} has every total.
+   * Returns the complete state as events that can replace the journal. The caller may discard them:
+   * the next event of {@link #ackEvent} contains all totals in either case.
    */
   synchronized List<JournalEvent> snapshot() {
     journaledAccepted = Map.of();
-    var lines = new ArrayList<JournalEvent>();
-    lines.add(
+    var events = new ArrayList<JournalEvent>();
+    events.add(
         new JournalEvent.Snapshot(
             VERSION,
             ackedPosition,
@@ -440,32 +458,35 @@ final class ConsumerState {
             ackedRecords,
             deadLetterTable.lastId(),
             countsCompleteSince));
-    lines.add(
+    events.add(
         new JournalEvent.DeliveryAcked(
             null, 0, List.of(), List.of(), List.of(), acceptedByDay, countedPosition));
     deadLetterTable
-        .lettersAfter(0)
+        .entriesAfter(0)
         .forEach(
-            (id, letter) ->
-                lines.add(
-                    snapshotPart(List.of(JournalEvent.DeadLetterEntry.of(id, letter)), List.of())));
-    var all = idempotencyKeyTable.completedKeys();
-    for (int i = 0; i < all.size(); i += KEYS_PER_LINE) {
-      lines.add(snapshotPart(List.of(), all.subList(i, Math.min(i + KEYS_PER_LINE, all.size()))));
+            (id, deadLetter) ->
+                events.add(
+                    snapshotPart(
+                        List.of(JournalEvent.DeadLetterEntry.of(id, deadLetter)), List.of())));
+    var keys = idempotencyKeyTable.completedKeys();
+    for (int i = 0; i < keys.size(); i += KEYS_PER_LINE) {
+      events.add(
+          snapshotPart(List.of(), keys.subList(i, Math.min(i + KEYS_PER_LINE, keys.size()))));
     }
-    replays.forEach((append, letter) -> lines.add(new JournalEvent.ReplayStarted(letter, append)));
-    lines.addAll(skippedFrames.values());
-    lines.addAll(quarantinedFrames.values());
-    lines.add(new JournalEvent.DeadLettersPurged(List.of(), purgedByDay));
+    replays.forEach(
+        (append, deadLetterId) -> events.add(new JournalEvent.ReplayStarted(deadLetterId, append)));
+    events.addAll(skippedFrames.values());
+    events.addAll(quarantinedFrames.values());
+    events.add(new JournalEvent.DeadLettersPurged(List.of(), purgedByDay));
     if (openDelivery != null) {
-      lines.add(openDelivery);
+      events.add(openDelivery);
     }
-    return lines;
+    return events;
   }
 
   private static JournalEvent.DeliveryAcked snapshotPart(
-      List<JournalEvent.DeadLetterEntry> letters, List<JournalEvent.CompletedKey> keys) {
-    return new JournalEvent.DeliveryAcked(null, 0, letters, keys, List.of(), Map.of(), null);
+      List<JournalEvent.DeadLetterEntry> deadLetters, List<JournalEvent.CompletedKey> keys) {
+    return new JournalEvent.DeliveryAcked(null, 0, deadLetters, keys, List.of(), Map.of(), null);
   }
 
   static boolean isAfter(FramePosition position, @Nullable FramePosition other) {

@@ -21,10 +21,11 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Keeps the {@link ConsumerState}: whatever happens is in the journal first.
+ * Makes the {@link ConsumerState} durable: writes each change to the journal before it applies the
+ * change.
  *
- * <p>Safe for use by many threads. What writes, blocks, one after the other; where it throws,
- * nothing has happened.
+ * <p>Safe for use by many threads. Methods that write block, and run one after the other. A method
+ * that throws has changed nothing.
  */
 final class ConsumerStateJournal implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(ConsumerStateJournal.class);
@@ -46,9 +47,11 @@ final class ConsumerStateJournal implements AutoCloseable {
   }
 
   /**
-   * Reads the journal, and counts the frames behind it.
+   * Opens the journal: restores the state from it, then counts the frames of the log that the
+   * journal does not cover.
    *
-   * @param onUnacked is told each unsettled frame that can be read, without its logs
+   * @param onUnacked the callback for each unacknowledged frame that can be decoded; its batch has
+   *     no records
    */
   static ConsumerStateJournal open(
       Path file,
@@ -63,7 +66,7 @@ final class ConsumerStateJournal implements AutoCloseable {
     try {
       var stateJournal = new ConsumerStateJournal(segmentLog, consumerState, journal, clock);
       stateJournal.initialize();
-      stateJournal.count(onUnacked);
+      stateJournal.countFrames(onUnacked);
       stateJournal.publishAcked();
       return stateJournal;
     } catch (IOException | RuntimeException e) {
@@ -78,20 +81,21 @@ final class ConsumerStateJournal implements AutoCloseable {
       if (event instanceof JournalEvent.Snapshot snapshot
           && snapshot.version() > ConsumerState.VERSION) {
         throw new IOException(
-            "%s is of version %d, this release knows %d"
+            "%s has version %d, this release reads versions up to %d"
                 .formatted(file, snapshot.version(), ConsumerState.VERSION));
       }
       return event;
     } catch (JacksonException e) {
       throw new IOException(
-          file + " has a line that this release cannot read: " + e.getOriginalMessage(), e);
+          file + " has a line that this release cannot parse: " + e.getOriginalMessage(), e);
     }
   }
 
   /**
-   * A journal may know of more frames than there are: they were pruned, were not forced to the
-   * disk, or somebody took them away. What it says of their places stays true, for no other frame
-   * ever comes there.
+   * Initializes an empty journal, and makes new frames follow every position in the journal. The
+   * journal may contain positions without a frame: the frame is pruned, was not synced before a
+   * power failure, or an operator removed its segment. Statements about such a position stay true,
+   * because positions are never reused.
    */
   private void initialize() throws IOException {
     if (consumerState.isNew()) {
@@ -105,32 +109,37 @@ final class ConsumerStateJournal implements AutoCloseable {
     segmentLog.advancePast(known);
     if (ConsumerState.isAfter(known, consumerState.ackedPosition())
         && ConsumerState.isAfter(known, segmentLog.lastPosition())) {
-      LOG.warn("frames up to {} are gone, the log ends with {}", known, segmentLog.lastPosition());
+      LOG.warn(
+          "frames are missing: the journal covers frames up to {}, the log ends with {}",
+          known,
+          segmentLog.lastPosition());
     }
   }
 
-  private void count(BiConsumer<FramePosition, WalEntry> onUnacked) throws IOException {
-    var appends = new HashSet<UUID>();
+  private void countFrames(BiConsumer<FramePosition, WalEntry> onUnacked) throws IOException {
+    var replayAppends = new HashSet<UUID>();
     var from = consumerState.countStart();
     for (var page = segmentLog.entriesAfter(from, PAGE_SIZE); !page.isEmpty(); ) {
       for (var frame : page) {
-        count(frame, appends, onUnacked);
+        countFrame(frame, replayAppends, onUnacked);
         from = frame.position();
       }
       page = segmentLog.entriesAfter(from, PAGE_SIZE);
     }
     var missing = new HashSet<FramePosition>();
-    for (var one : consumerState.skippedFrames()) {
-      if (segmentLog.find(one.position()) == null) {
-        LOG.warn("frame {}, which was passed over, is gone", one.position());
-        missing.add(one.position());
+    for (var skipped : consumerState.skippedFrames()) {
+      if (segmentLog.find(skipped.position()) == null) {
+        LOG.warn("skipped frame {} is missing from the log", skipped.position());
+        missing.add(skipped.position());
       }
     }
-    consumerState.dropMissing(missing, appends);
+    consumerState.dropMissing(missing, replayAppends);
   }
 
-  private void count(
-      SegmentLog.IndexEntry frame, Set<UUID> appends, BiConsumer<FramePosition, WalEntry> onUnacked)
+  private void countFrame(
+      SegmentLog.IndexEntry frame,
+      Set<UUID> replayAppends,
+      BiConsumer<FramePosition, WalEntry> onUnacked)
       throws IOException {
     var position = frame.position();
     try {
@@ -139,19 +148,20 @@ final class ConsumerStateJournal implements AutoCloseable {
       consumerState.count(position, append, entry.batch().day(), entry.batch().records());
       if (ConsumerState.isAfter(position, consumerState.ackedPosition())) {
         if (consumerState.isReplay(append)) {
-          appends.add(append);
+          replayAppends.add(append);
         }
         onUnacked.accept(position, entry);
       }
-    } catch (UnreadableFrameException _) { // whoever comes to it says so
+    } catch (UnreadableFrameException _) { // the delivery of the frame logs it
       consumerState.count(position, null, position.day(), frame.records());
     }
   }
 
   /**
-   * A delivery is about to be handed out.
+   * Records a delivery before it is returned.
    *
-   * @param certain whether all of it is certainly nowhere else
+   * @param last the last frame of the delivery
+   * @param certain whether no other spool has any of its entries
    */
   void startDelivery(FramePosition last, boolean certain) throws IOException {
     synchronized (writeLock) {
@@ -160,11 +170,13 @@ final class ConsumerStateJournal implements AutoCloseable {
   }
 
   /**
-   * A delivery is over.
+   * Acknowledges a delivery.
    *
-   * @param last as it was {@link #startDelivery handed out}
-   * @param drained whether another spool has it all now
-   * @return false when there is no room for the letters; then nothing has happened
+   * @param last the last frame of the delivery, as passed to {@link #startDelivery}
+   * @param entries the entries of the delivery
+   * @param deadLetters its records that become dead letters
+   * @param drained whether another spool has all of its entries now
+   * @return false when the dead letters exceed the capacity; then nothing is changed
    */
   boolean ack(
       FramePosition last,
@@ -180,7 +192,7 @@ final class ConsumerStateJournal implements AutoCloseable {
       journal.append(JSON.writeValueAsString(acked));
       long missing = consumerState.ack(acked, entries, drained);
       if (missing > 0) {
-        LOG.error("{} records up to {} are gone with their segments", missing, last);
+        LOG.error("{} undelivered records up to {} are lost: segments are missing", missing, last);
       }
       publishAcked();
       compact();
@@ -203,7 +215,7 @@ final class ConsumerStateJournal implements AutoCloseable {
     }
   }
 
-  /** A damaged frame goes where somebody can look at it, and is passed over. */
+  /** Copies a damaged frame into the quarantine for inspection, and skips it. */
   void quarantine(SegmentLog.IndexEntry frame, LocalDate day, String reason) throws IOException {
     synchronized (writeLock) {
       var copy = segmentLog.quarantine(frame);
@@ -213,40 +225,48 @@ final class ConsumerStateJournal implements AutoCloseable {
       journal.append(JSON.writeValueAsString(quarantined));
       consumerState.quarantine(quarantined);
       LOG.warn(
-          "frame {} with {} records is damaged and in quarantine: {}",
+          "skipping damaged frame {} with {} records, copied to the quarantine: {}",
           frame.position(),
           frame.records(),
           reason);
     }
   }
 
-  /** Whether there was such a letter. */
+  /**
+   * Deletes a dead letter and counts it as purged.
+   *
+   * @return whether the dead letter existed
+   */
   boolean purge(long id) throws IOException {
     synchronized (writeLock) {
-      var letter = consumerState.letter(id);
-      if (letter == null) {
+      var deadLetter = consumerState.findDeadLetter(id);
+      if (deadLetter == null) {
         return false;
       }
-      write(new JournalEvent.DeadLettersPurged(List.of(id), Map.of(letter.log().day(), 1L)));
+      write(new JournalEvent.DeadLettersPurged(List.of(id), Map.of(deadLetter.log().day(), 1L)));
       return true;
     }
   }
 
   /**
-   * A letter comes back by an append, which is waited for: no delivery of it is over before.
+   * Replays a dead letter: appends its record and removes the dead letter. Waits for the append
+   * while it holds the write lock, so that no delivery of the record is acknowledged earlier.
    *
-   * @param append why it failed; null when it did not
-   * @return whether there was such a letter
+   * @param append the append, which returns the reason of its failure, or null after a success
+   * @return whether the dead letter existed
+   * @throws IllegalArgumentException when the log has another id or day of receipt than the dead
+   *     letter
    */
   boolean replay(long id, LogBatch log, Supplier<@Nullable String> append) throws IOException {
     synchronized (writeLock) {
-      var letter = consumerState.letter(id);
-      if (letter == null) {
+      var deadLetter = consumerState.findDeadLetter(id);
+      if (deadLetter == null) {
         return false;
       }
-      if (!log.firstId().equals(letter.log().firstId()) || !log.day().equals(letter.log().day())) {
+      if (!log.firstId().equals(deadLetter.log().firstId())
+          || !log.day().equals(deadLetter.log().day())) {
         throw new IllegalArgumentException(
-            "dead letter %d is of another log than %s, or of another day"
+            "dead letter %d has another log id than %s, or another day of receipt"
                 .formatted(id, log.firstId().toHex()));
       }
       write(new JournalEvent.ReplayStarted(id, log.appendId()));
@@ -257,8 +277,8 @@ final class ConsumerStateJournal implements AutoCloseable {
       }
       try {
         write(new JournalEvent.ReplayCompleted(log.appendId()));
-      } catch (IOException e) { // the frame says so too, and so will what settles it
-        LOG.debug("the journal does not say yet that letter {} came back", id, e);
+      } catch (IOException e) { // the frame proves the replay too, as will its acknowledgement
+        LOG.debug("the replay of dead letter {} is not in the journal yet", id, e);
       }
       return true;
     }
@@ -283,8 +303,8 @@ final class ConsumerStateJournal implements AutoCloseable {
             var events = consumerState.snapshot();
             return () -> events.stream().map(JSON::writeValueAsString).iterator();
           });
-    } catch (IOException e) { // it only grows meanwhile
-      LOG.warn("the journal could not be made smaller: {}", e.toString());
+    } catch (IOException e) { // the journal stays valid, and grows until the next attempt
+      LOG.warn("cannot compact the journal, retrying later: {}", e.toString());
     }
   }
 

@@ -10,17 +10,17 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dead letters there are, in memory, by number. Bounded in bytes as well: a letter may be as
- * large as a log may be. For one thread at a time.
+ * The dead letters in memory, by id. Their number and their total size are limited, because a dead
+ * letter can be as large as the largest log. For use by one thread at a time.
  */
 final class DeadLetterTable {
   private static final long MAX_BYTES = 128L << 20;
 
-  /** What a letter takes beside its bytes, about. */
+  /** Approximate memory of a dead letter besides its OTLP bytes, in bytes. */
   private static final long ENTRY_OVERHEAD_BYTES = 512;
 
   private final int capacity;
-  private final TreeMap<Long, DeadLetter> letters = new TreeMap<>();
+  private final TreeMap<Long, DeadLetter> deadLetters = new TreeMap<>();
   private long bytes;
   private long lastId;
 
@@ -29,30 +29,34 @@ final class DeadLetterTable {
   }
 
   /**
-   * Where there are none, bytes do not matter: else a delivery of many large ones would never end.
+   * Whether the table can hold additional dead letters. The size limit does not apply to an empty
+   * table: otherwise a delivery with many large dead letters could never be acknowledged.
    */
   boolean hasCapacityFor(List<DeadLetter> additional) {
     return additional.isEmpty()
-        || letters.size() + (long) additional.size() <= capacity
-            && (letters.isEmpty()
+        || deadLetters.size() + (long) additional.size() <= capacity
+            && (deadLetters.isEmpty()
                 || bytes + additional.stream().mapToLong(DeadLetterTable::bytes).sum()
                     <= MAX_BYTES);
   }
 
-  /** How many there may be; fewer than configured when those that are there are large. */
+  /**
+   * Returns the maximum number of dead letters: less than configured when the present ones are
+   * large.
+   */
   int capacity() {
-    return bytes == 0 ? capacity : (int) Math.min(capacity, letters.size() * MAX_BYTES / bytes);
+    return bytes == 0 ? capacity : (int) Math.min(capacity, deadLetters.size() * MAX_BYTES / bytes);
   }
 
-  private static long bytes(DeadLetter letter) {
-    return ENTRY_OVERHEAD_BYTES + letter.log().otlp().length;
+  private static long bytes(DeadLetter deadLetter) {
+    return ENTRY_OVERHEAD_BYTES + deadLetter.log().otlp().length;
   }
 
-  /** As they will be called; nothing is kept yet. */
+  /** Assigns ids to additional dead letters, without adding them to the table. */
   List<JournalEvent.DeadLetterEntry> toEntries(List<DeadLetter> additional) {
     var entries = new ArrayList<JournalEvent.DeadLetterEntry>();
-    for (var letter : additional) {
-      entries.add(JournalEvent.DeadLetterEntry.of(lastId + entries.size() + 1, letter));
+    for (var deadLetter : additional) {
+      entries.add(JournalEvent.DeadLetterEntry.of(lastId + entries.size() + 1, deadLetter));
     }
     return entries;
   }
@@ -60,49 +64,50 @@ final class DeadLetterTable {
   void put(JournalEvent.DeadLetterEntry entry) {
     remove(entry.id());
     var deadLetter = entry.toDeadLetter();
-    letters.put(entry.id(), deadLetter);
+    deadLetters.put(entry.id(), deadLetter);
     bytes += bytes(deadLetter);
     lastId = Math.max(lastId, entry.id());
   }
 
   void remove(long id) {
-    var removed = letters.remove(id);
+    var removed = deadLetters.remove(id);
     bytes -= removed == null ? 0 : bytes(removed);
   }
 
   @Nullable DeadLetter find(long id) {
-    return letters.get(id);
+    return deadLetters.get(id);
   }
 
-  /** Oldest first, behind that number. */
-  Map<Long, DeadLetter> lettersAfter(long id) {
-    return letters.tailMap(id, false);
+  /** Returns the dead letters with a higher id, oldest first. */
+  Map<Long, DeadLetter> entriesAfter(long id) {
+    return deadLetters.tailMap(id, false);
   }
 
   int size() {
-    return letters.size();
+    return deadLetters.size();
   }
 
-  /** Number of the one that came last, which may be gone. */
+  /** Returns the id of the latest dead letter, which may no longer exist. */
   long lastId() {
     return lastId;
   }
 
-  void lastId(long number) {
-    lastId = Math.max(lastId, number);
+  /** Makes the ids of later dead letters higher than {@code id}. */
+  void advanceLastId(long id) {
+    lastId = Math.max(lastId, id);
   }
 
   int countBetween(LogId first, LogId end) {
     return (int)
-        letters.values().stream()
-            .map(letter -> letter.log().firstId())
+        deadLetters.values().stream()
+            .map(deadLetter -> deadLetter.log().firstId())
             .filter(id -> id.compareTo(first) >= 0 && id.compareTo(end) < 0)
             .count();
   }
 
   Map<LocalDate, Long> byDay() {
     var days = new TreeMap<LocalDate, Long>();
-    letters.values().forEach(letter -> days.merge(letter.log().day(), 1L, Long::sum));
+    deadLetters.values().forEach(deadLetter -> days.merge(deadLetter.log().day(), 1L, Long::sum));
     return days;
   }
 }

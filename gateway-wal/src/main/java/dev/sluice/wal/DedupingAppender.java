@@ -18,28 +18,32 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Batches to frames in the log, each once: an append is remembered for a while, by its id.
+ * Encodes batches to frames and appends each batch once: recognizes a repeated append by its append
+ * id for {@link #DEDUP_RETENTION}.
  *
- * <p>Safe for use by many threads, none of which waits: frames are encoded by threads of their own,
- * side by side, since who appends may be the thread that writes, a timer or an event loop. They get
- * into the log in the order in which they came.
+ * <p>Safe for use by many threads; no method blocks except {@link #close}. Frames are encoded
+ * concurrently by separate threads, because the calling thread may be the WAL writer, a timer or an
+ * event loop. They are written in the order of the calls.
  */
 final class DedupingAppender implements AutoCloseable {
 
   /**
-   * @param result the same for all who append it
+   * An append of the last minutes.
+   *
+   * @param at the time of the append
+   * @param result the result, shared by all appends with the same append id
    */
   private record RecentAppend(Instant at, CompletionStage<AppendResult> result) {}
 
-  /** Longer than anybody tries an append again, by a wide margin. */
+  /** Retention of an append id; much longer than an append is retried. */
   private static final Duration DEDUP_RETENTION = Duration.ofMinutes(2);
 
   private static final int MAX_RECENT_APPENDS = 200_000;
 
-  /** How much an append may hold while it is encoded: its logs, their lines and the frame. */
+  /** Number of copies of a batch during its encoding: its OTLP bytes, the lines and the frame. */
   private static final int COPIES = 3;
 
-  /** What a line says beside its log's own text: the batch, the names of the fields. */
+  /** Bytes of a line besides the text of its record: the batch header and the field names. */
   private static final int LINE_OVERHEAD_BYTES = 350;
 
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
@@ -52,16 +56,16 @@ final class DedupingAppender implements AutoCloseable {
   private final IdempotencyKeyTable idempotencyKeyTable;
   private final InstantSource clock;
 
-  /** No virtual ones: these wait for nothing, and share the cores with whoever delivers. */
+  /** Platform threads: encoding does not block, and shares the cores with the delivery. */
   private final ExecutorService encoders =
       Executors.newFixedThreadPool(
           Runtime.getRuntime().availableProcessors(),
           Thread.ofPlatform().name("wal-encoder-", 0).daemon().factory());
 
-  /** Oldest first. */
+  /** Recent appends by append id, oldest first. */
   private final Map<UUID, RecentAppend> recentAppends = new LinkedHashMap<>();
 
-  /** Completes when the append that came last is in the queue, or will never be. */
+  /** Completes when the latest append is queued or has failed. */
   private CompletableFuture<?> lastQueued = CompletableFuture.completedFuture(null);
 
   private boolean closed;
@@ -80,9 +84,11 @@ final class DedupingAppender implements AutoCloseable {
   }
 
   /**
+   * Appends a batch.
+   *
    * @param awaited see {@link SegmentLog#append}
    * @param possibleDuplicate see {@link WalEntry}
-   * @param claim under which it comes; null for none
+   * @param claim the claim of the idempotency key of the batch; null for none
    */
   CompletionStage<AppendResult> append(
       LogBatch batch, boolean awaited, boolean possibleDuplicate, @Nullable Claim claim) {
@@ -116,7 +122,7 @@ final class DedupingAppender implements AutoCloseable {
     return queued;
   }
 
-  /** Whether it was made, as far as is remembered. */
+  /** Whether an append with that id is among the recent appends. */
   boolean wasAppended(UUID appendId) {
     return recentResult(appendId) != null;
   }
@@ -126,7 +132,7 @@ final class DedupingAppender implements AutoCloseable {
     return recent == null ? null : recent.result();
   }
 
-  /** What is counted when it is written is counted in this order. */
+  /** Queues a frame. Frames are written and counted in the order of the calls. */
   private synchronized CompletionStage<AppendResult> queue(
       WalEntry entry, Frame frame, boolean awaited, @Nullable Claim claim) {
     var batch = entry.batch();
@@ -188,7 +194,7 @@ final class DedupingAppender implements AutoCloseable {
     }
   }
 
-  /** It is in the log already. */
+  /** Remembers an append that is already in the log. */
   synchronized void remember(UUID appendId, FramePosition position) {
     remember(
         appendId, CompletableFuture.completedStage(new AppendResult.Accepted(receipt(position))));
@@ -207,7 +213,10 @@ final class DedupingAppender implements AutoCloseable {
     recentAppends.put(appendId, new RecentAppend(now, result));
   }
 
-  /** From now on nothing is taken; what is being encoded is answered as busy. */
+  /**
+   * Rejects further appends and waits for the encoders. Appends in the encoders return {@link
+   * AppendResult.Unavailable}.
+   */
   @Override
   public void close() {
     synchronized (this) {

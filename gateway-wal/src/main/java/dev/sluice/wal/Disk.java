@@ -10,10 +10,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 
-/** What the writer asks of the disk. A seam, so that tests can let each step fail. */
+/** The disk operations of the WAL writer. Tests replace them to let each operation fail. */
 interface Disk {
 
-  /** The one that is there. */
+  /** The real disk. */
   Disk REAL =
       new Disk() {
         @Override
@@ -29,36 +29,36 @@ interface Disk {
         }
 
         @Override
-        public long usableSpace(Path folder) {
-          return folder.toFile().getUsableSpace();
+        public long usableSpace(Path directory) {
+          return directory.toFile().getUsableSpace();
         }
       };
 
-  /** Makes a file that is not there yet. */
+  /** Creates a file; fails when it exists. */
   AppendFile create(Path file) throws IOException;
 
-  /** Makes durable what a file holds, or which files a folder holds. */
+  /** Makes the content of a file durable, or the entries of a directory. */
   void force(Path file) throws IOException;
 
-  /** Bytes that can still be written. */
-  long usableSpace(Path folder) throws IOException;
+  /** Returns the free disk space in bytes. */
+  long usableSpace(Path directory) throws IOException;
 
-  /** A file that grows at its end. */
+  /** A file that is written at its end. */
   interface AppendFile extends Closeable {
-    /** Writes all of it. */
-    void write(ByteBuffer bytes, long at) throws IOException;
+    /** Writes all remaining bytes of the buffer at an offset. */
+    void write(ByteBuffer bytes, long offset) throws IOException;
 
     void truncate(long size) throws IOException;
 
-    /** The content, and as much else as is needed to read it. */
+    /** Makes the content durable, and the metadata that is needed to read it. */
     void force() throws IOException;
   }
 
-  /** {@link AppendFile} of a real file. */
+  /** An {@link AppendFile} on a file channel. */
   record ChannelAppendFile(FileChannel channel) implements AppendFile {
     @Override
-    public void write(ByteBuffer bytes, long at) throws IOException {
-      long next = at;
+    public void write(ByteBuffer bytes, long offset) throws IOException {
+      long next = offset;
       while (bytes.hasRemaining()) {
         next += channel.write(bytes, next);
       }

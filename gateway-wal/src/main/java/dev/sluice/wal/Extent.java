@@ -1,12 +1,13 @@
 package dev.sluice.wal;
 
 /**
- * How far a segment goes for those who read it.
+ * The readable extent of a segment.
  *
- * @param bytes of whole frames
- * @param indexBytes of whole lines
- * @param frames number of the last one; 0 when there is none
- * @param records in all frames; -1 when nobody has counted them yet
+ * @param name the segment
+ * @param bytes size of its complete frames in bytes
+ * @param indexBytes size of its complete index lines in bytes
+ * @param frames number of its frames
+ * @param records number of records in all frames; -1 when they are not counted yet
  */
 record Extent(SegmentName name, long bytes, long indexBytes, int frames, long records) {
 
@@ -14,7 +15,7 @@ record Extent(SegmentName name, long bytes, long indexBytes, int frames, long re
     return name.position(frames);
   }
 
-  Extent withRecords(long counted) {
-    return new Extent(name, bytes, indexBytes, frames, counted);
+  Extent withRecords(long recordCount) {
+    return new Extent(name, bytes, indexBytes, frames, recordCount);
   }
 }

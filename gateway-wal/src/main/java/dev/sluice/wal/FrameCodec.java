@@ -4,7 +4,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.zip.CRC32;
 
-/** Batches to frames of JSON lines and back. Safe for use by many threads. */
+/** Encodes batches as frames of JSON lines, and decodes them. Safe for use by many threads. */
 final class FrameCodec {
   private static final int MAGIC_BYTES = 4;
 
@@ -15,14 +15,16 @@ final class FrameCodec {
   }
 
   /**
-   * @throws IllegalArgumentException when the batch is not one that the way in makes, or larger
-   *     than {@link FrameCompressor#MAX_PAYLOAD_BYTES} as JSON
+   * Encodes an entry.
+   *
+   * @throws IllegalArgumentException when the batch is not valid OTLP with the record count that it
+   *     declares, or larger than {@link FrameCompressor#MAX_PAYLOAD_BYTES} as JSON
    */
   Frame encode(WalEntry entry) {
     var batch = entry.batch();
     var key = entry.key();
     if (key != null && !key.tenant().equals(batch.tenant())) {
-      throw new IllegalArgumentException("a key of another tenant");
+      throw new IllegalArgumentException("the idempotency key belongs to another tenant");
     }
     try (var codec = PooledCodec.acquire(compression)) {
       var lines = codec.lines;
@@ -43,38 +45,40 @@ final class FrameCodec {
     return crc.getValue();
   }
 
-  /** The reverse; of either compression, told by the first bytes. */
+  /** Decodes a frame; its first bytes determine the compression. */
   static WalEntry decode(byte[] frame) throws UnreadableFrameException {
     return new OtlpJsonLineReader(decompress(frame)).read();
   }
 
   /**
-   * As above, of the very frame that an index line tells of.
+   * Decodes the frame of an index line.
    *
-   * @param crc32 see {@link Frame}
-   * @throws UnreadableFrameException also when it is another, intact or not
+   * @param frame the compressed bytes of the frame
+   * @param crc32 the checksum in the index line, see {@link Frame}
+   * @param records the number of records in the index line
+   * @throws UnreadableFrameException also when an intact frame differs from its index line
    */
   static WalEntry decode(byte[] frame, long crc32, int records) throws UnreadableFrameException {
     var payload = decompress(frame);
     var entry = new OtlpJsonLineReader(payload).read();
     if (entry.batch().records() != records || crc32(payload, payload.length) != crc32) {
-      throw UnreadableFrameException.corrupt("it is not the frame of its index line");
+      throw UnreadableFrameException.corrupt("frame differs from its index line");
     }
     return entry;
   }
 
   /**
-   * As {@link #decode}, but the batch has no logs: the first line alone is looked at. The frame's
-   * checksum is that of all.
+   * Decodes only the header of the first line: the returned batch has no records. The checksum of
+   * the complete payload is verified.
    */
   static WalEntry decodeHeader(byte[] frame) throws UnreadableFrameException {
     return new OtlpJsonLineReader(decompress(frame)).readHeader();
   }
 
   /**
-   * Describes a complete frame that has lost its index line.
+   * Describes a frame that has no index line.
    *
-   * @throws UnreadableFrameException when it is not one intact frame
+   * @throws UnreadableFrameException when the bytes are not exactly one intact frame
    */
   static Frame describe(byte[] frame) throws UnreadableFrameException {
     var payload = decompress(frame);
@@ -96,10 +100,10 @@ final class FrameCodec {
   }
 
   /**
-   * How long the frame is that begins at the buffer's position, in bytes; -1 when it does not end
-   * within the buffer. Whether it is intact is not looked at, and the buffer is left as it is.
+   * Returns the length in bytes of the frame at the buffer's position; -1 when the frame does not
+   * end within the buffer. Does not verify the frame, and does not change the buffer.
    *
-   * @throws UnreadableFrameException when no frame begins there
+   * @throws UnreadableFrameException when no frame starts there
    */
   static int lengthOf(ByteBuffer buffer) throws UnreadableFrameException {
     if (buffer.remaining() < MAGIC_BYTES) {
@@ -120,6 +124,6 @@ final class FrameCodec {
         return Compression.GZIP;
       }
     }
-    throw UnreadableFrameException.corrupt("no frame begins as this does");
+    throw UnreadableFrameException.corrupt("unknown compression format");
   }
 }

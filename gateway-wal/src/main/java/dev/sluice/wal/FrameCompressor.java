@@ -3,15 +3,18 @@ package dev.sluice.wal;
 import java.nio.ByteBuffer;
 
 /**
- * One of the two forms of a frame. Frames are read only in the very shape in which they are
- * written: what another shape would mean is not asked.
+ * Compresses and decompresses frames in one of the two formats. Accepts only frames with the exact
+ * format features that it writes.
  *
- * <p>For one thread at a time; reused. Holds native memory until it is closed.
+ * <p>For use by one thread at a time, for many frames. Holds native memory until it is closed.
  */
 sealed interface FrameCompressor extends AutoCloseable
     permits ZstdFrameCompressor, GzipFrameCompressor {
 
-  /** No payload is larger: a batch at all limits, each byte of it an escape, with its heads. */
+  /**
+   * Maximum size of a payload in bytes: a batch at all limits, with every byte escaped, and the
+   * headers of its lines.
+   */
   int MAX_PAYLOAD_BYTES = 7 << 28;
 
   static FrameCompressor of(Compression compression) {
@@ -21,13 +24,13 @@ sealed interface FrameCompressor extends AutoCloseable
     };
   }
 
-  /** The payload that is the first {@code length} bytes, as a frame. */
+  /** Returns the first {@code length} bytes of an array as a frame. */
   byte[] compress(byte[] payload, int length);
 
   /**
-   * The reverse. Asks for no more memory than a frame of that length can fill.
+   * Decompresses a frame. Allocates no more memory than a frame of that length can fill.
    *
-   * @throws UnreadableFrameException when it is not exactly one intact frame
+   * @throws UnreadableFrameException when the bytes are not exactly one intact frame
    */
   byte[] decompress(byte[] frame) throws UnreadableFrameException;
 

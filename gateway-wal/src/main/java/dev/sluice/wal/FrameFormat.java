@@ -2,10 +2,10 @@ package dev.sluice.wal;
 
 import java.nio.ByteBuffer;
 
-/** As much of frames as is needed to find them again in a segment that has lost its index. */
+/** The operations on frames that recovery needs to find them in a segment without an index. */
 interface FrameFormat {
 
-  /** See {@link FrameCodec}. */
+  /** The format of {@link FrameCodec}. */
   FrameFormat CODEC =
       new FrameFormat() {
         @Override

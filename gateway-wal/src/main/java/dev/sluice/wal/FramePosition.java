@@ -7,11 +7,11 @@ import java.util.Comparator;
 import java.util.regex.Pattern;
 
 /**
- * Where a frame is; positions compare as frames were written.
+ * The position of a frame. The order of positions is the order in which frames are written.
  *
- * @param day of the segment's folder
- * @param segment number of the segment on that day, from 1
- * @param frame number of the frame in its segment, from 1
+ * @param day the day (UTC) of the segment's directory
+ * @param segment the number of the segment on that day, from 1
+ * @param frame the number of the frame in its segment, from 1
  */
 record FramePosition(LocalDate day, int segment, int frame) implements Comparable<FramePosition> {
   private static final Pattern PATTERN =
@@ -22,15 +22,15 @@ record FramePosition(LocalDate day, int segment, int frame) implements Comparabl
           .thenComparingInt(FramePosition::frame);
 
   /**
-   * The reverse of {@link #toString}.
+   * Parses the text of {@link #toString}.
    *
-   * @throws IllegalArgumentException when it has not that form
+   * @throws IllegalArgumentException when the text has another form
    */
   @JsonCreator
   static FramePosition of(String text) {
     var matcher = PATTERN.matcher(text);
     if (!matcher.matches()) {
-      throw new IllegalArgumentException("no position of a frame: " + text);
+      throw new IllegalArgumentException("not a frame position: " + text);
     }
     return new FramePosition(
         LocalDate.parse(matcher.group(1)),
@@ -43,7 +43,7 @@ record FramePosition(LocalDate day, int segment, int frame) implements Comparabl
     return ORDER.compare(this, other);
   }
 
-  /** {@code 2026-11-22/seg-000001/17}. */
+  /** Returns day, segment and frame in the form {@code 2026-11-22/seg-000001/17}. */
   @JsonValue
   @Override
   public String toString() {

@@ -9,20 +9,20 @@ import java.util.zip.Deflater;
 import java.util.zip.Inflater;
 
 /**
- * A gzip member (RFC 1952) with nothing optional.
+ * Compresses a frame as one gzip member (RFC 1952) without optional fields.
  *
  * <pre>
- * 0  header   10  always the same: the magic, deflate, no flags, no time, unknown system
+ * 0  header   10  constant: the magic, deflate, no flags, no time, unknown system
  *    deflate
- *    crc32     4  of the payload; little-endian, as the size
- *    size      4  of the payload
+ *    crc32     4  of the payload, little-endian
+ *    size      4  of the payload in bytes, little-endian
  * </pre>
  */
 final class GzipFrameCompressor implements FrameCompressor {
   private static final byte[] HEADER = {0x1F, (byte) 0x8B, 8, 0, 0, 0, 0, 0, 0, (byte) 0xFF};
   private static final int TRAILER = 8;
 
-  /** Deflate packs 258 bytes into two bits at best. */
+  /** Maximum compression ratio of deflate, which encodes up to 258 bytes in two bits. */
   private static final int MAX_RATIO = 1032;
 
   private static final int CHUNK = 64 << 10;
@@ -31,7 +31,7 @@ final class GzipFrameCompressor implements FrameCompressor {
   private final Inflater inflater = new Inflater(true);
   private byte[] scratch = new byte[CHUNK];
 
-  /** Whether a frame of this form begins there, as far as it goes. */
+  /** Whether the buffer starts with the header, or with a part of it when the buffer is shorter. */
   static boolean matchesHeader(ByteBuffer buffer) {
     int length = Math.min(buffer.remaining(), HEADER.length);
     return buffer.slice(buffer.position(), length).equals(ByteBuffer.wrap(HEADER, 0, length));
@@ -42,21 +42,21 @@ final class GzipFrameCompressor implements FrameCompressor {
     deflater.reset();
     deflater.setInput(payload, 0, length);
     deflater.finish();
-    var into = scratch;
-    System.arraycopy(HEADER, 0, into, 0, HEADER.length);
+    var output = scratch;
+    System.arraycopy(HEADER, 0, output, 0, HEADER.length);
     int size = HEADER.length;
     while (!deflater.finished()) {
-      if (size == into.length) {
-        into = Arrays.copyOf(into, size * 2);
+      if (size == output.length) {
+        output = Arrays.copyOf(output, size * 2);
       }
-      size += deflater.deflate(into, size, into.length - size);
+      size += deflater.deflate(output, size, output.length - size);
     }
-    if (into.length <= PooledCodec.MAX_POOLED_BYTES) {
-      scratch = into;
+    if (output.length <= PooledCodec.MAX_POOLED_BYTES) {
+      scratch = output;
     }
     var crc = new CRC32();
     crc.update(payload, 0, length);
-    var frame = Arrays.copyOf(into, size + TRAILER);
+    var frame = Arrays.copyOf(output, size + TRAILER);
     ByteBuffer.wrap(frame)
         .order(ByteOrder.LITTLE_ENDIAN)
         .position(size)
@@ -68,7 +68,7 @@ final class GzipFrameCompressor implements FrameCompressor {
   @Override
   public byte[] decompress(byte[] frame) throws UnreadableFrameException {
     if (frame.length < HEADER.length + TRAILER || !matchesHeader(ByteBuffer.wrap(frame))) {
-      throw UnreadableFrameException.corrupt("not one whole gzip member");
+      throw UnreadableFrameException.corrupt("not exactly one complete gzip member");
     }
     int compressedLength = frame.length - HEADER.length - TRAILER;
     var trailer = ByteBuffer.wrap(frame).order(ByteOrder.LITTLE_ENDIAN);
@@ -76,21 +76,22 @@ final class GzipFrameCompressor implements FrameCompressor {
     long size = Integer.toUnsignedLong(trailer.getInt(frame.length - TRAILER / 2));
     if (size > Math.min((long) compressedLength * MAX_RATIO, MAX_PAYLOAD_BYTES)) {
       throw UnreadableFrameException.corrupt(
-          "a gzip member of %d bytes that says %d".formatted(compressedLength, size));
+          "gzip member of %d compressed bytes declares a payload of %d bytes"
+              .formatted(compressedLength, size));
     }
     var payload = new byte[(int) size];
     if (!inflateFully(frame, compressedLength, payload)) {
-      throw UnreadableFrameException.corrupt("a gzip member that is not as long as it says");
+      throw UnreadableFrameException.corrupt("gzip member differs from its declared size");
     }
     var crc = new CRC32();
     crc.update(payload);
     if ((int) crc.getValue() != crc32) {
-      throw UnreadableFrameException.corrupt("a gzip member's checksum does not match");
+      throw UnreadableFrameException.corrupt("gzip checksum does not match");
     }
     return payload;
   }
 
-  /** Whether the packed bytes, all of them, are the whole payload and no more. */
+  /** Whether all compressed bytes decompress to exactly {@code payload.length} bytes. */
   private boolean inflateFully(byte[] frame, int compressedLength, byte[] payload)
       throws UnreadableFrameException {
     inflater.reset();
@@ -103,13 +104,13 @@ final class GzipFrameCompressor implements FrameCompressor {
       }
       size += more;
     }
-    // asked once more: the end of a payload is not yet the end of what was packed
+    // a further call is needed: the end of the payload is not the end of the compressed bytes
     return inflate(scratch, 0) == 0 && inflater.finished() && inflater.getRemaining() == 0;
   }
 
-  private int inflate(byte[] into, int from) throws UnreadableFrameException {
+  private int inflate(byte[] output, int from) throws UnreadableFrameException {
     try {
-      return inflater.inflate(into, from, into.length - from);
+      return inflater.inflate(output, from, output.length - from);
     } catch (DataFormatException e) {
       throw UnreadableFrameException.corrupt("gzip: " + e.getMessage());
     }
@@ -118,7 +119,7 @@ final class GzipFrameCompressor implements FrameCompressor {
   @Override
   public int lengthOf(ByteBuffer buffer) throws UnreadableFrameException {
     if (!matchesHeader(buffer)) {
-      throw UnreadableFrameException.corrupt("no gzip member of ours");
+      throw UnreadableFrameException.corrupt("not a gzip member with the header of the WAL");
     }
     if (buffer.remaining() < HEADER.length + TRAILER) {
       return -1;
@@ -127,7 +128,7 @@ final class GzipFrameCompressor implements FrameCompressor {
     inflater.setInput(
         buffer.slice(buffer.position() + HEADER.length, buffer.remaining() - HEADER.length));
     while (inflate(scratch, 0) > 0) {
-      // what it holds is of no interest
+      // the payload is discarded
     }
     long length = HEADER.length + inflater.getBytesRead() + TRAILER;
     return inflater.finished() && length <= buffer.remaining() ? (int) length : -1;

@@ -14,27 +14,34 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * Idempotency keys, by their digests: of fixed length, and nothing that a client wrote. Claims are
- * of this process alone; keys that were taken are in the frames and in the journal too.
+ * The idempotency keys in memory, by digest: digests have a fixed length and contain no text of a
+ * client. Claims exist only in this process; used keys are also in the frames and in the journal.
  *
- * <p>Safe for use by many threads; never blocks.
+ * <p>Safe for use by many threads; no method blocks.
  */
 final class IdempotencyKeyTable {
 
   /**
-   * @param appending whether an append under it is under way: then it does not end
+   * A claim that is neither released nor used.
+   *
+   * @param owner the owner of the claim
+   * @param request the digest of the request
+   * @param until the time at which the claim expires
+   * @param appending whether an append under the claim is in flight, which prevents its expiry
    */
   private record PendingClaim(UUID owner, UUID request, Instant until, boolean appending) {}
 
+  /** A used key, with the digest of its request and the receive time. */
   private record Completion(UUID request, Instant at) {}
 
   private final int capacity;
   private final Duration retention;
   private final InstantSource clock;
 
-  /** Oldest first, as are those taken. */
+  /** Claims by digest, oldest first. */
   private final Map<UUID, PendingClaim> claims = new LinkedHashMap<>();
 
+  /** Used keys by digest, oldest first. */
   private final Map<UUID, Completion> completedKeys = new LinkedHashMap<>();
 
   IdempotencyKeyTable(int capacity, Duration retention, InstantSource clock) {
@@ -58,10 +65,10 @@ final class IdempotencyKeyTable {
     }
     if (claims.size() >= capacity) {
       return new ClaimResult.Unavailable(
-          Duration.ofSeconds(1), claims.size() + " keys are claimed");
+          Duration.ofSeconds(1), "maximum number of claimed keys reached: " + claims.size());
     }
     var claim = new Claim(key, UUID.randomUUID());
-    claims.remove(digest); // it is young again
+    claims.remove(digest); // so that the new claim is the newest entry
     var until = now.plus(IdempotencyStore.CLAIM_TTL);
     claims.put(digest, new PendingClaim(claim.owner(), key.requestDigest(), until, false));
     return new ClaimResult.Granted(claim);
@@ -78,7 +85,7 @@ final class IdempotencyKeyTable {
     return Optional.of(same ? new ClaimResult.Completed() : new ClaimResult.KeyReused());
   }
 
-  /** The oldest claims that have ended, and the oldest keys that are too old or too many. */
+  /** Removes expired claims, and the oldest keys that are too old or above the capacity. */
   private void evict(Instant now) {
     var pending = claims.values().iterator();
     while (pending.hasNext()) {
@@ -105,7 +112,11 @@ final class IdempotencyKeyTable {
     }
   }
 
-  /** An append under the claim begins, unless it is no longer its owner's. */
+  /**
+   * Starts an append under a claim.
+   *
+   * @return false when the claim no longer belongs to its owner
+   */
   synchronized boolean beginAppend(Claim claim) {
     var digest = claim.key().digest();
     if (!isPending(digest, claim)) {
@@ -123,7 +134,7 @@ final class IdempotencyKeyTable {
     return pending != null && pending.owner().equals(claim.owner()) && !pending.appending();
   }
 
-  /** That append failed: the claim is as it was. */
+  /** Ends an append that failed: the claim is pending again. */
   synchronized void abortAppend(Claim claim) {
     claims.computeIfPresent(
         claim.key().digest(),
@@ -131,7 +142,7 @@ final class IdempotencyKeyTable {
             new PendingClaim(pending.owner(), pending.request(), pending.until(), false));
   }
 
-  /** For good. */
+  /** Marks a key as used. */
   synchronized void complete(JournalEvent.CompletedKey key) {
     claims.remove(key.digest());
     completedKeys.remove(key.digest());
@@ -139,19 +150,19 @@ final class IdempotencyKeyTable {
     evict(clock.instant());
   }
 
-  /** As it will be written down. */
+  /** Returns the used key as it is written to the journal. */
   static JournalEvent.CompletedKey completedKey(
       IdempotencyStore.IdempotencyKey key, long receivedNanos) {
     return new JournalEvent.CompletedKey(
         key.digest(), key.requestDigest(), Instant.ofEpochMilli(receivedNanos / 1_000_000));
   }
 
-  /** All that were taken, oldest first. */
+  /** Returns all used keys, oldest first. */
   synchronized List<JournalEvent.CompletedKey> completedKeys() {
-    var all = new ArrayList<JournalEvent.CompletedKey>(completedKeys.size());
+    var keys = new ArrayList<JournalEvent.CompletedKey>(completedKeys.size());
     completedKeys.forEach(
         (digest, completion) ->
-            all.add(new JournalEvent.CompletedKey(digest, completion.request(), completion.at())));
-    return all;
+            keys.add(new JournalEvent.CompletedKey(digest, completion.request(), completion.at())));
+    return keys;
   }
 }

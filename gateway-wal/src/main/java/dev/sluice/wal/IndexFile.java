@@ -14,8 +14,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads an index without holding it: a line is found by halving, since lines stand in the order of
- * their frames.
+ * Reads an index without loading it into memory. Finds a line by binary search, because the lines
+ * are in the order of their frames.
  */
 final class IndexFile implements Closeable {
   private static final int CHUNK = 1 << 16;
@@ -25,16 +25,16 @@ final class IndexFile implements Closeable {
   private final Extent extent;
   private final long size;
 
-  /** A line is not what it should be; the index wants mending. */
+  /** A line of the index is damaged; the index needs a repair. */
   static final class DamagedIndexException extends IOException {
     @Serial private static final long serialVersionUID = 1L;
 
-    private DamagedIndexException(SegmentName segment, long at) {
-      super("the index of %s is damaged at byte %d".formatted(segment, at));
+    private DamagedIndexException(SegmentName segment, long offset) {
+      super("the index of %s is damaged at byte %d".formatted(segment, offset));
     }
   }
 
-  /** Looks at the lines of the extent alone: others may be under way. */
+  /** Opens the index; reads only the lines of the extent, because others may be incomplete. */
   IndexFile(Path node, Extent extent) throws IOException {
     this.segment = extent.name();
     this.channel = FileChannel.open(segment.index(node));
@@ -43,11 +43,12 @@ final class IndexFile implements Closeable {
   }
 
   /**
-   * Frames behind the given one. Each is held against its neighbours, those that are not asked for
-   * included.
+   * Returns the lines after a frame. Checks each line against its neighbours, including those that
+   * are not returned.
    *
-   * @param frame 0 for the very beginning
-   * @param limit how many at most, from 1
+   * @param frame the number of the frame; 0 for the start
+   * @param limit maximum number of lines, at least 1
+   * @throws DamagedIndexException when a line does not match its neighbours
    */
   List<IndexEntry> entriesAfter(int frame, int limit) throws IOException {
     if (frame >= extent.frames()) {
@@ -56,8 +57,8 @@ final class IndexFile implements Closeable {
     int first = Math.max(1, frame);
     int last = (int) Math.min(extent.frames(), frame + 1L + limit);
     var lines = new ArrayList<IndexEntry>();
-    for (long at = seek(first); lines.size() <= last - first; ) {
-      at += parseChunk(read(at, CHUNK), at, first, last, lines);
+    for (long offset = seek(first); lines.size() <= last - first; ) {
+      offset += parseChunk(read(offset, CHUNK), offset, first, last, lines);
     }
     if (last == extent.frames() && lines.getLast().end() != extent.bytes()) {
       throw new DamagedIndexException(segment, size);
@@ -66,8 +67,12 @@ final class IndexFile implements Closeable {
     return lines.subList(from, from + Math.min(limit, extent.frames() - frame));
   }
 
-  /** Takes the whole lines of a chunk, up to the last that is wanted; returns their bytes. */
-  private int parseChunk(byte[] chunk, long at, int first, int last, List<IndexEntry> lines)
+  /**
+   * Parses the complete lines of a chunk up to frame {@code last}.
+   *
+   * @return size of the parsed lines in bytes
+   */
+  private int parseChunk(byte[] chunk, long offset, int first, int last, List<IndexEntry> lines)
       throws DamagedIndexException {
     int used = 0;
     for (int end = lineEnd(chunk, 0);
@@ -75,13 +80,13 @@ final class IndexFile implements Closeable {
         end = lineEnd(chunk, used)) {
       var line = IndexLine.parse(segment, new String(chunk, used, end - used, ISO_8859_1));
       if (line == null || !isNext(line, first, lines)) {
-        throw new DamagedIndexException(segment, at + used);
+        throw new DamagedIndexException(segment, offset + used);
       }
       lines.add(line);
       used = end + 1;
     }
     if (used == 0) {
-      throw new DamagedIndexException(segment, at);
+      throw new DamagedIndexException(segment, offset);
     }
     return used;
   }
@@ -93,7 +98,10 @@ final class IndexFile implements Closeable {
     return line.follows(lines.isEmpty() ? null : lines.getLast());
   }
 
-  /** The last line; null when it is not whole, does not follow the one before, or is not there. */
+  /**
+   * Returns the last line; null when there is none, when it is incomplete, or when it does not
+   * follow the line before it.
+   */
   @Nullable IndexEntry lastEntry() throws IOException {
     long from = Math.max(0, size - 2 * IndexLine.MAX_BYTES);
     var text = new String(read(from, (int) (size - from)), ISO_8859_1);
@@ -109,7 +117,7 @@ final class IndexFile implements Closeable {
     return before != null && last.follows(before) ? last : null;
   }
 
-  /** Where the first line begins whose frame has that number or a higher one. */
+  /** Returns the start of the first line whose frame has that number or a higher one. */
   private long seek(int frame) throws IOException {
     long low = 0;
     long high = size;
@@ -125,24 +133,24 @@ final class IndexFile implements Closeable {
     return lineStart(low);
   }
 
-  /** Where the first line begins at or behind that byte. */
-  private long lineStart(long at) throws IOException {
-    if (at == 0) {
+  /** Returns the start of the first line at or after an offset. */
+  private long lineStart(long offset) throws IOException {
+    if (offset == 0) {
       return 0;
     }
-    int end = lineEnd(read(at - 1, IndexLine.MAX_BYTES), 0);
+    int end = lineEnd(read(offset - 1, IndexLine.MAX_BYTES), 0);
     if (end < 0) {
-      throw new DamagedIndexException(segment, at);
+      throw new DamagedIndexException(segment, offset);
     }
-    return at + end;
+    return offset + end;
   }
 
-  private int frameAt(long at) throws IOException {
-    var chunk = read(at, IndexLine.MAX_BYTES);
+  private int frameAt(long offset) throws IOException {
+    var chunk = read(offset, IndexLine.MAX_BYTES);
     int end = lineEnd(chunk, 0);
     var line = end < 0 ? null : IndexLine.parse(segment, new String(chunk, 0, end, ISO_8859_1));
     if (line == null) {
-      throw new DamagedIndexException(segment, at);
+      throw new DamagedIndexException(segment, offset);
     }
     return line.position().frame();
   }
@@ -156,12 +164,12 @@ final class IndexFile implements Closeable {
     return -1;
   }
 
-  /** Fewer bytes where the lines end. */
-  private byte[] read(long at, int bytes) throws IOException {
-    var chunk = ByteBuffer.allocate((int) Math.min(bytes, size - at));
+  /** Reads bytes at an offset; fewer than requested at the end of the lines. */
+  private byte[] read(long offset, int bytes) throws IOException {
+    var chunk = ByteBuffer.allocate((int) Math.min(bytes, size - offset));
     while (chunk.hasRemaining()) {
-      if (channel.read(chunk, at + chunk.position()) < 0) {
-        throw new DamagedIndexException(segment, at + chunk.position());
+      if (channel.read(chunk, offset + chunk.position()) < 0) {
+        throw new DamagedIndexException(segment, offset + chunk.position());
       }
     }
     return chunk.array();

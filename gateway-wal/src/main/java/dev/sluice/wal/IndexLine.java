@@ -4,9 +4,9 @@ import dev.sluice.wal.SegmentLog.IndexEntry;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Frames as lines of an index and back. */
+/** Formats and parses the lines of an index, one JSON object for each frame. */
 final class IndexLine {
-  /** More than any line has. */
+  /** Upper bound of the size of a line in bytes. */
   static final int MAX_BYTES = 512;
 
   private static final Pattern PATTERN =
@@ -18,7 +18,7 @@ final class IndexLine {
 
   private IndexLine() {}
 
-  /** With its line break. */
+  /** Formats a line, including its line break. */
   static String format(SegmentName segment, IndexEntry frame) {
     return """
     {"file":"%s","frame":%d,"off":%d,"len":%d,"recs":%d,"first_ts":%d,"last_ts":%d,"crc32":%d}
@@ -35,9 +35,9 @@ final class IndexLine {
   }
 
   /**
-   * The reverse, without the line break.
+   * Parses a line without its line break.
    *
-   * @return null when it is no line of that segment
+   * @return null when it is not a valid line of that segment
    */
   static @Nullable IndexEntry parse(SegmentName segment, String line) {
     var fields = PATTERN.matcher(line);
@@ -53,7 +53,7 @@ final class IndexLine {
           Long.parseLong(fields.group(6)),
           Long.parseLong(fields.group(7)),
           Long.parseLong(fields.group(8)));
-    } catch (NumberFormatException _) { // a time that no clock has
+    } catch (NumberFormatException _) { // a time outside the range of a long
       return null;
     }
   }

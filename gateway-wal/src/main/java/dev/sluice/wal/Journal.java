@@ -24,26 +24,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What has to be remembered beside the frames: lines, each durable before the call returns, read
- * back at the next start, and now and then replaced by fewer that say the same.
+ * A durable list of text lines. {@link #append} returns when its line is durable, {@link #open}
+ * reads all lines, and {@link #compact} replaces them by fewer lines with the same meaning.
  *
- * <p>Each line begins with its checksum. Has bytes in reserve, so that it can still be written on a
- * full disk for a while: what drains the disk has to be written down first. Safe for use by many
- * threads; all methods block, and none minds an interrupt.
+ * <p>Each line starts with its checksum. A reserve file is deleted when the disk is full, so that
+ * lines can still be written for a while: delivery frees the disk, but must first write lines. Safe
+ * for use by many threads; all methods block, and an interrupt has no effect on them.
  */
 final class Journal implements AutoCloseable {
 
-  /** Brings bytes to the end of a file; what a full disk does is told by it. */
+  /** Writes bytes at the current position of a file; tests replace it to simulate a full disk. */
   @FunctionalInterface
   interface WriteFunction {
     void write(RandomAccessFile file, byte[] bytes) throws IOException;
   }
 
-  /** What a start learns from the lines. */
+  /** A callback for the lines that {@link #open} reads. */
   @FunctionalInterface
   interface LineConsumer {
     /**
-     * @throws IOException when the line means nothing to it; then the journal cannot be opened
+     * Processes one line.
+     *
+     * @throws IOException when the line is invalid; then the journal cannot be opened
      */
     void accept(String line) throws IOException;
   }
@@ -52,15 +54,15 @@ final class Journal implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(Journal.class);
 
-  /** The checksum in hexadecimal and a space. */
+  /** Length of the checksum in hexadecimal and a space. */
   private static final int CHECKSUM_PREFIX_LENGTH = 9;
 
-  /** A journal below that is not worth replacing. */
+  /** Size in bytes below which a journal is not compacted. */
   private static final long MIN_COMPACT_BYTES = 4 << 20;
 
   private static final int COMPACT_GROWTH_FACTOR = 4;
 
-  /** While there is less room than that, it is left to others. */
+  /** Free disk space in bytes below which no reserve is allocated. */
   private static final long MIN_FREE_FOR_RESERVE = 8L * RESERVE_BYTES;
 
   private final Path path;
@@ -79,8 +81,10 @@ final class Journal implements AutoCloseable {
   }
 
   /**
-   * @param consumer is given every whole line in order; a torn last one is cut off
-   * @throws IOException also when a line before the last is damaged
+   * Opens a journal, or creates it. Truncates an incomplete last line.
+   *
+   * @param consumer the callback for every complete line, in order
+   * @throws IOException also when a line before the last one is damaged
    */
   static Journal open(Path file, LineConsumer consumer) throws IOException {
     return open(file, consumer, RandomAccessFile::write);
@@ -88,17 +92,20 @@ final class Journal implements AutoCloseable {
 
   static Journal open(Path path, LineConsumer consumer, WriteFunction writeFunction)
       throws IOException {
-    Files.deleteIfExists(temporary(path)); // not finished, so never in force
-    boolean fresh = !Files.exists(path);
+    Files.deleteIfExists(temporary(path)); // left by an incomplete compaction
+    boolean created = !Files.exists(path);
     var file = new RandomAccessFile(path.toFile(), "rw");
     try {
-      long end = fresh ? 0 : replay(path, consumer);
+      long end = created ? 0 : replay(path, consumer);
       if (end < file.length()) {
-        LOG.warn("the last line of {} is torn, {} bytes are cut off", path, file.length() - end);
+        LOG.warn(
+            "journal {}: truncated an incomplete last line of {} bytes",
+            path,
+            file.length() - end);
         file.setLength(end);
       }
       file.getFD().sync();
-      if (fresh) {
+      if (created) {
         sync(directory(path));
       }
       var journal = new Journal(path, file, end, writeFunction);
@@ -110,7 +117,7 @@ final class Journal implements AutoCloseable {
     }
   }
 
-  /** Returns where the last whole line ends. */
+  /** Reads all complete lines and returns the end of the last one, in bytes. */
   static long replay(Path path, LineConsumer consumer) throws IOException {
     long end = 0;
     long position = 0;
@@ -122,7 +129,7 @@ final class Journal implements AutoCloseable {
         position += line.length + 1L;
         if (damaged > 0) {
           throw new IOException(
-              "line %d of %s is damaged, and others follow; the file has to be mended by hand"
+              "line %d of %s is damaged and more lines follow; repair the file manually"
                   .formatted(damaged, path));
         }
         if (isIntact(line)) {
@@ -138,7 +145,7 @@ final class Journal implements AutoCloseable {
     return end;
   }
 
-  /** Null when no whole line is left. */
+  /** Reads a line; null when no complete line is left. */
   private static byte @Nullable [] readLine(InputStream in) throws IOException {
     var line = new ByteArrayOutputStream();
     for (int b = in.read(); b != '\n'; b = in.read()) {
@@ -169,9 +176,9 @@ final class Journal implements AutoCloseable {
   }
 
   /**
-   * Adds a line, whole or not at all.
+   * Appends a line, completely or not at all.
    *
-   * @param line without a line break
+   * @param line the line, without a line break
    */
   synchronized void append(String line) throws IOException {
     byte[] bytes = encode(line);
@@ -181,7 +188,7 @@ final class Journal implements AutoCloseable {
       if (!Files.deleteIfExists(reserve)) {
         throw e;
       }
-      LOG.warn("{} could not be written, its reserve is given up: {}", path, e.toString());
+      LOG.warn("journal {}: write failed, retrying without the reserve: {}", path, e.toString());
       write(bytes);
     }
     end += bytes.length;
@@ -192,7 +199,7 @@ final class Journal implements AutoCloseable {
 
   private void write(byte[] bytes) throws IOException {
     try {
-      file.setLength(end); // what an earlier failure may have left
+      file.setLength(end); // truncates the rest of an earlier failed write
       file.seek(end);
       writeFunction.write(file, bytes);
       file.getFD().sync();
@@ -200,13 +207,13 @@ final class Journal implements AutoCloseable {
       try {
         file.setLength(end);
       } catch (IOException truncateFailure) {
-        e.addSuppressed(truncateFailure); // the next append cuts it off, else the next start
+        e.addSuppressed(truncateFailure); // the next append or the next start truncates it
       }
       throw e;
     }
   }
 
-  /** The reserve, if there is plenty of room; a journal without one works as well. */
+  /** Allocates the reserve when enough disk space is free. The journal works without it too. */
   private void allocateReserve() {
     try {
       if (Files.exists(reserve) && Files.size(reserve) == RESERVE_BYTES) {
@@ -216,19 +223,20 @@ final class Journal implements AutoCloseable {
         return;
       }
       try (var zeros = new RandomAccessFile(reserve.toFile(), "rw")) {
-        writeFunction.write(zeros, new byte[RESERVE_BYTES]); // a hole would hold no bytes
+        writeFunction.write(zeros, new byte[RESERVE_BYTES]); // a sparse file would reserve nothing
         zeros.getFD().sync();
       }
     } catch (IOException e) {
-      LOG.debug("no reserve for {}: {}", path, e.toString());
+      LOG.debug("journal {}: cannot allocate the reserve: {}", path, e.toString());
       boolean _ = reserve.toFile().delete();
     }
   }
 
   /**
-   * Replaces everything by what says the same, when there is much more than was needed; atomically.
+   * Replaces all lines atomically, when the journal is at least 4 MiB and four times as large as
+   * after the last compaction.
    *
-   * @param lines asked for only when it is worth it
+   * @param lines the supplier of the new lines, called only when the journal is compacted
    */
   synchronized void compact(Supplier<Iterable<String>> lines) throws IOException {
     if (end < Math.max(MIN_COMPACT_BYTES, COMPACT_GROWTH_FACTOR * compactedSize)) {
@@ -274,7 +282,7 @@ final class Journal implements AutoCloseable {
     return path.toAbsolutePath().resolveSibling("");
   }
 
-  /** A channel ends with an interrupt, and whoever is interrupted must not leave this half done. */
+  /** Syncs a directory. Repeats the sync when an interrupt closes the channel. */
   private static void sync(Path directory) throws IOException {
     boolean interrupted = false;
     try {
@@ -298,7 +306,7 @@ final class Journal implements AutoCloseable {
     try {
       file.close(); // every line is durable already
     } catch (IOException e) {
-      LOG.warn("{} could not be closed: {}", path, e.toString());
+      LOG.warn("journal {}: cannot close: {}", path, e.toString());
     }
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.wal;
 import static java.util.Objects.requireNonNullElse;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.annotation.JsonSubTypes;
 import com.fasterxml.jackson.annotation.JsonTypeInfo;
 import dev.sluice.core.domain.DeadLetter;
@@ -17,7 +18,7 @@ import java.util.Map;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** A line of the journal: something that has happened, whole. */
+/** An event of the journal, one line of JSON. */
 @JsonTypeInfo(use = JsonTypeInfo.Id.NAME, property = "event")
 @JsonSubTypes({
   @JsonSubTypes.Type(value = JournalEvent.Snapshot.class, name = "base"),
@@ -34,13 +35,14 @@ import org.jspecify.annotations.Nullable;
 sealed interface JournalEvent {
 
   /**
-   * What everything after it begins with.
+   * The initial state, to which the following events apply.
    *
-   * @param last that is settled; null when nothing is
-   * @param counted the last frame that is in the counts; null when none is
-   * @param records settled so far
-   * @param letters number of the letter that came last
-   * @param since the day (UTC) on which the journal was begun; null when that was not written down
+   * @param version the version of the journal format
+   * @param last the acknowledged position; null when nothing is acknowledged
+   * @param counted the last frame included in the counts; null when none is
+   * @param records number of records acknowledged so far
+   * @param letters the id of the latest dead letter, which may no longer exist
+   * @param since the day (UTC) on which the journal started; null when an older release started it
    */
   record Snapshot(
       int version,
@@ -52,22 +54,25 @@ sealed interface JournalEvent {
       implements JournalEvent {}
 
   /**
-   * A delivery is about to be handed out.
+   * A delivery started; written before the delivery is returned.
    *
-   * @param certain whether all of it is certainly nowhere else
-   * @param last frame of it. Behind the settled position: everything from there to it, but for what
-   *     is aside or quarantined. Else it is one that was aside, alone.
+   * @param last the last frame of the delivery. After the acknowledged position, the delivery
+   *     contains all frames from there to {@code last}, except skipped and quarantined frames. Else
+   *     the delivery contains only {@code last}, a skipped frame.
+   * @param certain whether no other spool has any of its entries
    */
   record DeliveryStarted(FramePosition last, boolean certain) implements JournalEvent {}
 
   /**
-   * A delivery is over, with all that came of it.
+   * A delivery is acknowledged, with its results.
    *
-   * @param last see {@link DeliveryStarted}; null in what stands for many
-   * @param records that were settled
-   * @param replayed appends by which letters came back, as far as they were in it
-   * @param accepted by day of receipt, all there ever were; days that have not changed are left out
-   * @param counted the last frame that is in these numbers
+   * @param last the last frame, see {@link DeliveryStarted}; null in a snapshot
+   * @param records number of acknowledged records
+   * @param letters the new dead letters
+   * @param keys the idempotency keys of the entries
+   * @param replayed append ids of the replays in the delivery
+   * @param accepted total number of accepted records by day of receipt; unchanged days are omitted
+   * @param counted the last frame included in {@code accepted}
    */
   @JsonInclude(JsonInclude.Include.NON_EMPTY)
   record DeliveryAcked(
@@ -88,10 +93,16 @@ sealed interface JournalEvent {
   }
 
   /**
-   * A frame is passed over and stays.
+   * A frame is skipped and stays in the spool.
    *
-   * @param append null when it cannot be told
-   * @param skipReason told by name, so that a line says what it means
+   * @param position the position of the frame
+   * @param append its append id; null when the frame cannot be decoded
+   * @param day the day of receipt of its records; the day of its segment when that is unknown
+   * @param receivedNanos the receive time in nanoseconds since 1970; the time of its earliest
+   *     record when that is unknown
+   * @param records number of its records
+   * @param reason the reason for the operator
+   * @param skipReason the category of the reason
    */
   record FrameSkipped(
       FramePosition position,
@@ -100,18 +111,18 @@ sealed interface JournalEvent {
       long receivedNanos,
       int records,
       String reason,
-      SkipReason skipReason)
+      @JsonProperty("why") SkipReason skipReason)
       implements JournalEvent {
 
-    /** Whether anybody will want it again. */
+    /** The category of a skip reason; the journal contains the names. */
     enum SkipReason {
-      /** It can never be delivered. */
+      /** The frame can never be delivered. */
       UNDELIVERABLE,
 
-      /** A newer release may be able to read it. */
+      /** A later release may be able to decode the frame. */
       NEWER,
 
-      /** Another spool may have it: it waits until it can be given back. */
+      /** Another spool may have the frame: it stays until it can be drained. */
       DOUBTFUL
     }
 
@@ -121,11 +132,11 @@ sealed interface JournalEvent {
   }
 
   /**
-   * Another spool may have some of a delivery that was handed out: it is none any more, and its
-   * frames wait until they can be given back, one by one.
+   * A delivery is suspended, because another spool may have some of its frames: the frames become
+   * skipped frames until they can be drained, one by one.
    *
-   * @param last of it; see {@link DeliveryStarted}
-   * @param frames none when it was a frame that was aside, which stays there
+   * @param last the last frame of the delivery, see {@link DeliveryStarted}
+   * @param frames the frames; empty when the delivery was one skipped frame, which stays skipped
    */
   record DeliverySuspended(FramePosition last, List<FrameSkipped> frames) implements JournalEvent {
     public DeliverySuspended {
@@ -133,7 +144,16 @@ sealed interface JournalEvent {
     }
   }
 
-  /** A damaged frame was put away. */
+  /**
+   * A damaged frame is quarantined.
+   *
+   * @param position the position of the frame
+   * @param day the day of receipt of its records; the day of its segment when that is unknown
+   * @param records number of its records
+   * @param copy the file with a copy of its bytes
+   * @param reason the damage
+   * @param at the time of the quarantine
+   */
   record FrameQuarantined(
       FramePosition position, LocalDate day, int records, String copy, String reason, Instant at)
       implements JournalEvent {
@@ -143,9 +163,10 @@ sealed interface JournalEvent {
   }
 
   /**
-   * Letters were thrown away.
+   * Dead letters are purged.
    *
-   * @param days of their receipt, with how many
+   * @param letters their ids
+   * @param days number of purged dead letters by day of receipt
    */
   record DeadLettersPurged(List<Long> letters, Map<LocalDate, Long> days) implements JournalEvent {
     public DeadLettersPurged {
@@ -154,16 +175,45 @@ sealed interface JournalEvent {
     }
   }
 
-  /** A letter is about to be appended again; it has been once there is a frame of that append. */
+  /**
+   * The replay of a dead letter starts. The replay is complete when the log contains a frame with
+   * the append id.
+   *
+   * @param letter the id of the dead letter
+   * @param append the append id of the replay
+   */
   record ReplayStarted(long letter, UUID append) implements JournalEvent {}
 
-  /** It was. */
+  /**
+   * The replay of a dead letter is complete.
+   *
+   * @param append the append id of the replay
+   */
   record ReplayCompleted(UUID append) implements JournalEvent {}
 
-  /** An idempotency key that was taken, by its digest. */
+  /**
+   * A used idempotency key.
+   *
+   * @param digest the digest of tenant and key
+   * @param request the digest of the request
+   * @param at the receive time of the request
+   */
   record CompletedKey(UUID digest, UUID request, Instant at) {}
 
-  /** A dead letter, its bytes as they were. */
+  /**
+   * A dead letter with its unchanged bytes.
+   *
+   * @param id the id of the dead letter
+   * @param append the append id of its batch
+   * @param tenant the tenant of its batch
+   * @param receivedNanos the receive time in nanoseconds since 1970
+   * @param first the id of the log, in hexadecimal
+   * @param bytes expanded size of the log in bytes
+   * @param refused the excluded ordinals, as a bit set
+   * @param otlp the log in OTLP protobuf
+   * @param reason the reason of the store for the rejection
+   * @param at the time when it became a dead letter
+   */
   record DeadLetterEntry(
       long id,
       UUID append,
@@ -176,8 +226,8 @@ sealed interface JournalEvent {
       String reason,
       Instant at) {
 
-    static DeadLetterEntry of(long id, DeadLetter letter) {
-      var log = letter.log();
+    static DeadLetterEntry of(long id, DeadLetter deadLetter) {
+      var log = deadLetter.log();
       return new DeadLetterEntry(
           id,
           log.appendId(),
@@ -187,8 +237,8 @@ sealed interface JournalEvent {
           log.expandedBytes(),
           log.excludedOrdinals().toByteArray(),
           log.otlp(),
-          letter.reason(),
-          letter.deadLetteredAt());
+          deadLetter.reason(),
+          deadLetter.deadLetteredAt());
     }
 
     DeadLetter toDeadLetter() {

@@ -7,15 +7,15 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * What {@link OtlpJsonLineWriter} and {@link OtlpJsonLineReader} share: the names in a line, each
- * with its quotes and colon, those of a list of messages with what opens the first of them too; and
- * the search for the end of a text.
+ * The JSON tokens of a line, shared by {@link OtlpJsonLineWriter} and {@link OtlpJsonLineReader}:
+ * the member names with their quotes and colon, for a list of messages also with the brackets that
+ * open it; and the search for the next character to escape in a string.
  */
 final class JsonTokens {
-  /** Of the lines. One that is not understood by the release before has another. */
+  /** Version of the lines. Lines that an earlier release cannot parse need a new version. */
   static final int VERSION = 1;
 
-  /** Lists and maps within each other; no limit on requests allows for more. */
+  /** Maximum nesting depth of arrays and maps; the limits on requests allow no more. */
   static final int MAX_DEPTH = 64;
 
   static final byte[] VERSION_PREFIX = utf8("{\"v\":");
@@ -25,7 +25,7 @@ final class JsonTokens {
   static final byte[] FIRST = name("first");
   static final byte[] RECORDS = name("records");
   static final byte[] BYTES = name("bytes");
-  static final byte[] AGAIN = name("again");
+  static final byte[] POSSIBLE_DUPLICATE = name("again");
   static final byte[] KEY = name("key");
   static final byte[] REQUEST = name("request");
   static final byte[] ID = name("id");
@@ -81,24 +81,24 @@ final class JsonTokens {
   }
 
   /**
-   * Where the first byte of {@code bytes[from, to)} is that JSON's texts cannot hold as it is (a
-   * quotation mark, a backslash, a control character), or {@code to}.
+   * Returns the index of the first byte in {@code bytes[from, to)} that a JSON string must escape
+   * (a quotation mark, a backslash or a control character); {@code to} when there is none.
    */
   static int indexOfEscape(byte[] bytes, int from, int to) {
     int p = from;
     while (p <= to - 8) {
       long next = (long) LONG.get(bytes, p);
-      // a byte below n, or equal to c, sets its high bit; of those with false ones only the lowest
-      // counts, which is never false
+      // SWAR test: the high bit of a byte below 0x20, or equal to a searched character, becomes 1;
+      // carries can set high bits above the first match, so only the lowest one is used
       long quotes = next ^ EVERY_BYTE * '"';
-      long slashes = next ^ EVERY_BYTE * '\\';
-      long found =
+      long backslashes = next ^ EVERY_BYTE * '\\';
+      long matches =
           ((next - EVERY_BYTE * 0x20) & ~next
                   | (quotes - EVERY_BYTE) & ~quotes
-                  | (slashes - EVERY_BYTE) & ~slashes)
+                  | (backslashes - EVERY_BYTE) & ~backslashes)
               & HIGH_BITS;
-      if (found != 0) {
-        return p + (Long.numberOfTrailingZeros(found) >>> 3);
+      if (matches != 0) {
+        return p + (Long.numberOfTrailingZeros(matches) >>> 3);
       }
       p += 8;
     }

@@ -10,9 +10,12 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Makes a node's folder this process's own; the system gives it back when the process dies. */
+/**
+ * An exclusive lock of this process on a node directory. The operating system releases it at the
+ * end of the process.
+ */
 final class NodeLock implements AutoCloseable {
-  // closing any other channel of the file, such as that of a second attempt, would give it back
+  // guards against a second attempt in this process: closing its channel would release the lock
   private static final Set<Path> LOCKED = ConcurrentHashMap.newKeySet();
 
   private final Path node;
@@ -24,8 +27,10 @@ final class NodeLock implements AutoCloseable {
   }
 
   /**
-   * @param node made, durably, when it is not there
-   * @throws NodeLockedException when another has it
+   * Locks a node directory.
+   *
+   * @param node the directory, created durably when it does not exist
+   * @throws NodeLockedException when another process, or this process, has locked it
    */
   static NodeLock acquire(Path node, Disk disk) throws IOException {
     createDirectories(node.toAbsolutePath(), disk);
@@ -41,14 +46,14 @@ final class NodeLock implements AutoCloseable {
     }
   }
 
-  /** What is written below a folder is only as durable as the folder's own entry. */
-  private static void createDirectories(Path folder, Disk disk) throws IOException {
-    var parent = folder.getParent();
-    if (parent == null || Files.isDirectory(folder)) {
+  /** Creates directories durably: a file is only as durable as the entries of its directories. */
+  private static void createDirectories(Path directory, Disk disk) throws IOException {
+    var parent = directory.getParent();
+    if (parent == null || Files.isDirectory(directory)) {
       return;
     }
     createDirectories(parent, disk);
-    Files.createDirectories(folder); // another process may have been faster
+    Files.createDirectories(directory); // another process may have created it
     disk.force(parent);
   }
 
@@ -67,7 +72,7 @@ final class NodeLock implements AutoCloseable {
   }
 
   private static NodeLockedException lockedException(Path node) {
-    return new NodeLockedException("another process has the folder " + node.toAbsolutePath());
+    return new NodeLockedException("another process has locked the directory " + node.toAbsolutePath());
   }
 
   @Override

@@ -17,9 +17,9 @@ import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Logs in the folders of other nodes, which a process had that was called otherwise, or that kept
- * its logs elsewhere since. Only looks: another process may have such a folder, and be about to
- * deliver what is there.
+ * Finds undelivered records in the directories of other nodes: left by a process with another node
+ * id, or by a process that now uses another WAL directory. Only reads, because another process may
+ * use such a directory and deliver its records.
  */
 final class OrphanedNodeScanner {
   private static final Logger LOG = LoggerFactory.getLogger(OrphanedNodeScanner.class);
@@ -29,10 +29,10 @@ final class OrphanedNodeScanner {
   private OrphanedNodeScanner() {}
 
   /**
-   * Log records that are not delivered, about, by node; nodes without any are left out.
+   * Returns the approximate number of undelivered records by node id, without nodes that have none.
    *
-   * @param logs folder {@code log.wal}, which need not be there
-   * @param own node that is not looked at; null for none
+   * @param logs the directory {@code log.wal}, which may be missing
+   * @param own the node id to exclude; null for none
    */
   static SortedMap<String, Long> scan(Path logs, @Nullable String own) throws IOException {
     var orphaned = new TreeMap<String, Long>();
@@ -57,8 +57,8 @@ final class OrphanedNodeScanner {
       var acked = state.ackedPosition();
       long records =
           state.skippedFrames().stream()
-              .filter(
-                  one -> !ConsumerState.isAfter(one.position(), acked)) // the others are seen below
+              // skipped frames after the acknowledged position are counted from the index below
+              .filter(frame -> !ConsumerState.isAfter(frame.position(), acked))
               .mapToLong(JournalEvent.FrameSkipped::records)
               .sum();
       for (var segment : SegmentName.list(node)) {
@@ -76,8 +76,8 @@ final class OrphanedNodeScanner {
         }
       }
       return records;
-    } catch (IOException | RuntimeException e) { // such as one that is being written
-      LOG.warn("what is left in {} is not known: {}", node, e.toString());
+    } catch (IOException | RuntimeException e) { // such as a journal that is being written
+      LOG.warn("cannot count the undelivered records in {}: {}", node, e.toString());
       return 0;
     }
   }

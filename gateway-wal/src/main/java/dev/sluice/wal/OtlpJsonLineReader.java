@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.otlp.Utf8;
 import dev.sluice.core.port.IdempotencyStore;
@@ -16,14 +17,15 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lines that {@link OtlpJsonLineWriter} wrote, as OTLP in protobuf. Knows what that writes, in
- * that order and nothing between; whatever else comes makes the frame corrupt.
+ * Reads the lines of {@link OtlpJsonLineWriter} as OTLP in protobuf. Accepts exactly the members
+ * that the writer writes, in its order and without white space; any other text makes the frame
+ * corrupt.
  *
- * <p>A resource and scope of the same bytes as those of the line before are not read again, and
- * their records stay together, so that the OTLP does not grow.
+ * <p>A resource or scope with the same bytes as in the previous line is not parsed again, and its
+ * records stay in one message, so that the OTLP does not grow.
  *
- * <p>Each step looks at the byte at {@code position} without asking whether there is one: the last
- * byte of all is a line's end, and nothing but the end of a line passes over one.
+ * <p>The methods access the byte at {@code position} without a bounds check: the last byte is a
+ * line feed, and only {@link JsonTokens#LINE_END} consumes a line feed.
  */
 final class OtlpJsonLineReader {
   private static final int UUID_DIGITS = 36;
@@ -37,13 +39,13 @@ final class OtlpJsonLineReader {
   private int position;
   private int line = 1;
 
-  // of the head
+  // the header of the first line
   private String tenant = "";
   private long received;
   private LogId first = new LogId(0, 0);
   private int records;
 
-  // the resource and scope that are open: where their bytes are, and the marks that close them
+  // the open resource and scope: the range of their bytes, and the marks that end their messages
   private int resourceFrom;
   private int resourceTo;
   private int resourceMark;
@@ -55,7 +57,7 @@ final class OtlpJsonLineReader {
   private long lastNanos = Long.MIN_VALUE;
 
   /**
-   * @throws UnreadableFrameException when it is no text of whole lines
+   * @throws UnreadableFrameException when the payload is not UTF-8 text of complete lines
    */
   OtlpJsonLineReader(byte[] payload) throws UnreadableFrameException {
     bytes = payload;
@@ -63,33 +65,34 @@ final class OtlpJsonLineReader {
     otlp = new ByteOutput(end / 2);
     out = new OtlpWriter(otlp);
     if (end == 0 || bytes[end - 1] != '\n' || !Utf8.isValid(bytes, 0, end)) {
-      throw UnreadableFrameException.corrupt("no lines of text");
+      throw UnreadableFrameException.corrupt("payload is not UTF-8 text of complete lines");
     }
   }
 
-  /** The earliest time of a log in what was read; see {@link Frame}. */
+  /** Returns the earliest time of the records that were read; see {@link Frame}. */
   long firstNanos() {
     return firstNanos;
   }
 
+  /** Returns the latest time of the records that were read; see {@link Frame}. */
   long lastNanos() {
     return lastNanos;
   }
 
-  /** Everything; once only. */
+  /** Reads all lines. Can be called only once. */
   WalEntry read() throws UnreadableFrameException {
     var header = readHeader();
     int headerEnd = position;
     readLog(0);
     while (position < end) {
       if (!matches(0, headerEnd)) {
-        throw corrupt("a head as in the first line");
+        throw corrupt("the header of the first line");
       }
       position += headerEnd;
       readLog(line++);
     }
     if (line != records) {
-      throw UnreadableFrameException.corrupt("%d lines, should be %d".formatted(line, records));
+      throw UnreadableFrameException.corrupt("%d lines, expected %d".formatted(line, records));
     }
     closeResource();
     var batch = header.batch();
@@ -107,7 +110,7 @@ final class OtlpJsonLineReader {
         header.key());
   }
 
-  /** What the first line says of the batch, which has no logs. */
+  /** Reads the header of the first line. The returned batch has no records. */
   WalEntry readHeader() throws UnreadableFrameException {
     expect(JsonTokens.VERSION_PREFIX);
     int version = readInteger();
@@ -115,7 +118,7 @@ final class OtlpJsonLineReader {
       throw UnreadableFrameException.unsupportedVersion(version);
     }
     if (version < JsonTokens.VERSION) {
-      throw corrupt("a version that there was");
+      throw corrupt("version " + JsonTokens.VERSION);
     }
     expectMember(JsonTokens.APPEND);
     var append = readUuid();
@@ -132,9 +135,9 @@ final class OtlpJsonLineReader {
     expectMember(JsonTokens.BYTES);
     int expandedBytes = readInteger();
     if (records < 1) {
-      throw corrupt("a record at least");
+      throw corrupt("a positive number of records");
     }
-    boolean possibleDuplicate = acceptMember(JsonTokens.AGAIN);
+    boolean possibleDuplicate = acceptMember(JsonTokens.POSSIBLE_DUPLICATE);
     if (possibleDuplicate) {
       expect(JsonTokens.TRUE);
     }
@@ -157,10 +160,10 @@ final class OtlpJsonLineReader {
     return new IdempotencyStore.IdempotencyKey(tenant, key, readUuid());
   }
 
-  /** From its own identity to the end of its line. */
+  /** Reads a record, from its log id to the end of its line. */
   private void readLog(int index) throws UnreadableFrameException {
     if (index >= records || !readId().equals(first.plus(index))) {
-      throw corrupt("the identity that is next");
+      throw corrupt("the next log id");
     }
     expect('"');
     expect(',');
@@ -176,8 +179,8 @@ final class OtlpJsonLineReader {
       closeResource();
       resourceFrom = position;
       expect(JsonTokens.RESOURCE_LOGS);
-      resourceMark = out.beginMessage(1);
-      readResourceOrScope(JsonTokens.RESOURCE, 1);
+      resourceMark = out.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+      readResourceOrScope(JsonTokens.RESOURCE, OtlpFields.RESOURCE_ATTRIBUTES);
       expectMember(JsonTokens.SCOPE_LOGS);
       resourceTo = position;
     }
@@ -186,8 +189,8 @@ final class OtlpJsonLineReader {
     } else {
       closeScope();
       scopeFrom = position;
-      scopeMark = out.beginMessage(2);
-      readResourceOrScope(JsonTokens.SCOPE, 3);
+      scopeMark = out.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
+      readResourceOrScope(JsonTokens.SCOPE, OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES);
       expectMember(JsonTokens.LOG_RECORDS);
       scopeTo = position;
     }
@@ -209,18 +212,18 @@ final class OtlpJsonLineReader {
   }
 
   /**
-   * A resource or a scope, and the schema URL beside it.
+   * Reads a resource or a scope, and its schema URL.
    *
-   * @param attributes number of their field, which is what tells the one from the other; that of
-   *     the dropped ones is the next
+   * @param attributes the field number of the attributes, which distinguishes a resource from a
+   *     scope; the next number is that of the dropped attributes count
    */
   private void readResourceOrScope(byte[] token, int attributes) throws UnreadableFrameException {
     if (acceptMember(token)) {
       expect('{');
-      int mark = out.beginMessage(1);
-      if (attributes == 3) {
-        readText(JsonTokens.NAME, 1);
-        readText(JsonTokens.SCOPE_VERSION, 2);
+      int mark = out.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE); // SCOPE_LOGS_SCOPE is equal
+      if (attributes == OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES) {
+        readText(JsonTokens.NAME, OtlpFields.INSTRUMENTATION_SCOPE_NAME);
+        readText(JsonTokens.SCOPE_VERSION, OtlpFields.INSTRUMENTATION_SCOPE_VERSION);
       }
       readPairs(JsonTokens.ATTRIBUTES, attributes, 0);
       if (acceptMember(JsonTokens.DROPPED_ATTRIBUTES)) {
@@ -229,31 +232,32 @@ final class OtlpJsonLineReader {
       expect('}');
       out.endMessage(mark);
     }
-    readText(JsonTokens.SCHEMA_URL, 3);
+    readText(JsonTokens.SCHEMA_URL, OtlpFields.RESOURCE_LOGS_SCHEMA_URL); // as in ScopeLogs
   }
 
   private void readRecord() throws UnreadableFrameException {
     expect('{');
-    int mark = out.beginMessage(2);
-    long time = readNanos(JsonTokens.TIME, 1);
-    long observed = readNanos(JsonTokens.OBSERVED_TIME, 11);
+    int mark = out.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+    long time = readNanos(JsonTokens.TIME, OtlpFields.LOG_RECORD_TIME_UNIX_NANO);
+    long observed =
+        readNanos(JsonTokens.OBSERVED_TIME, OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO);
     if (acceptMember(JsonTokens.SEVERITY_NUMBER)) {
-      out.writeVarint(2, readInteger());
+      out.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, readInteger());
     }
-    readText(JsonTokens.SEVERITY_TEXT, 3);
+    readText(JsonTokens.SEVERITY_TEXT, OtlpFields.LOG_RECORD_SEVERITY_TEXT);
     if (acceptMember(JsonTokens.BODY)) {
-      readValue(5, 0);
+      readValue(OtlpFields.LOG_RECORD_BODY, 0);
     }
-    readPairs(JsonTokens.ATTRIBUTES, 6, 0);
+    readPairs(JsonTokens.ATTRIBUTES, OtlpFields.LOG_RECORD_ATTRIBUTES, 0);
     if (acceptMember(JsonTokens.DROPPED_ATTRIBUTES)) {
-      out.writeVarint(7, readUnsigned());
+      out.writeVarint(OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT, readUnsigned());
     }
     if (acceptMember(JsonTokens.FLAGS)) {
-      out.writeFixed32(8, (int) readUnsigned());
+      out.writeFixed32(OtlpFields.LOG_RECORD_FLAGS, (int) readUnsigned());
     }
-    readHex(JsonTokens.TRACE_ID, 9);
-    readHex(JsonTokens.SPAN_ID, 10);
-    readText(JsonTokens.EVENT_NAME, 12);
+    readHex(JsonTokens.TRACE_ID, OtlpFields.LOG_RECORD_TRACE_ID);
+    readHex(JsonTokens.SPAN_ID, OtlpFields.LOG_RECORD_SPAN_ID);
+    readText(JsonTokens.EVENT_NAME, OtlpFields.LOG_RECORD_EVENT_NAME);
     expect('}');
     out.endMessage(mark);
     time = time != 0 ? time : observed != 0 ? observed : received;
@@ -277,16 +281,16 @@ final class OtlpJsonLineReader {
     do {
       expect('{');
       int mark = out.beginMessage(field);
-      readText(JsonTokens.KEY, 1);
+      readText(JsonTokens.KEY, OtlpFields.KEY_VALUE_KEY);
       if (acceptMember(JsonTokens.VALUE)) {
-        readValue(2, depth);
+        readValue(OtlpFields.KEY_VALUE_VALUE, depth);
       }
       expect('}');
       out.endMessage(mark);
     } while (nextElement());
   }
 
-  /** Whether the list goes on. */
+  /** Consumes the comma before a further element, or the end of the list. */
   private boolean nextElement() throws UnreadableFrameException {
     if (bytes[position] == ',') {
       position++;
@@ -300,17 +304,18 @@ final class OtlpJsonLineReader {
     expect('{');
     int mark = out.beginMessage(field);
     if (acceptMember(JsonTokens.STRING_VALUE)) {
-      readText(1);
+      readText(OtlpFields.ANY_VALUE_STRING_VALUE);
     } else if (acceptMember(JsonTokens.INT_VALUE)) {
-      out.writeVarint(3, readQuotedInteger());
+      out.writeVarint(OtlpFields.ANY_VALUE_INT_VALUE, readQuotedInteger());
     } else if (acceptMember(JsonTokens.BOOL_VALUE)) {
-      out.writeVarint(2, readBool());
+      out.writeVarint(OtlpFields.ANY_VALUE_BOOL_VALUE, readBool());
     } else if (acceptMember(JsonTokens.DOUBLE_VALUE)) {
-      out.writeFixed64(4, Double.doubleToRawLongBits(readDouble()));
+      out.writeFixed64(
+          OtlpFields.ANY_VALUE_DOUBLE_VALUE, Double.doubleToRawLongBits(readDouble()));
     } else if (acceptMember(JsonTokens.ARRAY_VALUE)) {
-      readContainer(5, depth);
+      readContainer(OtlpFields.ANY_VALUE_ARRAY_VALUE, depth);
     } else if (acceptMember(JsonTokens.MAP_VALUE)) {
-      readContainer(6, depth);
+      readContainer(OtlpFields.ANY_VALUE_KVLIST_VALUE, depth);
     } else if (acceptMember(JsonTokens.BYTES_VALUE)) {
       readBase64();
     }
@@ -320,15 +325,15 @@ final class OtlpJsonLineReader {
 
   private void readContainer(int field, int depth) throws UnreadableFrameException {
     if (depth >= JsonTokens.MAX_DEPTH) {
-      throw corrupt("no deeper nesting");
+      throw corrupt("nesting depth of at most " + JsonTokens.MAX_DEPTH);
     }
     expect('{');
     int mark = out.beginMessage(field);
-    if (field == 6) {
-      readPairs(JsonTokens.VALUES, 1, depth + 1);
+    if (field == OtlpFields.ANY_VALUE_KVLIST_VALUE) {
+      readPairs(JsonTokens.VALUES, OtlpFields.KEY_VALUE_LIST_VALUES, depth + 1);
     } else if (acceptMember(JsonTokens.VALUES)) {
       do {
-        readValue(1, depth + 1);
+        readValue(OtlpFields.ARRAY_VALUE_VALUES, depth + 1);
       } while (nextElement());
     }
     expect('}');
@@ -361,11 +366,11 @@ final class OtlpJsonLineReader {
     return new String(text.array(), 0, text.size(), UTF_8);
   }
 
-  /** Appends the rest of a text, and passes over the mark that ends it. */
-  private void unescape(ByteOutput into) throws UnreadableFrameException {
+  /** Appends the rest of a string to {@code output}, and consumes its closing quotation mark. */
+  private void unescape(ByteOutput output) throws UnreadableFrameException {
     while (true) {
       int plain = JsonTokens.indexOfEscape(bytes, position, end);
-      into.write(bytes, position, plain - position);
+      output.write(bytes, position, plain - position);
       position = plain;
       if (bytes[plain] == '"') {
         position++;
@@ -374,22 +379,22 @@ final class OtlpJsonLineReader {
       expect('\\');
       byte escaped = bytes[position++];
       switch (escaped) {
-        case '"', '\\', '/' -> into.writeByte(escaped);
-        case 'n' -> into.writeByte('\n');
-        case 'r' -> into.writeByte('\r');
-        case 't' -> into.writeByte('\t');
-        case 'b' -> into.writeByte('\b');
-        case 'f' -> into.writeByte('\f');
-        case 'u' -> into.writeUtf8(Character.toString(readCodePoint()));
+        case '"', '\\', '/' -> output.writeByte(escaped);
+        case 'n' -> output.writeByte('\n');
+        case 'r' -> output.writeByte('\r');
+        case 't' -> output.writeByte('\t');
+        case 'b' -> output.writeByte('\b');
+        case 'f' -> output.writeByte('\f');
+        case 'u' -> output.writeUtf8(Character.toString(readCodePoint()));
         default -> {
           position--;
-          throw corrupt("an escape");
+          throw corrupt("an escape sequence");
         }
       }
     }
   }
 
-  /** What follows {@code \}{@code u}; of a pair of surrogates, both. */
+  /** Reads the code point after {@code \}{@code u}; both units of a surrogate pair. */
   private int readCodePoint() throws UnreadableFrameException {
     char unit = (char) readHexDigits(4);
     if (!Character.isSurrogate(unit)) {
@@ -398,7 +403,7 @@ final class OtlpJsonLineReader {
     expect(BACKSLASH);
     char low = (char) readHexDigits(4);
     if (!Character.isSurrogatePair(unit, low)) {
-      throw corrupt("a character");
+      throw corrupt("a low surrogate");
     }
     return Character.toCodePoint(unit, low);
   }
@@ -441,7 +446,7 @@ final class OtlpJsonLineReader {
     int close = JsonTokens.indexOfEscape(bytes, position, end);
     try {
       var content = Base64.getDecoder().decode(Arrays.copyOfRange(bytes, position, close));
-      out.writeBytes(7, content, 0, content.length);
+      out.writeBytes(OtlpFields.ANY_VALUE_BYTES_VALUE, content, 0, content.length);
     } catch (IllegalArgumentException _) {
       throw corrupt("base64");
     }
@@ -456,7 +461,7 @@ final class OtlpJsonLineReader {
         return UUID.fromString(text);
       }
     } catch (IllegalArgumentException _) {
-      // falls through to the answer
+      // reported below
     }
     throw corrupt("a UUID");
   }
@@ -480,7 +485,7 @@ final class OtlpJsonLineReader {
   private int readInteger() throws UnreadableFrameException {
     long value = readLong();
     if (value != (int) value) {
-      throw corrupt("a number of 32 bits");
+      throw corrupt("a signed 32-bit number");
     }
     return (int) value;
   }
@@ -488,7 +493,7 @@ final class OtlpJsonLineReader {
   private long readUnsigned() throws UnreadableFrameException {
     long value = readLong();
     if (value >>> 32 != 0) {
-      throw corrupt("a number of 32 bits");
+      throw corrupt("an unsigned 32-bit number");
     }
     return value;
   }
@@ -505,7 +510,7 @@ final class OtlpJsonLineReader {
       value = value * 10 + (bytes[position++] - '0');
     }
     int count = position - digits;
-    if (count > 0 && count < 19) { // of which none is too large
+    if (count > 0 && count < 19) { // 18 digits cannot overflow a long
       return negative ? -value : value;
     }
     try {
@@ -515,7 +520,7 @@ final class OtlpJsonLineReader {
     }
   }
 
-  /** What was passed over since {@code from}; nothing when it is too long for any number. */
+  /** Returns the text from {@code from} to the position; empty when too long for any number. */
   private String asciiSince(int from) {
     int length = position - from;
     return length > MAX_NUMBER_LENGTH ? "" : new String(bytes, from, length, ISO_8859_1);
@@ -535,7 +540,7 @@ final class OtlpJsonLineReader {
         return value;
       }
     } catch (NumberFormatException _) {
-      // falls through to the answer
+      // reported below
     }
     throw corrupt("a number");
   }
@@ -549,14 +554,14 @@ final class OtlpJsonLineReader {
     };
   }
 
-  /** Whether the bytes from here on are those; nothing is passed over. */
+  /** Whether the bytes at the position equal {@code bytes[from, to)}; consumes nothing. */
   private boolean matches(int from, int to) {
     int length = to - from;
     return length <= end - position
         && Arrays.equals(bytes, position, position + length, bytes, from, to);
   }
 
-  /** Passes over the name, and what parts it from the member before, if it is what comes next. */
+  /** Consumes the name of a member and the comma before it, when they are next. */
   private boolean acceptMember(byte[] name) {
     int p = position;
     if (bytes[p - 1] != '{') {
@@ -595,6 +600,6 @@ final class OtlpJsonLineReader {
 
   private UnreadableFrameException corrupt(String expected) {
     return UnreadableFrameException.corrupt(
-        "line %d: %s is expected at byte %d".formatted(line, expected, position));
+        "line %d: expected %s at byte %d".formatted(line, expected, position));
   }
 }

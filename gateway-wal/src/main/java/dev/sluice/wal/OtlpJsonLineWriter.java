@@ -4,19 +4,22 @@ import dev.sluice.core.domain.LogBatch;
 import dev.sluice.core.domain.LogId;
 import dev.sluice.core.otlp.ByteOutput;
 import dev.sluice.core.otlp.MalformedOtlpException;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.ProtobufInput;
 import java.util.Arrays;
 import java.util.Base64;
 
 /**
- * The accepted logs of a batch as lines of JSON, by OTLP's mapping.
+ * Writes the records of a batch, without excluded ones, as lines of JSON in the OTLP mapping.
  *
- * <p>What the lines have in common is rendered once: the batch's head, and each resource and scope.
- * Protobuf lets fields come in any order and messages in pieces, so what has to be in one place in
- * JSON is looked for in a pass of its own. Like {@code OtlpWalker}, which has judged the bytes,
- * this takes the last piece of a list or map. What is unknown is left out.
+ * <p>The common parts of the lines are rendered once: the header of the batch, and each resource
+ * and scope. Protobuf allows fields in any order and messages in several parts, so the parts of a
+ * message that JSON needs in one place are collected in a separate pass. Like {@code OtlpWalker},
+ * which has validated the bytes, this class uses the last part of a list or map. Unknown fields are
+ * omitted.
  *
- * <p>For one thread at a time; reused, and free of allocation once warm but for doubles and bytes.
+ * <p>For use by one thread at a time, for many batches. Allocates nothing after the first batches,
+ * except for double and bytes values.
  */
 final class OtlpJsonLineWriter {
   private static final byte[] HEX = JsonTokens.utf8("0123456789abcdef");
@@ -30,16 +33,16 @@ final class OtlpJsonLineWriter {
   private final SharedFields sharedFields = new SharedFields();
   private final byte[] digits = new byte[2 * LogId.BYTES];
 
-  // of the batch being written
+  // the state of the batch being written
   private ByteOutput lines = header;
-  private ByteOutput out = header; // the lines, or what they share
+  private ByteOutput out = header; // the lines, or one of their common parts
   private int limit;
   private int ordinal;
   private int records;
   private long firstNanos;
   private long lastNanos;
 
-  /** What of a record has one value, and where the rest of it lies; see {@link #range}. */
+  /** The scalar fields of a record, and the {@link #range ranges} of its other fields. */
   private static final class RecordFields {
     long time;
     long observed;
@@ -68,7 +71,7 @@ final class OtlpJsonLineWriter {
     }
   }
 
-  /** As {@link RecordFields}, of a resource or a scope. */
+  /** The fields of a resource or a scope, like {@link RecordFields}. */
   private static final class SharedFields {
     boolean present;
     long name;
@@ -85,7 +88,7 @@ final class OtlpJsonLineWriter {
     }
   }
 
-  /** Two offsets in one number; 0 is a place in which nothing is. */
+  /** Packs two offsets into one number; 0 is an absent field. */
   private static long range(int from, int to) {
     return (long) from << 32 | to;
   }
@@ -98,16 +101,17 @@ final class OtlpJsonLineWriter {
     return (int) range;
   }
 
-  /** The place and all that follows it up to {@code to}. */
+  /** Returns the range extended to {@code to}; the range of both offsets when it is absent. */
   private static long extendRange(long range, int from, int to) {
     return range == 0 ? range(from, to) : range(rangeStart(range), to);
   }
 
-  /** The earliest time of a log in the last batch; see {@link Frame}. */
+  /** Returns the earliest time of a record in the last batch; see {@link Frame}. */
   long firstNanos() {
     return firstNanos;
   }
 
+  /** Returns the latest time of a record in the last batch; see {@link Frame}. */
   long lastNanos() {
     return lastNanos;
   }
@@ -115,12 +119,13 @@ final class OtlpJsonLineWriter {
   /**
    * Appends the lines of a batch.
    *
-   * @param maxBytes bytes in all
-   * @throws IllegalArgumentException when the batch is not what the way in makes, or too large
+   * @param maxBytes maximum total size of the lines in bytes
+   * @throws IllegalArgumentException when the batch is not valid OTLP with the record count that it
+   *     declares, or too large
    */
-  void write(WalEntry entry, ByteOutput into, int maxBytes) {
+  void write(WalEntry entry, ByteOutput output, int maxBytes) {
     var batch = entry.batch();
-    lines = into;
+    lines = output;
     limit = maxBytes;
     ordinal = 0;
     records = 0;
@@ -132,15 +137,15 @@ final class OtlpJsonLineWriter {
       writeHeader(entry);
       writeRequest(batch);
     } catch (MalformedOtlpException e) {
-      throw new IllegalArgumentException("a batch that is no OTLP: " + e.getMessage(), e);
+      throw new IllegalArgumentException("the batch is not valid OTLP: " + e.getMessage(), e);
     } finally {
-      in.bytes = EMPTY; // this object outlives the batch
+      in.bytes = EMPTY; // releases the batch: this writer stays in a pool
       lines = header;
       out = header;
     }
     if (records != batch.records()) {
       throw new IllegalArgumentException(
-          "a batch of %d records that says %d".formatted(records, batch.records()));
+          "the batch has %d records, but declares %d".formatted(records, batch.records()));
     }
   }
 
@@ -159,7 +164,7 @@ final class OtlpJsonLineWriter {
     writeName(JsonTokens.BYTES);
     writeDecimal(batch.expandedBytes());
     if (entry.possibleDuplicate()) {
-      writeName(JsonTokens.AGAIN);
+      writeName(JsonTokens.POSSIBLE_DUPLICATE);
       header.write(JsonTokens.TRUE);
     }
     var key = entry.key();
@@ -175,7 +180,7 @@ final class OtlpJsonLineWriter {
     int end = in.bytes.length;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == messageTag(1)) {
+      if (tag == OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS_TAG) {
         writeResourceLogs(in.readContentEnd(end), batch);
       } else {
         in.skip(tag, end);
@@ -192,12 +197,12 @@ final class OtlpJsonLineWriter {
     out = resource;
     resource.clear();
     resource.write(JsonTokens.RESOURCE_LOGS);
-    writeResourceOrScope(end, JsonTokens.RESOURCE, 1);
+    writeResourceOrScope(end, JsonTokens.RESOURCE, OtlpFields.RESOURCE_ATTRIBUTES);
     writeName(JsonTokens.SCOPE_LOGS);
     in.position = start;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == messageTag(2)) {
+      if (tag == OtlpFields.RESOURCE_LOGS_SCOPE_LOGS_TAG) {
         writeScopeLogs(in.readContentEnd(end), batch);
       } else {
         in.skip(tag, end);
@@ -209,14 +214,14 @@ final class OtlpJsonLineWriter {
     int start = in.position;
     out = scope;
     scope.clear();
-    scope.writeByte('{'); // for the first member alone; that of the resource's part stands for it
-    writeResourceOrScope(end, JsonTokens.SCOPE, 3);
+    scope.writeByte('{'); // lets the first member omit its comma; writeLine skips this byte
+    writeResourceOrScope(end, JsonTokens.SCOPE, OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES);
     writeName(JsonTokens.LOG_RECORDS);
     out = lines;
     in.position = start;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag != messageTag(2)) {
+      if (tag != OtlpFields.SCOPE_LOGS_LOG_RECORDS_TAG) {
         in.skip(tag, end);
         continue;
       }
@@ -241,54 +246,56 @@ final class OtlpJsonLineWriter {
     writeRecord(end, batch.receivedNanos());
     out.write(JsonTokens.LINE_END);
     if (out.size() > limit) {
-      throw new IllegalArgumentException("a batch of more than %d bytes of JSON".formatted(limit));
+      throw new IllegalArgumentException("the batch exceeds %d bytes of JSON".formatted(limit));
     }
   }
 
   /**
-   * A resource or a scope, and the schema URL beside it.
+   * Writes a resource or a scope, and its schema URL.
    *
-   * @param attributes number of their field, which is what tells the one from the other; that of
-   *     the dropped ones is the next
+   * @param attributes the field number of the attributes, which distinguishes a resource from a
+   *     scope; the next number is that of the dropped attributes count
    */
   private void writeResourceOrScope(int end, byte[] token, int attributes)
       throws MalformedOtlpException {
     int start = in.position;
-    var c = sharedFields;
-    c.clear();
+    var fields = sharedFields;
+    fields.clear();
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
-          c.present = true;
+        case OtlpFields.RESOURCE_LOGS_RESOURCE_TAG -> { // SCOPE_LOGS_SCOPE_TAG is equal
+          fields.present = true;
           scanResourceOrScope(in.readContentEnd(end), attributes);
         }
-        case 3 << 3 | ProtobufInput.BYTES -> c.schemaUrl = readRange(end);
+        case OtlpFields.RESOURCE_LOGS_SCHEMA_URL_TAG -> fields.schemaUrl = readRange(end);
         default -> in.skip(tag, end);
       }
     }
-    if (c.present) {
+    if (fields.present) {
       writeName(token);
       out.writeByte('{');
-      writeText(JsonTokens.NAME, c.name);
-      writeText(JsonTokens.SCOPE_VERSION, c.version);
+      writeText(JsonTokens.NAME, fields.name);
+      writeText(JsonTokens.SCOPE_VERSION, fields.version);
       in.position = start;
       writeSharedAttributes(end, attributes);
-      writeUnsigned(JsonTokens.DROPPED_ATTRIBUTES, c.dropped);
+      writeUnsigned(JsonTokens.DROPPED_ATTRIBUTES, fields.dropped);
       out.writeByte('}');
     }
-    writeText(JsonTokens.SCHEMA_URL, c.schemaUrl);
+    writeText(JsonTokens.SCHEMA_URL, fields.schemaUrl);
   }
 
-  /** Everything but the attributes, which are for another pass. */
+  /** Reads all fields except the attributes, which another pass writes. */
   private void scanResourceOrScope(int end, int attributes) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
       if (tag == (attributes + 1 << 3 | ProtobufInput.VARINT)) {
         sharedFields.dropped = in.readVarint(end);
-      } else if (attributes == 3 && tag == messageTag(1)) {
+      } else if (attributes == OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES
+          && tag == OtlpFields.INSTRUMENTATION_SCOPE_NAME_TAG) {
         sharedFields.name = readRange(end);
-      } else if (attributes == 3 && tag == messageTag(2)) {
+      } else if (attributes == OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES
+          && tag == OtlpFields.INSTRUMENTATION_SCOPE_VERSION_TAG) {
         sharedFields.version = readRange(end);
       } else {
         in.skip(tag, end);
@@ -300,7 +307,7 @@ final class OtlpJsonLineWriter {
     int start = beginList(JsonTokens.ATTRIBUTES);
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == messageTag(1)) {
+      if (tag == OtlpFields.RESOURCE_LOGS_RESOURCE_TAG) { // SCOPE_LOGS_SCOPE_TAG is equal
         writePairs(in.readContentEnd(end), attributes, start, 0);
       } else {
         in.skip(tag, end);
@@ -334,12 +341,12 @@ final class OtlpJsonLineWriter {
     if (l.body != 0) {
       writeName(JsonTokens.BODY);
       in.position = rangeStart(l.body);
-      writeValue(rangeEnd(l.body), 5, 0);
+      writeValue(rangeEnd(l.body), OtlpFields.LOG_RECORD_BODY, 0);
     }
     if (l.attributes != 0) {
       int start = beginList(JsonTokens.ATTRIBUTES);
       in.position = rangeStart(l.attributes);
-      writePairs(rangeEnd(l.attributes), 6, start, 0);
+      writePairs(rangeEnd(l.attributes), OtlpFields.LOG_RECORD_ATTRIBUTES, start, 0);
       endList(start, JsonTokens.ATTRIBUTES);
     }
     writeUnsigned(JsonTokens.DROPPED_ATTRIBUTES, l.dropped);
@@ -357,25 +364,27 @@ final class OtlpJsonLineWriter {
       int start = in.position;
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.FIXED64 -> l.time = in.readFixed64(end);
-        case 2 << 3 | ProtobufInput.VARINT -> l.severity = (int) in.readVarint(end);
-        case 3 << 3 | ProtobufInput.BYTES -> l.severityText = readRange(end);
-        case 5 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.LOG_RECORD_TIME_UNIX_NANO_TAG -> l.time = in.readFixed64(end);
+        case OtlpFields.LOG_RECORD_SEVERITY_NUMBER_TAG -> l.severity = (int) in.readVarint(end);
+        case OtlpFields.LOG_RECORD_SEVERITY_TEXT_TAG -> l.severityText = readRange(end);
+        case OtlpFields.LOG_RECORD_BODY_TAG ->
             l.body = extendRange(l.body, start, rangeEnd(readRange(end)));
-        case 6 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.LOG_RECORD_ATTRIBUTES_TAG ->
             l.attributes = extendRange(l.attributes, start, rangeEnd(readRange(end)));
-        case 7 << 3 | ProtobufInput.VARINT -> l.dropped = in.readVarint(end);
-        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.readFixed32(end);
-        case 9 << 3 | ProtobufInput.BYTES -> l.traceId = readRange(end);
-        case 10 << 3 | ProtobufInput.BYTES -> l.spanId = readRange(end);
-        case 11 << 3 | ProtobufInput.FIXED64 -> l.observed = in.readFixed64(end);
-        case 12 << 3 | ProtobufInput.BYTES -> l.eventName = readRange(end);
+        case OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG ->
+            l.dropped = in.readVarint(end);
+        case OtlpFields.LOG_RECORD_FLAGS_TAG -> l.flags = in.readFixed32(end);
+        case OtlpFields.LOG_RECORD_TRACE_ID_TAG -> l.traceId = readRange(end);
+        case OtlpFields.LOG_RECORD_SPAN_ID_TAG -> l.spanId = readRange(end);
+        case OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG ->
+            l.observed = in.readFixed64(end);
+        case OtlpFields.LOG_RECORD_EVENT_NAME_TAG -> l.eventName = readRange(end);
         default -> in.skip(tag, end);
       }
     }
   }
 
-  /** Key-value pairs: those of that field of what ends at {@code end}. */
+  /** Writes the key-value pairs of one field of the message that ends at {@code end}. */
   private void writePairs(int end, int field, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
@@ -395,8 +404,8 @@ final class OtlpJsonLineWriter {
       int start = in.position;
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> key = readRange(end);
-        case 2 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.KEY_VALUE_KEY_TAG -> key = readRange(end);
+        case OtlpFields.KEY_VALUE_VALUE_TAG ->
             values = extendRange(values, start, rangeEnd(readRange(end)));
         default -> in.skip(tag, end);
       }
@@ -406,13 +415,13 @@ final class OtlpJsonLineWriter {
     if (values != 0) {
       writeName(JsonTokens.VALUE);
       in.position = rangeStart(values);
-      writeValue(rangeEnd(values), 2, depth);
+      writeValue(rangeEnd(values), OtlpFields.KEY_VALUE_VALUE, depth);
     }
     out.writeByte('}');
     in.position = end;
   }
 
-  /** A value, of whose pieces each is that field of what ends at {@code end}. */
+  /** Writes a value, whose parts are one field of the message that ends at {@code end}. */
   private void writeValue(int end, int field, int depth) throws MalformedOtlpException {
     out.writeByte('{');
     int start = out.size();
@@ -427,38 +436,38 @@ final class OtlpJsonLineWriter {
     out.writeByte('}');
   }
 
-  /** The last field that is set decides, as the last of a protobuf oneof does. */
+  /** Writes one part of a value. The last field of the oneof replaces the fields before it. */
   private void writeValuePart(int end, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_STRING_VALUE_TAG -> {
           replaceValue(start, JsonTokens.STRING_VALUE);
           writeQuoted(readRange(end));
         }
-        case 2 << 3 | ProtobufInput.VARINT -> {
+        case OtlpFields.ANY_VALUE_BOOL_VALUE_TAG -> {
           replaceValue(start, JsonTokens.BOOL_VALUE);
           out.write(in.readVarint(end) != 0 ? JsonTokens.TRUE : JsonTokens.FALSE);
         }
-        case 3 << 3 | ProtobufInput.VARINT -> {
+        case OtlpFields.ANY_VALUE_INT_VALUE_TAG -> {
           replaceValue(start, JsonTokens.INT_VALUE);
           out.writeByte('"');
           writeDecimal(in.readVarint(end));
           out.writeByte('"');
         }
-        case 4 << 3 | ProtobufInput.FIXED64 -> {
+        case OtlpFields.ANY_VALUE_DOUBLE_VALUE_TAG -> {
           replaceValue(start, JsonTokens.DOUBLE_VALUE);
           writeDouble(Double.longBitsToDouble(in.readFixed64(end)));
         }
-        case 5 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_ARRAY_VALUE_TAG -> {
           replaceValue(start, JsonTokens.ARRAY_VALUE);
           writeContainer(in.readContentEnd(end), true, depth);
         }
-        case 6 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_KVLIST_VALUE_TAG -> {
           replaceValue(start, JsonTokens.MAP_VALUE);
           writeContainer(in.readContentEnd(end), false, depth);
         }
-        case 7 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_BYTES_VALUE_TAG -> {
           replaceValue(start, JsonTokens.BYTES_VALUE);
           writeBase64(readRange(end));
         }
@@ -474,14 +483,14 @@ final class OtlpJsonLineWriter {
 
   private void writeContainer(int end, boolean array, int depth) throws MalformedOtlpException {
     if (depth >= JsonTokens.MAX_DEPTH) {
-      throw new IllegalArgumentException("a value nested deeper than " + JsonTokens.MAX_DEPTH);
+      throw new IllegalArgumentException("a value exceeds nesting depth " + JsonTokens.MAX_DEPTH);
     }
     out.writeByte('{');
     int start = beginList(JsonTokens.VALUES);
     if (array) {
       writeElements(end, start, depth + 1);
     } else {
-      writePairs(end, 1, start, depth + 1);
+      writePairs(end, OtlpFields.KEY_VALUE_LIST_VALUES, start, depth + 1);
     }
     endList(start, JsonTokens.VALUES);
     out.writeByte('}');
@@ -490,7 +499,7 @@ final class OtlpJsonLineWriter {
   private void writeElements(int end, int start, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == messageTag(1)) {
+      if (tag == OtlpFields.ARRAY_VALUE_VALUES_TAG) {
         writeSeparator(start);
         out.writeByte('{');
         writeValuePart(in.readContentEnd(end), out.size(), depth);
@@ -501,7 +510,7 @@ final class OtlpJsonLineWriter {
     }
   }
 
-  /** Opens a list that may turn out to be empty, and returns where its first element begins. */
+  /** Opens a list, which {@link #endList} removes when it is empty; returns its start. */
   private int beginList(byte[] name) {
     writeName(name);
     return out.size();
@@ -524,7 +533,7 @@ final class OtlpJsonLineWriter {
     }
   }
 
-  /** A name, and what parts it from the member before. */
+  /** Writes the name of a member, after a comma when it is not the first member. */
   private void writeName(byte[] name) {
     if (out.array()[out.size() - 1] != '{') {
       out.writeByte(',');
@@ -596,7 +605,7 @@ final class OtlpJsonLineWriter {
     }
   }
 
-  /** A number of 32 bits. */
+  /** Writes an unsigned 32-bit number, unless it is 0. */
   private void writeUnsigned(byte[] name, long value) {
     if ((int) value != 0) {
       writeName(name);
@@ -605,7 +614,7 @@ final class OtlpJsonLineWriter {
   }
 
   private void writeDecimal(long value) {
-    if (value == Long.MIN_VALUE) { // the one number whose digits have no positive value
+    if (value == Long.MIN_VALUE) { // its absolute value is not a long
       out.writeUtf8(Long.toString(value));
       return;
     }
@@ -623,7 +632,8 @@ final class OtlpJsonLineWriter {
   }
 
   /**
-   * The shortest digits that are read as the same number; JSON has no number that is not finite.
+   * Writes the shortest decimal that parses to the same number. JSON has no non-finite numbers,
+   * which become strings.
    */
   private void writeDouble(double value) {
     var text = Double.toString(value);
@@ -658,10 +668,10 @@ final class OtlpJsonLineWriter {
     out.writeByte('"');
   }
 
-  /** The number's sixteen digits, into {@code digits} from there on. */
-  private void writeHex(long value, int at) {
+  /** Writes the sixteen hexadecimal digits of a number into {@code digits}. */
+  private void writeHex(long value, int offset) {
     for (int i = 0; i < 16; i++) {
-      digits[at + i] = HEX[(int) (value >>> 60 - 4 * i) & 0xF];
+      digits[offset + i] = HEX[(int) (value >>> 60 - 4 * i) & 0xF];
     }
   }
 }

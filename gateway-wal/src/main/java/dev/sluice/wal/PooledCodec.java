@@ -5,13 +5,14 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 
 /**
- * What it takes to make and read frames, costly to set up and so lent from a few that are kept.
- * Kept by all codecs together and not by thread: of virtual ones there are too many.
+ * The pooled resources for encoding and decoding a frame, which are expensive to create. All codecs
+ * share one pool for each compression. Thread-local instances would be too many, because virtual
+ * threads use codecs.
  *
- * <p>For one thread at a time, from {@link #acquire} to {@link #close}.
+ * <p>For use by one thread at a time, from {@link #acquire} to {@link #close}.
  */
 final class PooledCodec implements AutoCloseable {
-  /** No larger array is kept from one use to the next. */
+  /** Maximum size of an array that stays in the pool, in bytes. */
   static final int MAX_POOLED_BYTES = 8 << 20;
 
   private static final int POOL_SIZE = Runtime.getRuntime().availableProcessors() + 1;
@@ -21,7 +22,7 @@ final class PooledCodec implements AutoCloseable {
   private final BlockingQueue<PooledCodec> pool;
   final FrameCompressor compressor;
   final OtlpJsonLineWriter writer = new OtlpJsonLineWriter();
-  ByteOutput lines = new ByteOutput(1 << 16); // another after one that has grown too large
+  ByteOutput lines = new ByteOutput(1 << 16); // not final: replaced when it has grown too large
 
   private PooledCodec(Compression compression) {
     pool = pool(compression);
@@ -40,7 +41,7 @@ final class PooledCodec implements AutoCloseable {
     };
   }
 
-  /** Puts it back. */
+  /** Returns the codec to the pool, or closes its compressor when the pool is full. */
   @Override
   public void close() {
     lines.clear();

@@ -1,4 +1,4 @@
 package dev.sluice.wal;
 
-/** A frame that was read, and where it is. */
+/** A decoded frame with its position. */
 record PositionedEntry(FramePosition position, WalEntry entry) {}

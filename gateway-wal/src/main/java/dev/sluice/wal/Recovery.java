@@ -25,14 +25,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Makes segments and their indexes agree again.
+ * Repairs segments and their indexes, so that each index describes its segment.
  *
- * <p>The frames are the truth. A line is believed without a look at its frame where the next line
- * goes on from it, or the data ends with it; what has no such line is read. Other lines count only
- * where there is no frame that can be read. What then is left between frames, or where the index
- * was damaged, becomes a line of no records: whoever reads that frame finds it corrupt, and deals
- * with it as with any other. What cannot be read at the end, behind an index that has nothing
- * wrong, was never confirmed, and is cut off. Frames are numbered without gaps.
+ * <p>The frames decide. A line of the index is trusted without reading its frame when the next line
+ * continues at its end, or when the data ends there. All other data is scanned for frames; an
+ * untrusted line is used only where no frame can be decoded. Bytes that remain between frames, or
+ * at the end of a segment with a damaged index, become a gap: an index line without records, whose
+ * frame a reader finds corrupt and quarantines like any other. Unreadable bytes after an undamaged
+ * index were never accepted, and are truncated. The frames of a segment are numbered without gaps.
  *
  * <p>Each step can be repeated after a crash.
  */
@@ -50,9 +50,8 @@ final class Recovery {
   }
 
   /**
-   * Puts everything in order; reads no more of a segment than is in doubt. An index whose last line
-   * ends where the data does is taken as it is: what is wrong before that is found, and mended, by
-   * whoever comes to it.
+   * Recovers all segments, oldest first. Reads no frame when the last line of an index ends where
+   * the data ends: damage before that line is detected and repaired when its lines are read.
    */
   List<Extent> recover() throws IOException {
     var extents = new ArrayList<Extent>();
@@ -85,7 +84,7 @@ final class Recovery {
     }
   }
 
-  /** Whether a frame begins there that can be read, whatever its line says of it. */
+  /** Whether a frame that can be decoded starts at the offset, whatever its index line says. */
   boolean isReadable(SegmentName name, IndexEntry frame) throws IOException {
     try (var channel = FileChannel.open(name.data(node), READ)) {
       return new FrameScanner(channel, name, format).readFrame(frame.offset(), channel.size())
@@ -94,9 +93,10 @@ final class Recovery {
   }
 
   /**
-   * Reads the index line by line, and the data where it says nothing.
+   * Repairs a segment: reads its index, scans the data that no trusted line covers, and writes a
+   * complete index.
    *
-   * @param suspectFrame number of the frame whose line is not believed; 0 for none
+   * @param suspectFrame number of a frame whose line is not trusted; 0 for none
    */
   Extent repair(SegmentName name, int suspectFrame) throws IOException {
     long size = Files.size(name.data(node));
@@ -106,14 +106,14 @@ final class Recovery {
       var frames = new FrameScanner(channel, name, format).complete(lines, size);
       long end = frames.isEmpty() ? 0 : frames.getLast().end();
       if (end < size) {
-        LOG.warn("cut {} bytes off the end of {}", size - end, name);
+        LOG.warn("WAL recovery: truncated {} bytes at the end of {}", size - end, name);
         channel.truncate(end);
       }
       channel.force(true);
       long indexBytes = writeIndex(name, existingIndex == null ? "" : existingIndex, frames);
       long records = frames.stream().mapToLong(IndexEntry::records).sum();
       LOG.info(
-          "mended {}: {} frames, {} lines were believed",
+          "WAL recovery: repaired the index of {}: {} frames, {} lines trusted",
           name,
           frames.size(),
           lines.trusted.size());
@@ -121,7 +121,7 @@ final class Recovery {
     }
   }
 
-  /** Null when there is none. */
+  /** Returns the text of the index; null when it does not exist. */
   private @Nullable String readIndex(SegmentName name) throws IOException {
     try {
       return Files.readString(name.index(node), ISO_8859_1);
@@ -130,7 +130,10 @@ final class Recovery {
     }
   }
 
-  /** What is right stays as it is, so that the usual case needs no room on the disk. */
+  /**
+   * Writes the index. Correct lines at its start are not rewritten, so that a typical repair needs
+   * little disk space.
+   */
   private long writeIndex(SegmentName name, String existingIndex, List<IndexEntry> frames)
       throws IOException {
     var index = name.index(node);
@@ -148,22 +151,25 @@ final class Recovery {
         channel.force(true);
       }
     } else {
-      var fresh = index.resolveSibling(index.getFileName() + ".tmp");
-      try (var channel = FileChannel.open(fresh, CREATE, TRUNCATE_EXISTING, WRITE)) {
+      var temporary = index.resolveSibling(index.getFileName() + ".tmp");
+      try (var channel = FileChannel.open(temporary, CREATE, TRUNCATE_EXISTING, WRITE)) {
         new Disk.ChannelAppendFile(channel).write(ByteBuffer.wrap(lines.getBytes(ISO_8859_1)), 0);
         channel.force(true);
       }
-      Files.move(fresh, index, StandardCopyOption.ATOMIC_MOVE);
+      Files.move(temporary, index, StandardCopyOption.ATOMIC_MOVE);
     }
-    disk.force(name.folder(node));
+    disk.force(name.directory(node));
     return lines.length();
   }
 
-  /** An index whose segment was pruned just before a crash, and what a crash left of mending. */
+  /**
+   * Deletes indexes without a segment, left by a crash during pruning, and temporary files, left by
+   * a crash during a repair.
+   */
   private void deleteOrphanedIndexes(NavigableSet<SegmentName> names) throws IOException {
     for (var day : SegmentName.days(node)) {
-      var folder = node.resolve(day.toString());
-      try (var files = Files.newDirectoryStream(folder, "seg-*.wal.idx{,.tmp}")) {
+      var directory = node.resolve(day.toString());
+      try (var files = Files.newDirectoryStream(directory, "seg-*.wal.idx{,.tmp}")) {
         for (var file : files) {
           if (names.stream().noneMatch(name -> name.index(node).equals(file))) {
             Files.delete(file);
@@ -174,18 +180,20 @@ final class Recovery {
   }
 
   /**
-   * What an index says.
+   * The lines of an index.
    *
-   * @param trusted believed as they are, in their order
-   * @param untrusted by the place where their frame would begin
-   * @param damaged whether more is wrong than that the end is missing
+   * @param trusted the lines that are used without reading their frames, in their order
+   * @param untrusted the other lines, by the offset of their frame
+   * @param damaged whether the index has damage other than a missing end
    */
   private record IndexLines(
       List<IndexEntry> trusted, Map<Long, IndexEntry> untrusted, boolean damaged) {
 
     /**
-     * @param text null when there is no index
-     * @param size of the data
+     * Classifies the lines of an index.
+     *
+     * @param text the text of the index; null when it does not exist
+     * @param size size of the data in bytes
      */
     static IndexLines of(SegmentName name, @Nullable String text, long size, int suspectFrame) {
       var trusted = new ArrayList<IndexEntry>();
@@ -197,7 +205,7 @@ final class Recovery {
         boolean follows = follows(all, i);
         damaged |= !follows;
         if (line == null || line.end() > size) {
-          continue; // the index got to the disk, the data did not
+          continue; // the line reached the disk, its data did not
         }
         boolean last = i == all.size() - 1;
         boolean continued = last ? follows && line.end() == size : follows(all, i + 1);
@@ -216,20 +224,20 @@ final class Recovery {
       return line != null && (i == 0 || before != null) && line.follows(before);
     }
 
-    /** Null for a line that is none. */
+    /** Parses the complete lines of an index; a line that cannot be parsed is null. */
     private static List<@Nullable IndexEntry> parse(SegmentName name, String text) {
       var lines = new ArrayList<@Nullable IndexEntry>();
-      int at = 0;
-      for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', at)) {
-        var line = IndexLine.parse(name, text.substring(at, end));
-        at = end + 1;
+      int start = 0;
+      for (int end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+        var line = IndexLine.parse(name, text.substring(start, end));
+        start = end + 1;
         lines.add(line);
       }
       return lines;
     }
   }
 
-  /** Looks for frames where the index has none. */
+  /** Builds the complete index: scans the data that no trusted line covers. */
   private static final class FrameScanner {
     private static final int INITIAL_WINDOW_BYTES = 1 << 20;
     private static final int MAX_FRAME_BYTES = 1 << 28;
@@ -252,7 +260,7 @@ final class Recovery {
         if (line.offset() >= end()) {
           scanTo(line.offset(), lines.untrusted(), true);
           while (frameCount() + 1 < line.position().frame()) {
-            frames.add(gapFrame(end(), end())); // one that lay among what could not be read
+            frames.add(gapFrame(end(), end())); // keeps the number of a frame within the gap
           }
           frames.add(renumber(line));
         }
@@ -281,10 +289,11 @@ final class Recovery {
     }
 
     /**
-     * Finds what there is up to a place.
+     * Scans for frames up to an offset.
      *
-     * @param lines that count where no frame can be read
-     * @param keepGapAtEnd whether what cannot be read at its end is kept too
+     * @param to the offset, exclusive
+     * @param lines the untrusted lines, used where no frame can be decoded
+     * @param keepGapAtEnd whether unreadable bytes before {@code to} become a gap
      */
     private void scanTo(long to, Map<Long, IndexEntry> lines, boolean keepGapAtEnd)
         throws IOException {
@@ -304,7 +313,7 @@ final class Recovery {
       }
     }
 
-    /** The frame that is there by a line alone; null when there is no such line. */
+    /** Returns the frame of the untrusted line at the current end; null when there is none. */
     private @Nullable IndexEntry fromUntrustedLine(Map<Long, IndexEntry> lines, long to) {
       var line = lines.get(end());
       return line == null || line.length() == 0 || line.end() > to ? null : renumber(line);
@@ -312,11 +321,11 @@ final class Recovery {
 
     private IndexEntry gapFrame(long from, long to) {
       int length = (int) Math.min(to - from, MAX_FRAME_BYTES);
-      LOG.warn("{} bytes of {} from byte {} on cannot be read", length, name, from);
+      LOG.warn("WAL recovery: {} unreadable bytes in {} at offset {}", length, name, from);
       return new IndexEntry(name.position(frameCount() + 1), from, length, 0, 0, 0, 0);
     }
 
-    /** Where a frame begins that can be read. */
+    /** Returns the offset of the next frame that can be decoded; {@code to} when there is none. */
     private long findNext(long from, long to) throws IOException {
       var window = new byte[INITIAL_WINDOW_BYTES];
       for (long start = from; start < to; start += window.length - 3) {
@@ -333,7 +342,7 @@ final class Recovery {
       return to;
     }
 
-    /** The frame that begins there; null when there is none that can be read. */
+    /** Returns the frame that starts at an offset; null when no frame can be decoded there. */
     private @Nullable IndexEntry readFrame(long from, long to) throws IOException {
       long left = Math.min(to - from, MAX_FRAME_BYTES);
       for (long window = INITIAL_WINDOW_BYTES; ; window *= 4) {
@@ -365,7 +374,7 @@ final class Recovery {
       int start = bytes.position();
       while (bytes.hasRemaining()) {
         if (channel.read(bytes, from + bytes.position() - start) < 0) {
-          throw new IOException(name + " became shorter while it was read");
+          throw new IOException(name + " was truncated during recovery");
         }
       }
       bytes.position(start);

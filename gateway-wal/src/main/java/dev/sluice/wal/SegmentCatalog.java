@@ -12,17 +12,24 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Which segments there are, how far they go, and which of them are needed. */
+/**
+ * The segments of a node, with their extents, and the acknowledged position. Safe for use by many
+ * threads.
+ */
 final class SegmentCatalog {
   private final ConcurrentSkipListMap<SegmentName, Extent> extents = new ConcurrentSkipListMap<>();
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition frameAppended = lock.newCondition();
   private volatile AckState ackState = new AckState(null, Set.of());
   private volatile @Nullable FramePosition lastKnown;
-  private @Nullable SegmentName newest; // of the writer alone
+  private @Nullable SegmentName newest; // used by the writer thread only
 
   /**
-   * @param retainedSegments with frames that are needed; as positions of frame 0
+   * The acknowledged position.
+   *
+   * @param upTo the acknowledged position; null when nothing is acknowledged
+   * @param retainedSegments segments up to it with frames that are still needed, as positions with
+   *     frame number 0
    */
   private record AckState(@Nullable FramePosition upTo, Set<FramePosition> retainedSegments) {}
 
@@ -45,12 +52,12 @@ final class SegmentCatalog {
     extents.remove(name);
   }
 
-  /** Its records are counted; unless it has changed meanwhile. */
+  /** Stores the record count of an extent, unless the extent has changed since it was read. */
   void updateRecords(Extent extent, long records) {
     extents.replace(extent.name(), extent, extent.withRecords(records));
   }
 
-  /** The last frame there is; null when there is none. */
+  /** Returns the position of the last frame; null when there is no frame. */
   @Nullable FramePosition lastPosition() {
     for (var extent : extents.descendingMap().values()) {
       if (extent.frames() > 0) {
@@ -64,19 +71,19 @@ final class SegmentCatalog {
     return extents.containsKey(name);
   }
 
-  /** Oldest first. */
+  /** Returns all segments, oldest first. */
   Collection<Extent> all() {
     return extents.values();
   }
 
-  /** From the segment of that position on, oldest first; all for null. */
+  /** Returns the segments from that of a position on, oldest first; all segments for null. */
   Collection<Extent> startingAt(@Nullable FramePosition position) {
     return position == null
         ? extents.values()
         : extents.tailMap(firstName(position), true).values();
   }
 
-  /** The segment in which the position is; null when there is none. */
+  /** Returns the segment of a position; null when it does not exist. */
   @Nullable Extent find(FramePosition position) {
     var entry = extents.ceilingEntry(firstName(position));
     return entry != null && entry.getKey().contains(position) ? entry.getValue() : null;
@@ -86,7 +93,7 @@ final class SegmentCatalog {
     return new SegmentName(position.day(), position.segment(), Compression.ZSTD);
   }
 
-  /** Waits for a frame behind the position. */
+  /** Waits for a frame after a position; false after the timeout. */
   boolean await(@Nullable FramePosition position, Duration timeout) throws InterruptedException {
     long left = timeout.toNanos();
     lock.lockInterruptibly();
@@ -108,14 +115,15 @@ final class SegmentCatalog {
     return last != null && (position == null || last.compareTo(position) > 0);
   }
 
-  /** There was a frame at that position, whether it is still there or not. */
+  /** Makes {@link #nextName} follow a position, even when it has no frame any more. */
   void advancePast(FramePosition position) {
     lastKnown = position;
   }
 
   /**
-   * Names the next segment, behind all that there are, were settled or are known to have been: a
-   * position is never used twice, also when the clock was set back or segments have gone.
+   * Returns the name of the next segment, which follows all existing, acknowledged and known
+   * positions: a position is never reused, even after a backward clock step or the loss of
+   * segments.
    */
   SegmentName nextName(LocalDate today, Compression compression) {
     var day = today;
@@ -150,7 +158,9 @@ final class SegmentCatalog {
         && !state.retainedSegments().contains(extent.name().position(0));
   }
 
-  /** What may be deleted at any time, oldest first; never the newest, which is written to. */
+  /**
+   * Returns the segments that may be deleted, oldest first; never the newest, which may be active.
+   */
   List<Extent> deletable() {
     var deletable = new ArrayList<Extent>();
     for (var extent : extents.values()) {
@@ -161,7 +171,10 @@ final class SegmentCatalog {
     return deletable;
   }
 
-  /** The newest, when all that it holds may be deleted; it must not be written to any more then. */
+  /**
+   * Returns the newest segment when all of its frames are acknowledged; else null. The caller must
+   * seal the segment before it deletes it.
+   */
   @Nullable Extent deletableNewest() {
     var entry = extents.lastEntry();
     return entry != null && entry.getValue().frames() > 0 && isAcked(entry.getValue())

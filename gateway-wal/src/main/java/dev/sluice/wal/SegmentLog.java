@@ -23,28 +23,31 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files of one node: segments of frames and their indexes, written by one thread, in the order
- * of {@link #append}. Knows frames as bytes; what they hold is not its affair.
+ * The segments of one node and their indexes. One thread writes them, in the order of the {@link
+ * #append} calls. Frames are opaque bytes to this class.
  *
  * <p>Safe for use by many threads.
  */
 final class SegmentLog implements AutoCloseable {
 
-  /** What became of an append. */
+  /** The result of an append. */
   sealed interface FrameWriteResult {
-    /** As durable as the policy has it. */
+    /** The frame is written, and as durable as the fsync policy requires. */
     record Written(FramePosition position) implements FrameWriteResult {}
 
-    /** Not written; nothing of it is left. */
+    /** The frame is not written, and no part of it remains in the segment. */
     record Failed(Duration retryAfter, String reason) implements FrameWriteResult {}
   }
 
   /**
-   * A frame and where it is: a line of the index.
+   * The description of a frame: one line of the index.
    *
-   * @param offset of its first byte in the segment
-   * @param length compressed bytes
+   * @param position the position of the frame
+   * @param offset the offset of its first byte in the segment
+   * @param length compressed size in bytes
+   * @param records number of its records
    * @param firstNanos see {@link Frame}
+   * @param lastNanos see {@link Frame}
    * @param crc32 see {@link Frame}
    */
   record IndexEntry(
@@ -56,12 +59,16 @@ final class SegmentLog implements AutoCloseable {
       long lastNanos,
       long crc32) {
 
-    /** Where the next one begins. */
+    /** Returns the offset of the next frame. */
     long end() {
       return offset + length;
     }
 
-    /** Whether it can be the next one behind that; null stands for the beginning of a segment. */
+    /**
+     * Whether this frame can be the next one after another frame.
+     *
+     * @param before the other frame; null for the start of a segment
+     */
     boolean follows(@Nullable IndexEntry before) {
       return before == null
           ? offset == 0 && position.frame() == 1
@@ -70,11 +77,16 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * One segment for those who look after it.
+   * A description of one segment for an operator.
    *
-   * @param file below the node's folder, such as {@code 2026-11-22/seg-000001.wal.zst}
-   * @param frames that are durable
-   * @param acked whether nothing in it is needed any more
+   * @param file the file relative to the node directory, such as {@code
+   *     2026-11-22/seg-000001.wal.zst}
+   * @param day the day (UTC) of its directory
+   * @param number its number on that day, from 1
+   * @param bytes size of its frames in bytes
+   * @param frames number of its frames
+   * @param records number of its records
+   * @param acked whether none of its frames is needed any more
    */
   record SegmentInfo(
       String file,
@@ -85,14 +97,14 @@ final class SegmentLog implements AutoCloseable {
       long records,
       boolean acked) {}
 
-  /** When an append that was not taken is worth another try. */
+  /** Time after which a failed append is worth a retry. */
   static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
   private static final Scheduler SCHEDULER =
       (delay, task) ->
           CompletableFuture.delayedExecutor(delay.toNanos(), NANOSECONDS).execute(task);
 
-  /** What is not the log's own. */
+  /** The dependencies of a segment log, which tests replace. */
   record LogDependencies(InstantSource clock, Scheduler scheduler, Disk disk, FrameFormat format) {}
 
   private final Path node;
@@ -121,12 +133,13 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * Takes the node's folder for this process alone and puts it in order: what a crash has torn off
-   * is cut off, index lines that are missing are written again.
+   * Opens the log: locks the node directory for this process and recovers its files. Truncates
+   * incomplete frames of a crash, and writes missing index lines.
    *
-   * @param node folder {@code log.wal/node-<id>}, made when it is not there
-   * @throws IOException when it cannot be used; says which folder, and that another process has it
-   *     when that is why
+   * @param node the directory {@code log.wal/node-<id>}, created when it does not exist
+   * @throws NodeLockedException when another process has locked the directory
+   * @throws IOException when the directory cannot be used for another reason; the message names the
+   *     directory
    */
   static SegmentLog open(
       Path node,
@@ -141,7 +154,7 @@ final class SegmentLog implements AutoCloseable {
         new LogDependencies(clock, SCHEDULER, Disk.REAL, FrameFormat.CODEC));
   }
 
-  /** As above, with all that tests put in. */
+  /** Opens the log with the given dependencies, for tests. */
   static SegmentLog open(
       Path node,
       WalSpool.WriteSettings writeSettings,
@@ -160,35 +173,37 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * Counts bytes that an append is about to hold, from before it is encoded.
+   * Reserves memory for an append before it is encoded.
    *
-   * @return why not, when all together would hold more than may be, and then nothing is counted;
-   *     else null
+   * @param bytes the memory that the append needs, in bytes
+   * @return null when the memory is reserved; else the reason why the limit would be exceeded, and
+   *     nothing is reserved
    */
   @Nullable String reserve(long bytes) {
     return queue.reserve(bytes);
   }
 
-  /** Counts them off; the frame itself is counted by {@link #append}. */
+  /** Releases reserved memory; {@link #append} counts the frame itself. */
   void release(long bytes) {
     queue.release(bytes);
   }
 
   /**
-   * Writes a frame after all that came before it. Never fails, never blocks.
+   * Writes a frame after all frames of earlier calls. Never blocks, and the stage never fails.
    *
-   * @param awaited whether to write as soon as possible; else it may lie in memory until others are
-   *     written, it has grown old, or much has come together
+   * @param awaited whether a client waits for the frame, which is then written as soon as possible;
+   *     else it may stay in memory until another frame is written, or until the flush interval or
+   *     the flush size is reached
    */
   CompletionStage<FrameWriteResult> append(Frame frame, boolean awaited) {
     return queue.append(frame, awaited);
   }
 
   /**
-   * Durable frames behind a position, in their order.
+   * Returns the written frames after a position, in write order.
    *
-   * @param position null for the very beginning
-   * @param limit how many at most
+   * @param position the position; null for the start of the log
+   * @param limit maximum number of frames
    */
   List<IndexEntry> entriesAfter(@Nullable FramePosition position, int limit) throws IOException {
     var frames = new ArrayList<IndexEntry>();
@@ -202,32 +217,32 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * Waits until there is a frame behind the position.
+   * Waits for a frame after the position.
    *
-   * @return whether there is
+   * @return whether such a frame exists
    */
   boolean await(@Nullable FramePosition position, Duration timeout) throws InterruptedException {
     return catalog.await(position, timeout);
   }
 
-  /** A frame's compressed bytes; whether they are intact is not looked at. */
+  /** Reads the compressed bytes of a frame, without a check of their checksum. */
   byte[] read(IndexEntry frame) throws IOException {
     var segment = catalog.find(frame.position());
     if (segment == null) {
-      throw new NoSuchFileException("the segment of " + frame.position());
+      throw new NoSuchFileException("segment of frame " + frame.position());
     }
     var bytes = ByteBuffer.allocate(frame.length());
     try (var channel = FileChannel.open(segment.name().data(node))) {
       while (bytes.hasRemaining()) {
         if (channel.read(bytes, frame.offset() + bytes.position()) < 0) {
-          throw new EOFException(segment.name() + " ends within " + frame.position());
+          throw new EOFException(segment.name() + " ends within frame " + frame.position());
         }
       }
     }
     return bytes.array();
   }
 
-  /** The frame at that very position; null when there is none. */
+  /** Returns the frame at a position; null when the position has no frame. */
   @Nullable IndexEntry find(FramePosition position) throws IOException {
     var segment = catalog.find(position);
     if (segment == null || position.frame() < 1 || position.frame() > segment.frames()) {
@@ -238,10 +253,10 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * Writes the line of a frame again that is not what the line says, if it is the line that is
-   * wrong.
+   * Repairs the index line of a frame that differs from its line, when the line is wrong and the
+   * frame is readable.
    *
-   * @return the line that it has now; the same when nothing was wrong with it
+   * @return the current line of the frame; equal to {@code frame} when the line is not the cause
    */
   IndexEntry repairIndexLine(IndexEntry frame) throws IOException {
     var segment = catalog.find(frame.position());
@@ -253,10 +268,11 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * Nothing up to that position, itself included, is needed any more but the frames named: whole
-   * segments of it may be pruned when the disk asks for it.
+   * Marks all frames up to a position as acknowledged: segments that contain only such frames may
+   * be pruned.
    *
-   * @param retained positions at or before it that are
+   * @param upTo the position, inclusive
+   * @param retained positions up to {@code upTo} whose frames are still needed
    */
   void markAcked(FramePosition upTo, List<FramePosition> retained) {
     catalog.markAcked(upTo, retained);
@@ -264,48 +280,51 @@ final class SegmentLog implements AutoCloseable {
   }
 
   /**
-   * There was a frame at that position, whether it is still there or not: what is appended from now
-   * on comes behind it.
+   * Makes all later appends follow a position, even when the log has no frame there any more.
    */
   void advancePast(FramePosition position) {
     catalog.advancePast(position);
   }
 
-  /** The last frame there is; null when there is none. */
+  /** Returns the position of the last frame; null when the log has no frame. */
   @Nullable FramePosition lastPosition() {
     return catalog.lastPosition();
   }
 
-  /** Keeps a copy of a damaged frame, under its name, where pruning does not get at it. */
+  /**
+   * Copies a damaged frame into the directory {@code quarantine}, which pruning does not touch.
+   *
+   * @return the file of the copy, whose name contains the position
+   */
   Path quarantine(IndexEntry frame) throws IOException {
     var segment = catalog.find(frame.position());
     var bytes = read(frame);
     if (segment == null) {
-      throw new NoSuchFileException("the segment of " + frame.position());
+      throw new NoSuchFileException("segment of frame " + frame.position());
     }
-    var folder = Files.createDirectories(node.resolve("quarantine"));
+    var directory = Files.createDirectories(node.resolve("quarantine"));
     var copy =
-        folder.resolve(
+        directory.resolve(
             "%s-seg-%06d-%d.wal.%s"
                 .formatted(
                     frame.position().day(),
                     frame.position().segment(),
                     frame.position().frame(),
                     segment.name().compression().suffix()));
-    var fresh = copy.resolveSibling(copy.getFileName() + ".tmp");
-    Files.write(fresh, bytes);
-    Disk.REAL.force(fresh);
-    Files.move(fresh, copy, ATOMIC_MOVE);
-    Disk.REAL.force(folder);
+    var temporary = copy.resolveSibling(copy.getFileName() + ".tmp");
+    Files.write(temporary, bytes);
+    Disk.REAL.force(temporary);
+    Files.move(temporary, copy, ATOMIC_MOVE);
+    Disk.REAL.force(directory);
     return copy;
   }
 
-  /** Why nothing can be appended at the moment; null when it can. */
+  /** Returns the reason why nothing can be appended now; null when appends are possible. */
   @Nullable String unavailableReason() {
     return writer.unavailableReason();
   }
 
-  /** All there are, oldest first. */
+  /** Returns all segments, oldest first. */
   List<SegmentInfo> segments() {
     var segments = new ArrayList<SegmentInfo>();
     for (var extent : catalog.all()) {
@@ -322,7 +341,10 @@ final class SegmentLog implements AutoCloseable {
     return segments;
   }
 
-  /** Writes what is in memory, makes it durable whatever the policy, and takes nothing any more. */
+  /**
+   * Closes the log: rejects further appends, writes all queued frames, and makes them durable under
+   * every fsync policy. Waits for that even when interrupted.
+   */
   @Override
   public void close() {
     queue.close();
@@ -331,7 +353,7 @@ final class SegmentLog implements AutoCloseable {
       try {
         thread.join();
       } catch (InterruptedException _) {
-        interrupted = true; // what is taken is written, however long it takes
+        interrupted = true; // accepted frames are written, however long it takes
       }
     }
     try {
@@ -345,7 +367,7 @@ final class SegmentLog implements AutoCloseable {
     }
   }
 
-  /** Lines of one segment; mends its index when it is damaged. */
+  /** Reads lines of the index of one segment; repairs the index when it is damaged. */
   private List<IndexEntry> readIndex(Extent extent, int after, int limit) throws IOException {
     try (var index = new IndexFile(node, extent)) {
       return index.entriesAfter(after, limit);

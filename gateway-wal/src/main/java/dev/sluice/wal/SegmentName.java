@@ -14,9 +14,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Names a segment and its index; names compare as segments were begun.
+ * The name of a segment and its index. The order of names is the order in which segments start.
  *
- * @param number on that day, from 1
+ * @param day the day (UTC) of its directory
+ * @param number the number of the segment on that day, from 1
+ * @param compression the compression of its frames
  */
 record SegmentName(LocalDate day, int number, Compression compression)
     implements Comparable<SegmentName> {
@@ -28,16 +30,16 @@ record SegmentName(LocalDate day, int number, Compression compression)
           .thenComparing(SegmentName::compression);
 
   /**
-   * All that lie below a node's folder.
+   * Lists the segments in a node directory.
    *
-   * @throws IOException also when two bear the same number
+   * @throws IOException also when two segments of a day have the same number
    */
   static NavigableSet<SegmentName> list(Path node) throws IOException {
     var names = new TreeSet<SegmentName>();
-    for (var folder : entries(node)) {
-      var day = dayOf(folder);
+    for (var directory : entries(node)) {
+      var day = dayOf(directory);
       if (day != null) {
-        for (var file : entries(folder)) {
+        for (var file : entries(directory)) {
           var name = of(day, file);
           if (name != null) {
             names.add(name);
@@ -49,11 +51,11 @@ record SegmentName(LocalDate day, int number, Compression compression)
     return names;
   }
 
-  /** The days that have a folder, empty or not. */
+  /** Returns the days that have a directory, including empty ones. */
   static NavigableSet<LocalDate> days(Path node) throws IOException {
     var days = new TreeSet<LocalDate>();
-    for (var folder : entries(node)) {
-      var day = dayOf(folder);
+    for (var directory : entries(node)) {
+      var day = dayOf(directory);
       if (day != null) {
         days.add(day);
       }
@@ -61,9 +63,9 @@ record SegmentName(LocalDate day, int number, Compression compression)
     return days;
   }
 
-  private static TreeSet<Path> entries(Path folder) throws IOException {
+  private static TreeSet<Path> entries(Path directory) throws IOException {
     var entries = new TreeSet<Path>();
-    try (DirectoryStream<Path> stream = Files.newDirectoryStream(folder)) {
+    try (DirectoryStream<Path> stream = Files.newDirectoryStream(directory)) {
       stream.forEach(entries::add);
     } catch (NotDirectoryException _) {
       return entries;
@@ -71,8 +73,8 @@ record SegmentName(LocalDate day, int number, Compression compression)
     return entries;
   }
 
-  private static @Nullable LocalDate dayOf(Path folder) {
-    var text = String.valueOf(folder.getFileName());
+  private static @Nullable LocalDate dayOf(Path directory) {
+    var text = String.valueOf(directory.getFileName());
     if (!DAY.matcher(text).matches()) {
       return null;
     }
@@ -100,7 +102,7 @@ record SegmentName(LocalDate day, int number, Compression compression)
       var next = names.higher(name);
       if (next != null && next.day().equals(name.day()) && next.number() == name.number()) {
         throw new IOException(
-            "two segments of one number in %s: %s and %s; move one away"
+            "two segments with the same number in %s: %s and %s; move one of them away"
                 .formatted(node, name, next));
       }
     }
@@ -114,21 +116,21 @@ record SegmentName(LocalDate day, int number, Compression compression)
     return new FramePosition(day, number, frame);
   }
 
-  /** Without the folder. */
+  /** Returns the file name, without the directory. */
   String file() {
     return "seg-%06d.wal.%s".formatted(number, compression.suffix());
   }
 
-  Path folder(Path node) {
+  Path directory(Path node) {
     return node.resolve(day.toString());
   }
 
   Path data(Path node) {
-    return folder(node).resolve(file());
+    return directory(node).resolve(file());
   }
 
   Path index(Path node) {
-    return folder(node).resolve("seg-%06d.wal.idx".formatted(number));
+    return directory(node).resolve("seg-%06d.wal.idx".formatted(number));
   }
 
   @Override
@@ -136,7 +138,7 @@ record SegmentName(LocalDate day, int number, Compression compression)
     return ORDER.compare(this, other);
   }
 
-  /** {@code 2026-11-22/seg-000001.wal.zst}. */
+  /** Returns the path relative to the node directory: {@code 2026-11-22/seg-000001.wal.zst}. */
   @Override
   public String toString() {
     return day + "/" + file();

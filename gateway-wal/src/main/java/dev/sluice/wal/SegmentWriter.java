@@ -24,20 +24,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The one thread that changes segments: writes what waits, group by group, begins new ones and
- * deletes old ones. A failure costs the group that met it, and no other.
+ * The only thread that changes segments: writes the queued frames batch by batch, starts new
+ * segments and deletes old ones. A failure affects only the batch in which it occurs.
  */
 final class SegmentWriter implements Runnable {
   private static final Logger LOG = LoggerFactory.getLogger(SegmentWriter.class);
   private static final int BUFFER_BYTES = 1 << 20;
 
   /**
-   * In one segment: its index stays below some twenty megabytes, so that mending it costs little
-   * time and memory however small the frames are.
+   * Maximum number of frames in one segment. It bounds the size of the index, and so the time and
+   * memory of its repair, even for very small frames.
    */
   static final int MAX_FRAMES = 100_000;
 
-  /** Room that a failed write may have wanted beside its frames: index lines, whole blocks. */
+  /** Disk space that a failed write may need besides its frames: index lines, whole blocks. */
   private static final long WRITE_OVERHEAD_BYTES = 1 << 20;
 
   private final Path node;
@@ -47,7 +47,7 @@ final class SegmentWriter implements Runnable {
   private final WriteQueue queue;
   private final SegmentCatalog catalog;
 
-  /** Held while files are changed. */
+  /** The lock held while files are changed. */
   private final ReentrantLock filesLock = new ReentrantLock();
 
   private final ByteBuffer buffer = ByteBuffer.allocateDirect(BUFFER_BYTES);
@@ -57,7 +57,7 @@ final class SegmentWriter implements Runnable {
   private @Nullable ActiveSegment activeSegment;
   private volatile @Nullable WriteFailure lastFailure;
 
-  /** A failure that was met lately. */
+  /** The last failure of a write, with its time. */
   private record WriteFailure(String reason, Instant at) {}
 
   SegmentWriter(
@@ -85,14 +85,17 @@ final class SegmentWriter implements Runnable {
     }
   }
 
-  /** Whoever waits is told afterwards: he may do much in this thread, and may want the files. */
+  /**
+   * Runs a step under the lock, and completes the results after it: their callbacks run in this
+   * thread, may take long, and may need the lock.
+   */
   private void withFilesLocked(WriteBatch batch, Runnable step) {
     filesLock.lock();
     try {
       step.run();
     } catch (RuntimeException | Error e) {
-      // whatever it is, those who wait are told, and the next group has its chance
-      LOG.error("the write-ahead log met a fault of its own", e);
+      // completes the waiting appends, and continues with the next batch
+      LOG.error("WAL writer failed unexpectedly; rejecting the frames of this batch", e);
       fail(batch.frames(), e);
     } finally {
       filesLock.unlock();
@@ -133,9 +136,9 @@ final class SegmentWriter implements Runnable {
   }
 
   private void fail(List<PendingFrame> frames, Throwable cause) {
-    var reason = "the write-ahead log cannot be written: " + cause.getMessage();
+    var reason = "WAL cannot be written: " + cause.getMessage();
     if (lastFailure == null) {
-      LOG.warn(reason);
+      LOG.warn("{}; rejecting the frames of this batch", reason);
     }
     lastFailure = new WriteFailure(reason, dependencies.clock().instant());
     for (var frame : frames) {
@@ -150,7 +153,7 @@ final class SegmentWriter implements Runnable {
       freeSpace(bytes);
       if (isShortOf(bytes)) {
         throw new IOException(
-            shortageReason() + ", and %s are to be written".formatted(formatSize(bytes)));
+            shortageReason() + ", and a batch needs %s".formatted(formatSize(bytes)));
       }
     }
   }
@@ -161,7 +164,7 @@ final class SegmentWriter implements Runnable {
   }
 
   private String shortageReason() throws IOException {
-    return "the disk of %s has %s free, a headroom of %s is kept"
+    return "too little free disk space for the WAL in %s: %s free, min-free-disk is %s"
         .formatted(
             node,
             formatSize(dependencies.disk().usableSpace(node)),
@@ -172,7 +175,10 @@ final class SegmentWriter implements Runnable {
     return bytes < 1 << 20 ? bytes + " bytes" : (bytes >> 20) + " MB";
   }
 
-  /** The segment to write to: the open one unless it is full, old, of yesterday or in doubt. */
+  /**
+   * Returns the segment to write to. Starts a new one when the active segment is full, too old, of
+   * an earlier day, or failed.
+   */
   private ActiveSegment rollIfNeeded() throws IOException {
     var now = dependencies.clock().instant();
     var today = LocalDate.ofInstant(now, ZoneOffset.UTC);
@@ -195,7 +201,11 @@ final class SegmentWriter implements Runnable {
         || today.isAfter(segment.extent().name().day());
   }
 
-  /** How many of the frames still go into the segment; the first does always. */
+  /**
+   * Returns the end index of the frames that fit into the segment. The first frame always fits.
+   *
+   * @param from the index of the first frame
+   */
   private int endOfSegment(ActiveSegment segment, List<PendingFrame> frames, int from) {
     long left = segmentSettings.segmentBytes() - segment.extent().bytes();
     int end = Math.min(frames.size(), from + MAX_FRAMES - segment.extent().frames());
@@ -224,7 +234,7 @@ final class SegmentWriter implements Runnable {
     }
   }
 
-  /** Makes durable what is not, in whatever segment it is. */
+  /** Makes all written frames durable, in every segment. */
   private void force() {
     try {
       if (activeSegment != null && !activeSegment.isFailed()) {
@@ -239,12 +249,12 @@ final class SegmentWriter implements Runnable {
         unforced.remove(name);
       }
     } catch (IOException e) {
-      unforced.clear(); // what the system has forgotten cannot be had by asking again
-      LOG.warn("what the write-ahead log has written is perhaps not durable: {}", e.getMessage());
+      unforced.clear(); // after a failed fsync, a second fsync succeeds without writing the data
+      LOG.warn("WAL fsync failed; frames already accepted may not be durable: {}", e.getMessage());
     }
   }
 
-  /** Ends the open segment; what is not durable in it is forced with all else. */
+  /** Closes the active segment to writes. Its unforced frames are forced later, with all others. */
   void seal() {
     if (activeSegment != null) {
       if (!truncateAndClose(activeSegment)) {
@@ -254,7 +264,11 @@ final class SegmentWriter implements Runnable {
     }
   }
 
-  /** False when something of a failed append is left in it; then it stays open. */
+  /**
+   * Closes the file of a segment after it has truncated a partial write.
+   *
+   * @return false when the truncation failed; then the file stays open
+   */
   private boolean truncateAndClose(ActiveSegment segment) {
     boolean truncated = segment.truncatePartialWrite();
     if (truncated) {
@@ -267,11 +281,11 @@ final class SegmentWriter implements Runnable {
     try {
       segment.close();
     } catch (IOException e) {
-      LOG.warn("{} was not closed well: {}", segment.extent().name(), e.getMessage());
+      LOG.warn("cannot close WAL segment {}: {}", segment.extent().name(), e.getMessage());
     }
   }
 
-  /** By the watermarks, and when the disk is short of room. */
+  /** Deletes delivered segments above the watermark, and while free disk space is too low. */
   private void prune() {
     var deletable = catalog.deletable();
     long retainedBytes = deletable.stream().mapToLong(Extent::bytes).sum();
@@ -287,7 +301,7 @@ final class SegmentWriter implements Runnable {
       }
       freeSpace(0);
     } catch (IOException e) {
-      LOG.warn("old segments were not deleted: {}", e.getMessage());
+      LOG.warn("cannot delete old WAL segments, retrying later: {}", e.getMessage());
     }
   }
 
@@ -303,7 +317,10 @@ final class SegmentWriter implements Runnable {
     }
   }
 
-  /** Without a headroom it is only known when it has happened. */
+  /**
+   * Deletes delivered segments after a failed write. Without a minimum of free disk space, a full
+   * disk is detected only by the failure.
+   */
   private void freeSpaceAfterFailure(List<PendingFrame> failed) {
     long required = failed.stream().mapToLong(PendingFrame::bytes).sum() + WRITE_OVERHEAD_BYTES;
     try {
@@ -317,13 +334,14 @@ final class SegmentWriter implements Runnable {
         deleteNewest();
       }
     } catch (IOException e) {
-      LOG.warn("old segments were not deleted: {}", e.getMessage());
+      LOG.warn("cannot delete old WAL segments, retrying later: {}", e.getMessage());
     }
   }
 
   /**
-   * All that is left may be in the segment that is written to. What comes next is named behind it
-   * all the same, also after a restart: that it is settled is written elsewhere.
+   * Deletes the newest segment when all of its frames are acknowledged: it may be the only one left
+   * to delete. The next segment still gets a higher number, also after a restart, because the
+   * journal contains the acknowledged position.
    */
   private void deleteNewest() throws IOException {
     var newest = catalog.deletableNewest();
@@ -333,26 +351,28 @@ final class SegmentWriter implements Runnable {
     }
   }
 
-  /** The data first: an index without data is dropped at the next start, and means nothing. */
+  /**
+   * Deletes a segment: the data before the index, because recovery deletes an index without data.
+   */
   private void delete(Extent extent) throws IOException {
     var name = extent.name();
     Files.deleteIfExists(name.data(node));
     Files.deleteIfExists(name.index(node));
     catalog.remove(name);
-    LOG.debug("deleted {}, all of which is delivered", name);
-    try (var rest = Files.newDirectoryStream(name.folder(node))) {
-      if (rest.iterator().hasNext()) {
+    LOG.debug("deleted WAL segment {}: all of its frames are delivered", name);
+    try (var remaining = Files.newDirectoryStream(name.directory(node))) {
+      if (remaining.iterator().hasNext()) {
         return;
       }
     }
-    Files.deleteIfExists(name.folder(node));
+    Files.deleteIfExists(name.directory(node));
   }
 
   /**
-   * Has an index mended that was found damaged. What is written to at the moment is ended first.
+   * Repairs a damaged index. Seals the segment first when it is the active one.
    *
    * @param suspectFrame see {@link Recovery#repair}
-   * @return null when the segment has gone
+   * @return the repaired extent; null when the segment does not exist any more
    */
   @Nullable Extent repair(SegmentName name, int suspectFrame, Recovery recovery)
       throws IOException {
@@ -376,17 +396,17 @@ final class SegmentWriter implements Runnable {
   @Nullable String unavailableReason() {
     try {
       if (isShortOf(0)) {
-        queue.wake(); // there may be something to delete
+        queue.wake(); // the writer may find segments to delete
         return shortageReason();
       }
     } catch (IOException e) {
-      return "the disk of the write-ahead log does not answer: " + e.getMessage();
+      return "free disk space of the WAL is unavailable: " + e.getMessage();
     }
     var failure = lastFailure;
     return failure != null && isRecent(failure.at()) ? failure.reason() : null;
   }
 
-  /** Not what lies ahead: the clock was set back since. */
+  /** Whether a failure is recent. A time in the future, after a clock step, does not count. */
   private boolean isRecent(Instant at) {
     var now = dependencies.clock().instant();
     return !at.isAfter(now) && now.isBefore(at.plus(SegmentLog.RETRY_AFTER));

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Frames behind the settled position, counted as they are met: by segment, so that what was lost
- * with a segment is not counted for ever, and by day of receipt. For one thread at a time.
+ * Counts of the frames after the acknowledged position, by segment and by day of receipt. The
+ * counts by segment allow to drop those of a lost segment. For use by one thread at a time.
  */
 final class UnackedCounts {
   private record SegmentKey(LocalDate day, int number) implements Comparable<SegmentKey> {
@@ -46,7 +46,11 @@ final class UnackedCounts {
         .merge(day, totals, FrameTotals::plus);
   }
 
-  /** Segments before that of the position are over; returns how many records never turned up. */
+  /**
+   * Drops the counts of all segments before that of the position.
+   *
+   * @return number of records that were still counted in them, which are missing from the log
+   */
   long dropBefore(FramePosition position) {
     var dropped = segments.headMap(SegmentKey.of(position));
     long missing =

@@ -2,7 +2,10 @@ package dev.sluice.wal;
 
 import java.io.Serial;
 
-/** A frame is not what was written; says why, without any log's content. */
+/**
+ * A frame is corrupt, or this release cannot decode it. The message gives the reason, without
+ * payload.
+ */
 final class UnreadableFrameException extends Exception {
   @Serial private static final long serialVersionUID = 1L;
 
@@ -17,9 +20,9 @@ final class UnreadableFrameException extends Exception {
     return new UnreadableFrameException(reason, false);
   }
 
-  /** Intact, but of a version that this release does not know. */
+  /** Returns the exception for an intact frame of a version that this release does not support. */
   static UnreadableFrameException unsupportedVersion(int version) {
-    return new UnreadableFrameException("version " + version, true);
+    return new UnreadableFrameException("version " + version + " is not supported", true);
   }
 
   boolean isUnsupportedVersion() {

@@ -11,7 +11,7 @@ import java.util.OptionalLong;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** The dead letters of the log, in memory and in the journal; their ids are numbers. */
+/** The dead letters of the WAL, in memory and in the journal. Their ids are decimal numbers. */
 final class WalDeadLetterQueue implements DeadLetterQueue {
   private static final Pattern ID = Pattern.compile("[0-9]{1,18}");
 
@@ -33,8 +33,8 @@ final class WalDeadLetterQueue implements DeadLetterQueue {
             ? 0
             : parseId(after)
                 .orElseThrow(
-                    () -> new IllegalArgumentException("no id of a dead letter: " + after));
-    return consumerState.letters(from, limit);
+                    () -> new IllegalArgumentException("not a dead letter id: " + after));
+    return consumerState.deadLettersAfter(from, limit);
   }
 
   @Override
@@ -42,14 +42,15 @@ final class WalDeadLetterQueue implements DeadLetterQueue {
     var number = parseId(id);
     return number.isEmpty()
         ? Optional.empty()
-        : Optional.ofNullable(consumerState.letter(number.getAsLong()))
-            .map(letter -> new DeadLetterItem(id, letter));
+        : Optional.ofNullable(consumerState.findDeadLetter(number.getAsLong()))
+            .map(deadLetter -> new DeadLetterItem(id, deadLetter));
   }
 
   @Override
   public boolean replay(String id, LogBatch log) {
     if (log.records() != 1) {
-      throw new IllegalArgumentException("a dead letter of " + log.records() + " records");
+      throw new IllegalArgumentException(
+          "a replayed dead letter has one record, not " + log.records());
     }
     var number = parseId(id);
     try {
@@ -60,16 +61,22 @@ final class WalDeadLetterQueue implements DeadLetterQueue {
     }
   }
 
-  /** Said to be tried before: a letter's record may be in the store, for all that is known. */
+  /**
+   * Appends the record of a dead letter as a possible duplicate, because the record may be in the
+   * store.
+   *
+   * @return the reason of the failure; null after a success
+   */
   private @Nullable String tryAppend(LogBatch log) {
-    if (appender.wasAppended(log.appendId())) { // nothing would be appended, and the letter be gone
-      return "append " + log.appendId() + " was made before";
+    // a known append id would append nothing, and the dead letter would be lost
+    if (appender.wasAppended(log.appendId())) {
+      return "append id " + log.appendId() + " was used before";
     }
     return switch (appender.append(log, true, true, null).toCompletableFuture().join()) {
       case AppendResult.Accepted _ -> null;
       case AppendResult.Unavailable unavailable -> unavailable.reason();
       case AppendResult.ClaimLost() ->
-          throw new IllegalStateException("superseded without a claim");
+          throw new IllegalStateException("claim lost by an append without a claim");
     };
   }
 

@@ -5,11 +5,11 @@ import dev.sluice.core.port.IdempotencyStore;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a frame holds.
+ * The content of a frame.
  *
- * @param batch of one that was read back no record is refused: what was refused is not written
- * @param possibleDuplicate whether it may have been appended elsewhere, or stored, before
- * @param key that was taken with it; null when there was none
+ * @param batch the batch; a decoded batch has no excluded records, because those are not written
+ * @param possibleDuplicate whether the batch may be in another spool or in the store already
+ * @param key the idempotency key used with the batch; null for none
  */
 record WalEntry(
     LogBatch batch, boolean possibleDuplicate, IdempotencyStore.@Nullable IdempotencyKey key) {}

@@ -28,32 +28,38 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The spool on the local disk.
+ * A spool on the local disk, written as a write-ahead log (WAL).
  *
  * <p>Safe for use by many threads.
  */
 public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
-  /** When what was written is forced to the disk. */
+  /** The fsync policy: when written frames are forced to the disk. */
   public enum Fsync {
-    /** Before it counts as safe. */
+    /** Before an append is accepted. Accepted records survive a power failure. */
     FLUSH,
-    /** Now and then; what was written in between survives the process, not a power failure. */
+    /**
+     * At a fixed interval. Frames written since the last fsync survive the end of the process, but
+     * not a power failure.
+     */
     INTERVAL,
-    /** When the system likes; survives the process, not a power failure. */
+    /**
+     * At a time that the operating system chooses. Frames survive the end of the process, but not
+     * a power failure.
+     */
     NEVER
   }
 
   /**
-   * How frames get to the disk.
+   * Settings of the write path.
    *
-   * @param compression of new segments
-   * @param fsync when they are forced to it, index and all
-   * @param fsyncInterval how often, where it is {@link Fsync#INTERVAL}
-   * @param flushInterval how long what nobody waits for lies in memory at most
-   * @param flushBytes how much of it, before compression
-   * @param queueBytes how much all that is not yet written may hold, whoever waits for it, copies
-   *     included
+   * @param compression the compression of new segments
+   * @param fsync the fsync policy of segments and their indexes
+   * @param fsyncInterval the interval between two fsyncs, for {@link Fsync#INTERVAL}
+   * @param flushInterval maximum time that frames without a waiting client stay in memory
+   * @param flushBytes size of such frames before compression, in bytes, at which they are written
+   * @param queueBytes maximum memory of all appends that are not written yet, in bytes, including
+   *     the copies made for encoding
    */
   public record WriteSettings(
       Compression compression,
@@ -64,15 +70,15 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       long queueBytes) {}
 
   /**
-   * How segments are kept.
+   * Settings of the segments.
    *
-   * @param segmentBytes at which a new one is begun
-   * @param segmentRollInterval at which a new one is begun; one is begun each day (UTC) too
-   * @param retainedBytesHighWatermark bytes of segments all of whose logs are delivered, from which
-   *     on the oldest are pruned
-   * @param retainedBytesLowWatermark bytes of such segments at which that ends
-   * @param minFreeDiskBytes bytes of the disk that are left free, so that what is there can be
-   *     delivered
+   * @param segmentBytes size in bytes at which a new segment starts
+   * @param segmentRollInterval age at which a new segment starts; each day (UTC) starts one too
+   * @param retainedBytesHighWatermark total size in bytes of fully delivered segments at which the
+   *     deletion of the oldest ones starts
+   * @param retainedBytesLowWatermark total size in bytes of such segments at which it stops
+   * @param minFreeDiskBytes free disk space in bytes that appends leave, so that delivery can write
+   *     its state; 0 for no limit
    */
   public record SegmentSettings(
       long segmentBytes,
@@ -82,14 +88,16 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       long minFreeDiskBytes) {}
 
   /**
-   * What the spool needs to know.
+   * Settings of the spool.
    *
-   * @param directory below which {@code log.wal} lies
-   * @param node this process's own folder there, {@code node-<id>}
-   * @param deliveryLimits of one delivery
-   * @param deadLetters that are kept at most
-   * @param idempotencyKeys idempotency keys remembered at most; the oldest is forgotten first
-   * @param idempotencyRetention how long a key is remembered
+   * @param directory the directory that contains {@code log.wal}
+   * @param node the id of this process, whose directory is {@code log.wal/node-<id>}
+   * @param writeSettings the settings of the write path
+   * @param segmentSettings the settings of the segments
+   * @param deliveryLimits the size limits of one delivery
+   * @param deadLetters maximum number of dead letters
+   * @param idempotencyKeys maximum number of idempotency keys; the oldest key is forgotten first
+   * @param idempotencyRetention retention of an idempotency key
    */
   public record Settings(
       Path directory,
@@ -102,12 +110,15 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       Duration idempotencyRetention) {}
 
   /**
-   * How the log is, for those who look after it.
+   * The status of the WAL for an operator.
    *
-   * @param segments oldest first
-   * @param quarantined oldest first
-   * @param skippedEntries entries that are passed over since this release cannot deliver them
-   * @param unavailableReason why nothing can be appended; null when it can
+   * @param segments the segments, oldest first
+   * @param quarantined the damaged frames in quarantine, oldest first
+   * @param backlog the number and the age of the frames that are not delivered
+   * @param pendingRecords number of records that are not delivered
+   * @param skippedEntries number of frames that are skipped because this release cannot deliver
+   *     them
+   * @param unavailableReason the reason why nothing can be appended; null when appends are possible
    */
   public record Status(
       List<SegmentStatus> segments,
@@ -117,26 +128,40 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       int skippedEntries,
       @Nullable String unavailableReason) {}
 
-  /** One segment; see {@link Status}. */
+  /**
+   * The status of one segment.
+   *
+   * @param file the file of the segment, relative to the node directory
+   * @param bytes size of its frames in bytes
+   * @param frames number of its frames
+   * @param records number of its records
+   * @param delivered whether all of its frames are delivered
+   */
   public record SegmentStatus(
       String file, long bytes, long frames, long records, boolean delivered) {}
 
   /**
-   * A damaged frame.
+   * A damaged frame in quarantine.
    *
-   * @param frame its position
-   * @param copy where its bytes are
+   * @param frame the position of the frame
+   * @param copy the file that contains a copy of its bytes
+   * @param records number of its records
+   * @param reason the damage
+   * @param at the time of the detection
    */
   public record DamagedFrame(String frame, Path copy, int records, String reason, Instant at) {}
 
   /**
-   * What came of looking at every frame of a segment.
+   * The result of the verification of a segment.
    *
-   * @param faults one for each frame that is not what its index line says
+   * @param file the file of the segment, relative to the node directory
+   * @param frames number of frames read
+   * @param records number of records in them
+   * @param faults one message for each frame that differs from its index line
    */
   public record Verification(String file, long frames, long records, List<String> faults) {}
 
-  /** The oldest frame that waits, and when its logs were received. */
+  /** The oldest frame that is not delivered, with the receive time of its records. */
   private record OldestFrame(FramePosition position, long receivedNanos) {}
 
   private static final int PAGE_SIZE = 1_000;
@@ -152,12 +177,15 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   private volatile @Nullable OldestFrame oldestFrame;
 
   private WalSpool(
-      Settings settings, Path node, InstantSource clock, Journal.WriteFunction writeFunction)
+      Settings settings,
+      Path nodeDirectory,
+      InstantSource clock,
+      Journal.WriteFunction writeFunction)
       throws IOException {
     this.settings = settings;
     this.clock = clock;
     this.segmentLog =
-        SegmentLog.open(node, settings.writeSettings(), settings.segmentSettings(), clock);
+        SegmentLog.open(nodeDirectory, settings.writeSettings(), settings.segmentSettings(), clock);
     this.idempotencyKeyTable =
         new IdempotencyKeyTable(settings.idempotencyKeys(), settings.idempotencyRetention(), clock);
     this.consumerState =
@@ -168,7 +196,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     try {
       this.stateJournal =
           ConsumerStateJournal.open(
-              node.resolve("journal"),
+              nodeDirectory.resolve("journal"),
               segmentLog,
               consumerState,
               clock,
@@ -181,10 +209,11 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   /**
-   * Takes the node's folder and puts it in order.
+   * Opens the WAL: locks the node directory and recovers its files.
    *
-   * @throws NodeLockedException when another process has it
-   * @throws IOException when it cannot be used for another reason, which it says
+   * @throws NodeLockedException when another process has locked the node directory
+   * @throws IOException when the node directory cannot be used for another reason, which the
+   *     message gives
    */
   public static WalSpool open(Settings settings, InstantSource clock) throws IOException {
     return open(settings, clock, RandomAccessFile::write);
@@ -192,27 +221,27 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
 
   static WalSpool open(Settings settings, InstantSource clock, Journal.WriteFunction writeFunction)
       throws IOException {
-    return new WalSpool(settings, node(settings), clock, writeFunction);
+    return new WalSpool(settings, nodeDirectory(settings), clock, writeFunction);
   }
 
   /**
-   * Log records that lie undelivered in the folders of other nodes, about, by node. Whether a
-   * process has such a folder, and will deliver them, is not looked at.
+   * Returns the approximate number of undelivered records in the directories of other nodes, by
+   * node id. Does not check whether a process uses such a directory and will deliver the records.
    *
-   * @param directory as in the settings
-   * @param own node that is not looked at; null for none
-   * @throws IOException when the folder cannot be listed
+   * @param directory the directory of {@link Settings#directory}
+   * @param own the node id to exclude; null for none
+   * @throws IOException when the directory cannot be listed
    */
   public static SortedMap<String, Long> orphanedRecords(Path directory, @Nullable String own)
       throws IOException {
     return OrphanedNodeScanner.scan(directory.resolve("log.wal"), own);
   }
 
-  private static Path node(Settings settings) {
+  private static Path nodeDirectory(Settings settings) {
     return settings.directory().resolve("log.wal").resolve("node-" + settings.node());
   }
 
-  /** A frame from before the start. */
+  /** Restores the append id and the idempotency key of an unacknowledged frame after a restart. */
   private void restoreUnacked(FramePosition position, WalEntry entry) {
     var batch = entry.batch();
     appender.remember(batch.appendId(), position);
@@ -222,25 +251,27 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     }
   }
 
-  /** The other end; the one before it, if any, is used no more. */
+  /** Returns a consumer of this spool. An earlier consumer must no longer be in use. */
   public FallbackSpoolConsumer newConsumer() {
     return new WalSpoolConsumer(settings.deliveryLimits(), segmentLog, consumerState, stateJournal);
   }
 
+  /** Returns the dead letters of this spool. */
   public DeadLetterQueue deadLetters() {
     return new WalDeadLetterQueue(consumerState, stateJournal, appender);
   }
 
+  /** Returns the status of the WAL. Blocks: reads the indexes of segments not yet counted. */
   public Status status() {
-    var all =
+    var segments =
         segmentLog.segments().stream()
             .map(
-                one ->
+                info ->
                     new SegmentStatus(
-                        one.file(), one.bytes(), one.frames(), one.records(), one.acked()))
+                        info.file(), info.bytes(), info.frames(), info.records(), info.acked()))
             .toList();
     return new Status(
-        all,
+        segments,
         consumerState.quarantinedFrames(),
         depth(),
         consumerState.pendingRecords(),
@@ -249,15 +280,16 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
   }
 
   /**
-   * Reads every frame of a segment.
+   * Verifies a segment: reads every frame and compares it with its index line. Blocks.
    *
-   * @param segment number on that day, from 1
-   * @throws java.nio.file.NoSuchFileException when there is none
+   * @param day the day (UTC) of the segment
+   * @param segment the number of the segment on that day, from 1
+   * @throws java.nio.file.NoSuchFileException when the segment does not exist
    */
   public Verification verify(LocalDate day, int segment) throws IOException {
     var info =
         segmentLog.segments().stream()
-            .filter(one -> one.day().equals(day) && one.number() == segment)
+            .filter(candidate -> candidate.day().equals(day) && candidate.number() == segment)
             .findFirst()
             .orElseThrow(() -> new NoSuchFileException(day + ", segment " + segment));
     var faults = new ArrayList<String>();
@@ -278,7 +310,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     return new Verification(info.file(), frames, records, faults);
   }
 
-  /** Of the same segment, behind that one. */
+  /** Returns the next frames of the same segment. */
   private List<SegmentLog.IndexEntry> segmentFrames(FramePosition from) throws IOException {
     return segmentLog.entriesAfter(from, PAGE_SIZE).stream()
         .filter(
@@ -290,7 +322,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
 
   private @Nullable String findFault(SegmentLog.IndexEntry frame) throws IOException {
     try {
-      WalSpoolConsumer.read(segmentLog, frame);
+      WalSpoolConsumer.readFrame(segmentLog, frame);
       return null;
     } catch (UnreadableFrameException e) {
       return e.getMessage();
@@ -310,7 +342,7 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
       status =
           receipt.shard() == 0
               ? consumerState.statusOf(FramePosition.of(receipt.entryId()), firstId, records)
-              : new DeliveryStatus.Unknown("there is no shard " + receipt.shard());
+              : new DeliveryStatus.Unknown("shard " + receipt.shard() + " does not exist");
     } catch (IllegalArgumentException | DateTimeException e) {
       status = new DeliveryStatus.Unknown(String.valueOf(e.getMessage()));
     }
@@ -408,7 +440,10 @@ public final class WalSpool implements Spool, IdempotencyStore, Backlog, AutoClo
     }
   }
 
-  /** Makes everything durable; what is unsettled stays. Appends after it are answered as busy. */
+  /**
+   * Writes all queued frames and makes them durable; unacknowledged frames stay in the spool. Later
+   * appends return {@link AppendResult.Unavailable}.
+   */
   @Override
   public void close() {
     appender.close();

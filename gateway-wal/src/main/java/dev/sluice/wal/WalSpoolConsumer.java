@@ -24,31 +24,32 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deliveries of the log, in its order.
+ * The consumer of the WAL: delivers its frames in write order.
  *
- * <p>A delivery is everything behind the settled position up to a frame that is written down before
- * it is handed out, but for what is passed over. Frames that only a newer release can read are
- * passed over too, and looked at again at the next start; and, by {@link #pollConfirmed}, frames
- * that another spool may have. Each of these is a delivery by itself later.
+ * <p>A delivery contains all frames after the acknowledged position up to a last frame, except
+ * skipped frames. The journal records the last frame before {@link #poll} returns the delivery.
+ * Frames that only a later release can decode are skipped until the next start. {@link
+ * #pollConfirmed} also skips frames that another spool may have. Each skipped frame that is
+ * retryable becomes a delivery of its own later.
  *
- * <p>For one thread at a time, but for {@link #flush}, {@link #hasInFlight} and {@link
- * #unreadable}.
+ * <p>For use by one thread at a time, except {@link #flush}, {@link #hasInFlight} and {@link
+ * #skippedEntries}, which are safe for any thread.
  */
 final class WalSpoolConsumer implements FallbackSpoolConsumer {
 
-  /** A delivery that is out, and what it was made of. */
+  /** The unacknowledged delivery, with its last frame and its entries. */
   private record OpenDelivery(
       Delivery delivery, FramePosition last, List<PositionedEntry> entries) {}
 
   private static final Logger LOG = LoggerFactory.getLogger(WalSpoolConsumer.class);
 
-  /** A recorded delivery is what it is. */
+  /** The limits of a recorded delivery: all of its frames belong to it. */
   private static final DeliveryLimits UNLIMITED =
       new DeliveryLimits(Long.MAX_VALUE, Long.MAX_VALUE, Duration.ZERO);
 
   private static final int PAGE_SIZE = 256;
 
-  /** Between two looks whether there is a hurry. */
+  /** Time between two checks of {@link #flushRequested} while a delivery lingers. */
   private static final Duration LINGER_POLL_INTERVAL = Duration.ofMillis(50);
 
   private final DeliveryLimits deliveryLimits;
@@ -56,7 +57,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
   private final ConsumerState consumerState;
   private final ConsumerStateJournal stateJournal;
 
-  /** Passed over for the time being; to be looked at once more. */
+  /** Skipped frames to retry, in the order of the retries. */
   private final Deque<FramePosition> deferred = new ArrayDeque<>();
 
   private @Nullable OpenDelivery openDelivery;
@@ -79,18 +80,18 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
 
   @Override
   public Optional<Delivery> poll(Duration timeout, Duration minLinger) throws InterruptedException {
-    return poll(timeout, minLinger, deliveryLimits, false);
+    return pollNext(timeout, minLinger, deliveryLimits, false);
   }
 
   @Override
   public Optional<Delivery> pollForDrain(DeliveryLimits limits) throws InterruptedException {
-    return poll(Duration.ZERO, Duration.ZERO, limits, false);
+    return pollNext(Duration.ZERO, Duration.ZERO, limits, false);
   }
 
   @Override
   public Optional<Delivery> pollConfirmed(Duration timeout, Duration minLinger)
       throws InterruptedException {
-    return poll(timeout, minLinger, deliveryLimits, true);
+    return pollNext(timeout, minLinger, deliveryLimits, true);
   }
 
   @Override
@@ -99,7 +100,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     return open != null && open.certain();
   }
 
-  private Optional<Delivery> poll(
+  private Optional<Delivery> pollNext(
       Duration timeout, Duration minLinger, DeliveryLimits limits, boolean confirmedOnly)
       throws InterruptedException {
     openDelivery = null;
@@ -111,19 +112,22 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       if (redelivery != null) {
         return Optional.of(redelivery);
       }
-      var fresh = accumulate(timeout, minLinger, limits, confirmedOnly);
-      if (fresh.isEmpty()) {
+      var accumulator = accumulate(timeout, minLinger, limits, confirmedOnly);
+      if (accumulator.isEmpty()) {
         return Optional.empty();
       }
-      var last = fresh.positions().getLast().position();
+      var last = accumulator.positions().getLast().position();
       stateJournal.startDelivery(last, confirmedOnly);
-      return Optional.of(startDelivery(last, fresh.positions(), false));
+      return Optional.of(startDelivery(last, accumulator.positions(), false));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  /** What was handed out to be given back, and was not, may be in the other spool. */
+  /**
+   * Suspends an open delivery of {@link #poll} or {@link #pollForDrain}: the drain to the other
+   * spool may have succeeded for a part of it. Its frames become retryable skipped frames.
+   */
   private void suspendOpenDelivery() throws IOException {
     var open = consumerState.openDelivery();
     if (open == null || open.certain()) {
@@ -134,15 +138,15 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     var entries = wasDeferred ? readDeferred(last).positions() : readRange(last, false).positions();
     stateJournal.suspendDelivery(
         new JournalEvent.DeliverySuspended(
-            last, entries.stream().map(WalSpoolConsumer::skippedAsDoubtful).toList()));
+            last, entries.stream().map(WalSpoolConsumer::toDoubtfulFrame).toList()));
     var positions = new ArrayList<>(entries.stream().map(PositionedEntry::position).toList());
-    positions.addAll(
-        deferred); // what was held before is behind it, but for what was passed over in it
+    // deferred frames precede the delivery, except those skipped within it: hence the sort below
+    positions.addAll(deferred);
     deferred.clear();
     positions.stream().distinct().sorted().forEach(deferred::add);
   }
 
-  private static JournalEvent.FrameSkipped skippedAsDoubtful(PositionedEntry entry) {
+  private static JournalEvent.FrameSkipped toDoubtfulFrame(PositionedEntry entry) {
     var batch = entry.entry().batch();
     return new JournalEvent.FrameSkipped(
         entry.position(),
@@ -171,9 +175,9 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       if (wasDeferred) {
         stateJournal.suspendDelivery(
             new JournalEvent.DeliverySuspended(
-                last, List.of())); // it may be there, for a newer release
+                last, List.of())); // the frame stays: a later release may be able to decode it
       } else {
-        boolean _ = stateJournal.ack(last, List.of(), List.of(), false); // nothing of it is left
+        boolean _ = stateJournal.ack(last, List.of(), List.of(), false); // no frame is left
       }
     }
     while (!confirmedOnly && !deferred.isEmpty() && advanceTo(deferred.element())) {
@@ -187,7 +191,12 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     return null;
   }
 
-  /** Whether nothing is left to deliver before it; then what was passed over is behind us too. */
+  /**
+   * Moves the acknowledged position up to {@code position} when all frames between them are skipped
+   * frames.
+   *
+   * @return whether no frame before the position is left to deliver
+   */
   private boolean advanceTo(FramePosition position) throws IOException {
     while (ConsumerState.isAfter(position, consumerState.ackedPosition())) {
       var page = segmentLog.entriesAfter(consumerState.ackedPosition(), PAGE_SIZE);
@@ -195,7 +204,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
           page.stream()
               .map(SegmentLog.IndexEntry::position)
               .takeWhile(consumerState::isSkipped)
-              .filter(one -> !ConsumerState.isAfter(one, position))
+              .filter(skipped -> !ConsumerState.isAfter(skipped, position))
               .reduce((_, later) -> later)
               .orElse(null);
       if (lastSkipped == null) {
@@ -206,7 +215,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     return true;
   }
 
-  /** What is left of a delivery that was handed out before. */
+  /** Reads the remaining frames of a recorded delivery. */
   private DeliveryAccumulator<PositionedEntry> readRange(FramePosition last, boolean confirmedOnly)
       throws IOException {
     var accumulator = new DeliveryAccumulator<PositionedEntry>(UNLIMITED);
@@ -217,7 +226,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
         if (ConsumerState.isAfter(frame.position(), last)) {
           return accumulator;
         }
-        boolean _ = add(frame, accumulator, confirmedOnly);
+        boolean _ = addFrame(frame, accumulator, confirmedOnly);
         from = frame.position();
       }
       if (page.isEmpty()) {
@@ -226,7 +235,10 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     }
   }
 
-  /** A frame that was passed over; nothing when it is to stay where it is, or is over meanwhile. */
+  /**
+   * Reads a skipped frame for a retry. Returns an empty accumulator when the frame still cannot be
+   * decoded, is no longer skipped, or is not retryable.
+   */
   private DeliveryAccumulator<PositionedEntry> readDeferred(FramePosition position)
       throws IOException {
     var accumulator = new DeliveryAccumulator<PositionedEntry>(UNLIMITED);
@@ -237,7 +249,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
         accumulator.add(new PositionedEntry(position, entry), entry.batch());
       } catch (UnreadableFrameException e) {
         if (!e.isUnsupportedVersion()) {
-          unreadable(frame, e);
+          skipUnreadable(frame, e);
         }
       }
     }
@@ -256,7 +268,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
       boolean wasEmpty = accumulator.isEmpty();
       var to = fill(accumulator, from, confirmedOnly);
       if (to == null) {
-        return accumulator; // it takes no more
+        return accumulator; // it is full
       }
       from = to.position();
       if (accumulator.isEmpty()) {
@@ -278,10 +290,18 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     }
   }
 
-  /** How far was looked; null position when there was nothing yet. */
+  /**
+   * The end of a scan.
+   *
+   * @param position the last scanned frame; null when there is none
+   */
   private record ScanPosition(@Nullable FramePosition position) {}
 
-  /** Adds what is there; null when not everything fits. */
+  /**
+   * Adds the existing frames after a position.
+   *
+   * @return the end of the scan; null when the accumulator is full
+   */
   private @Nullable ScanPosition fill(
       DeliveryAccumulator<PositionedEntry> accumulator,
       @Nullable FramePosition after,
@@ -291,7 +311,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     while (!accumulator.isFull()) {
       var page = segmentLog.entriesAfter(from, PAGE_SIZE);
       for (var frame : page) {
-        if (!add(frame, accumulator, confirmedOnly)) {
+        if (!addFrame(frame, accumulator, confirmedOnly)) {
           return null;
         }
         from = frame.position();
@@ -304,9 +324,12 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
   }
 
   /**
-   * False when it does not fit; the frame is read again next time, which is cheaper than keeping.
+   * Adds a frame to the accumulator, or skips it. A frame that does not fit is read again for the
+   * next delivery, which is cheaper than holding it in memory.
+   *
+   * @return false when the frame does not fit
    */
-  private boolean add(
+  private boolean addFrame(
       SegmentLog.IndexEntry frame,
       DeliveryAccumulator<PositionedEntry> accumulator,
       boolean confirmedOnly)
@@ -317,47 +340,51 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     try {
       var entry = new PositionedEntry(frame.position(), readEntry(frame));
       if (confirmedOnly && isPossibleDuplicate(entry.entry())) {
-        stateJournal.skip(skippedAsDoubtful(entry));
+        stateJournal.skip(toDoubtfulFrame(entry));
         deferred.add(entry.position());
         return true;
       }
       return accumulator.add(entry, entry.entry().batch());
     } catch (UnreadableFrameException e) {
-      unreadable(frame, e);
+      skipUnreadable(frame, e);
       return true;
     }
   }
 
-  /** Also when it is the index that is damaged. */
+  /** Reads a frame; repairs its index line when that line is damaged, not the frame. */
   private WalEntry readEntry(SegmentLog.IndexEntry frame)
       throws IOException, UnreadableFrameException {
     try {
-      return read(frame);
+      return readFrame(segmentLog, frame);
     } catch (UnreadableFrameException e) {
       var line = e.isUnsupportedVersion() ? frame : segmentLog.repairIndexLine(frame);
       if (line.equals(frame)) {
         throw e;
       }
-      return read(line);
+      return readFrame(segmentLog, line);
     }
   }
 
-  /** A dead letter that comes back was here all the time; it is the store that may have it. */
+  /**
+   * Whether another spool may have the entry. It cannot have a replayed dead letter, which was in
+   * this spool all the time; only the store may have that one.
+   */
   private boolean isPossibleDuplicate(WalEntry entry) {
     return entry.possibleDuplicate() && !consumerState.isReplay(entry.batch().appendId());
   }
 
-  private WalEntry read(SegmentLog.IndexEntry frame) throws IOException, UnreadableFrameException {
-    return read(segmentLog, frame);
-  }
-
-  /** What its index line says is there, whole. */
-  static WalEntry read(SegmentLog segmentLog, SegmentLog.IndexEntry frame)
+  /**
+   * Reads and decodes the frame of an index line.
+   *
+   * @throws UnreadableFrameException also when an intact frame differs from its index line
+   */
+  static WalEntry readFrame(SegmentLog segmentLog, SegmentLog.IndexEntry frame)
       throws IOException, UnreadableFrameException {
     return FrameCodec.decode(segmentLog.read(frame), frame.crc32(), frame.records());
   }
 
-  private void unreadable(SegmentLog.IndexEntry frame, UnreadableFrameException cause)
+  /** Quarantines a damaged frame; skips a frame of a later version until the next start. */
+  private void skipUnreadable(SegmentLog.IndexEntry frame, UnreadableFrameException cause)
       throws IOException {
     var position = frame.position();
     var reason = String.valueOf(cause.getMessage());
@@ -374,10 +401,10 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
             frame.records(),
             reason,
             JournalEvent.FrameSkipped.SkipReason.NEWER));
-    LOG.error("frame {} cannot be read and is passed over: {}", position, reason);
+    LOG.error("skipping frame {}, which remains in the spool: {}", position, reason);
   }
 
-  /** On which its logs were received; when that cannot be told any more, written. */
+  /** Returns the day of receipt of the records; the day of the segment when it is unreadable. */
   private LocalDate receivedDay(SegmentLog.IndexEntry frame) throws IOException {
     try {
       return FrameCodec.decodeHeader(segmentLog.read(frame)).batch().day();
@@ -388,15 +415,18 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
 
   private Delivery startDelivery(
       FramePosition last, List<PositionedEntry> entries, boolean redelivered) {
-    boolean again =
+    boolean possiblyStored =
         redelivered || entries.stream().anyMatch(entry -> entry.entry().possibleDuplicate());
     var batches = entries.stream().map(entry -> entry.entry().batch()).toList();
-    var delivery = new Delivery(token(batches), batches, again);
+    var delivery = new Delivery(token(batches), batches, possiblyStored);
     openDelivery = new OpenDelivery(delivery, last, entries);
     return delivery;
   }
 
-  /** The same for the same run, and no other: a store that knows it takes nothing of another. */
+  /**
+   * Returns the token of a delivery: a hash of its append ids in their order. Different deliveries
+   * must have different tokens, because the store ignores a delivery whose token it knows.
+   */
   private static String token(List<LogBatch> batches) {
     try {
       var sha = MessageDigest.getInstance("SHA-256");
@@ -416,18 +446,19 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
 
   @Override
   public boolean ack(Delivery delivery, List<DeadLetter> deadLetters) {
-    return complete(delivery, deadLetters, false);
+    return ackOpenDelivery(delivery, deadLetters, false);
   }
 
   @Override
   public void ackDrained(Delivery delivery) {
-    boolean _ = complete(delivery, List.of(), true);
+    boolean _ = ackOpenDelivery(delivery, List.of(), true);
   }
 
-  private boolean complete(Delivery delivery, List<DeadLetter> deadLetters, boolean drained) {
+  private boolean ackOpenDelivery(
+      Delivery delivery, List<DeadLetter> deadLetters, boolean drained) {
     var open = openDelivery;
     if (open == null || !open.delivery().token().equals(delivery.token())) {
-      throw new IllegalArgumentException("delivery " + delivery.token() + " is not handed out");
+      throw new IllegalArgumentException("delivery " + delivery.token() + " is not open");
     }
     try {
       boolean acked = stateJournal.ack(open.last(), open.entries(), deadLetters, drained);
@@ -440,7 +471,11 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     }
   }
 
-  /** Nobody else can take it over. */
+  /**
+   * {@inheritDoc}
+   *
+   * <p>No other process can claim the delivery, because this process has locked the node directory.
+   */
   @Override
   public boolean renewLease(Delivery delivery) {
     var open = openDelivery;
@@ -457,7 +492,9 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     var entry =
         findEntry(appendId)
             .orElseThrow(
-                () -> new IllegalArgumentException("batch " + appendId + " is not handed out"));
+                () ->
+                    new IllegalArgumentException(
+                        "batch " + appendId + " is not in the open delivery"));
     var batch = entry.entry().batch();
     try {
       stateJournal.skip(
@@ -472,8 +509,11 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    openDelivery = null; // the rest of it is another delivery
-    LOG.error("frame {} cannot be delivered and is passed over: {}", entry.position(), reason);
+    openDelivery = null; // the other batches form a new delivery
+    LOG.error(
+        "skipping undeliverable frame {}, which remains in the spool: {}",
+        entry.position(),
+        reason);
   }
 
   @Override
@@ -495,7 +535,7 @@ final class WalSpoolConsumer implements FallbackSpoolConsumer {
     return consumerState.skippedEntries();
   }
 
-  /** Nothing to do: what is unsettled stays. */
+  /** Does nothing: the consumer has no resources, and unacknowledged frames stay in the spool. */
   @Override
   public void close() {}
 }

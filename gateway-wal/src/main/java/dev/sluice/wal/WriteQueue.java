@@ -10,10 +10,13 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
-/** Frames that wait to be written, in order, and how much all that is under way may hold. */
+/**
+ * The queue of frames to write, in order, with a limit on the memory of all appends that are not
+ * written. Safe for use by many threads; only {@link #take} waits.
+ */
 final class WriteQueue {
 
-  /** A frame, and who is to be told of it. */
+  /** A queued frame, with the future of its result. */
   record PendingFrame(Frame frame, CompletableFuture<FrameWriteResult> result) {
     long bytes() {
       return frame.bytes().length;
@@ -21,10 +24,11 @@ final class WriteQueue {
   }
 
   /**
-   * What is written together.
+   * The frames of one write.
    *
-   * @param force whether it is time to make durable what was written before
-   * @param last whether nothing comes after it
+   * @param frames the frames, in order; may be empty
+   * @param force whether earlier frames must be made durable now
+   * @param last whether the queue is closed and this is the last batch
    */
   record WriteBatch(List<PendingFrame> frames, boolean force, boolean last) {}
 
@@ -34,10 +38,10 @@ final class WriteQueue {
   private final Condition workAvailable = lock.newCondition();
   private List<PendingFrame> frames = new ArrayList<>();
 
-  /** Bytes of what is about to be encoded and of frames. */
+  /** Memory in bytes of reservations and of queued frames. */
   private long heldBytes;
 
-  /** Bytes of frames. */
+  /** Memory in bytes of queued frames. */
   private long queuedBytes;
 
   private long payloadBytes;
@@ -57,7 +61,7 @@ final class WriteQueue {
     lock.lock();
     try {
       if (heldBytes > 0
-          && bytes > settings.queueBytes() - heldBytes) { // a lone one gets in, however large
+          && bytes > settings.queueBytes() - heldBytes) { // a single append of any size passes
         return excessReason(heldBytes);
       }
       heldBytes += bytes;
@@ -115,7 +119,7 @@ final class WriteQueue {
 
   private FrameWriteResult.@Nullable Failed checkCapacity(long bytes) {
     if (closed) {
-      return new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, "the write-ahead log is closed");
+      return new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, "the WAL is closed");
     }
     return queuedBytes > 0 && bytes > settings.queueBytes() - queuedBytes
         ? new FrameWriteResult.Failed(SegmentLog.RETRY_AFTER, excessReason(queuedBytes))
@@ -123,7 +127,7 @@ final class WriteQueue {
   }
 
   private String excessReason(long pendingBytes) {
-    return "%d bytes wait to be written, all together may be %d"
+    return "%d bytes wait to be written to the WAL, the limit is %d"
         .formatted(pendingBytes, settings.queueBytes());
   }
 
@@ -144,7 +148,7 @@ final class WriteQueue {
     workAvailable.signal();
   }
 
-  /** Has the writer look after its files. */
+  /** Wakes the writer, which then also prunes segments. */
   void wake() {
     lock.lock();
     try {
@@ -154,7 +158,7 @@ final class WriteQueue {
     }
   }
 
-  /** Something was written that is not durable; the writer is to see to it when it is time. */
+  /** Schedules an fsync of frames that are written and not durable, after the fsync interval. */
   void scheduleForce() {
     lock.lock();
     try {
@@ -179,7 +183,7 @@ final class WriteQueue {
     }
   }
 
-  /** Nothing is taken any more; what waits is the last group. */
+  /** Closes the queue: rejects further frames. The queued frames become the last batch. */
   void close() {
     lock.lock();
     try {
@@ -190,7 +194,7 @@ final class WriteQueue {
     }
   }
 
-  /** Waits until there is something to do. */
+  /** Waits for work, and removes all queued frames. */
   WriteBatch take() {
     lock.lock();
     try {
@@ -208,7 +212,7 @@ final class WriteQueue {
     }
   }
 
-  /** Tells who waits; the frame is held no more. */
+  /** Completes the result of a frame and releases its memory; has no effect a second time. */
   void complete(PendingFrame pending, FrameWriteResult result) {
     if (!pending.result().isDone()) {
       releaseWritten(pending.bytes());

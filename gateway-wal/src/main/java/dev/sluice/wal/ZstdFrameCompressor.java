@@ -9,11 +9,11 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * A zstd frame (RFC 8878) that says its content's size and ends in a checksum of it.
+ * Compresses a frame as one zstd frame (RFC 8878) with content size and checksum.
  *
  * <pre>
- * 0  magic       4  little-endian, as all numbers here
- * 4  descriptor  1  bits 7-6 how long the size is; 5 no window is given; 4, 3 zero; 2 checksum;
+ * 0  magic       4  little-endian, like all numbers here
+ * 4  descriptor  1  bits 7-6 length of the size; 5 no window field; 4, 3 zero; 2 checksum;
  *                   1-0 zero: no dictionary
  *    window      0 or 1
  *    size        1, 2, 4 or 8
@@ -25,8 +25,9 @@ final class ZstdFrameCompressor implements FrameCompressor {
   static final int MAGIC = 0xFD2FB528;
 
   /**
-   * One of the fast ones: lines repeat so much that most of what can be saved is saved by any
-   * level, and what is written is soon deleted. {@code FrameCodecBenchmark} has the figures.
+   * A fast compression level: the lines are so repetitive that every level removes most of the
+   * redundancy, and segments are deleted soon. Measured by {@code FrameCodecBenchmark}; see
+   * docs/benchmarks.
    */
   private static final int LEVEL = -5;
 
@@ -49,25 +50,26 @@ final class ZstdFrameCompressor implements FrameCompressor {
   @Override
   public byte[] compress(byte[] payload, int length) {
     int bound = Math.toIntExact(Zstd.compressBound(length));
-    var into = scratch.length < bound ? new byte[bound] : scratch;
-    if (into.length <= PooledCodec.MAX_POOLED_BYTES) {
-      scratch = into;
+    var output = scratch.length < bound ? new byte[bound] : scratch;
+    if (output.length <= PooledCodec.MAX_POOLED_BYTES) {
+      scratch = output;
     }
-    int compressedLength = compressor.compressByteArray(into, 0, into.length, payload, 0, length);
-    return Arrays.copyOf(into, compressedLength);
+    int compressedLength =
+        compressor.compressByteArray(output, 0, output.length, payload, 0, length);
+    return Arrays.copyOf(output, compressedLength);
   }
 
   @Override
   public byte[] decompress(byte[] frame) throws UnreadableFrameException {
     var buffer = ByteBuffer.wrap(frame);
-    int blocks = blocks(buffer);
+    int blocks = skipBlocks(buffer);
     if (blocks < 0 || buffer.hasRemaining()) {
-      throw UnreadableFrameException.corrupt("not one whole zstd frame");
+      throw UnreadableFrameException.corrupt("not exactly one complete zstd frame");
     }
     long size = Zstd.getFrameContentSize(frame, 0, frame.length);
     if (size < 0 || size > Math.min((long) blocks * MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES)) {
       throw UnreadableFrameException.corrupt(
-          "a zstd frame of %d blocks that says %d bytes".formatted(blocks, size));
+          "zstd frame of %d blocks declares a payload of %d bytes".formatted(blocks, size));
     }
     var payload = new byte[(int) size];
     try {
@@ -75,7 +77,7 @@ final class ZstdFrameCompressor implements FrameCompressor {
           decompressor.decompressByteArray(payload, 0, payload.length, frame, 0, frame.length);
       if (decompressedLength != size) {
         throw UnreadableFrameException.corrupt(
-            "%d bytes, should be %d".formatted(decompressedLength, size));
+            "zstd frame has %d bytes, expected %d".formatted(decompressedLength, size));
       }
     } catch (ZstdException e) {
       throw UnreadableFrameException.corrupt("zstd: " + e.getMessage());
@@ -86,28 +88,28 @@ final class ZstdFrameCompressor implements FrameCompressor {
   @Override
   public int lengthOf(ByteBuffer buffer) throws UnreadableFrameException {
     var frame = buffer.duplicate();
-    return blocks(frame) < 0 ? -1 : frame.position() - buffer.position();
+    return skipBlocks(frame) < 0 ? -1 : frame.position() - buffer.position();
   }
 
   /**
-   * Passes over a frame and counts its blocks.
+   * Moves the buffer to the end of a frame and counts the blocks of the frame.
    *
-   * @return -1 when it does not end within the buffer
+   * @return number of blocks; -1 when the frame does not end within the buffer
    */
-  private static int blocks(ByteBuffer buffer) throws UnreadableFrameException {
+  private static int skipBlocks(ByteBuffer buffer) throws UnreadableFrameException {
     int start = buffer.position();
     buffer.order(ByteOrder.LITTLE_ENDIAN);
-    if (buffer.remaining() < MAX_HEADER_BYTES) { // no frame with a block and a checksum is shorter
+    if (buffer.remaining() < MAX_HEADER_BYTES) { // no frame is shorter
       return -1;
     }
     int descriptor = buffer.get(start + 4);
     if (buffer.getInt(start) != MAGIC || (descriptor & FIXED_BITS) != CHECKSUM) {
-      throw UnreadableFrameException.corrupt("no zstd frame of ours");
+      throw UnreadableFrameException.corrupt("not a zstd frame with the header of the WAL");
     }
     boolean window = (descriptor & NO_WINDOW) == 0;
     int sizeBytes = 1 << (descriptor >>> 6 & 3);
     if (window && sizeBytes == 1) {
-      throw UnreadableFrameException.corrupt("a zstd frame that does not say its size");
+      throw UnreadableFrameException.corrupt("zstd frame without content size");
     }
     buffer.position(start + SIZE_OFFSET + (window ? 1 : 0) + sizeBytes);
     for (int blocks = 1; ; blocks++) {
@@ -119,7 +121,7 @@ final class ZstdFrameCompressor implements FrameCompressor {
       int length = type == RLE_BLOCK ? 1 : header >>> 3;
       boolean last = (header & 1) != 0;
       if (type == RESERVED_BLOCK || length > MAX_BLOCK_BYTES) {
-        throw UnreadableFrameException.corrupt("no zstd block");
+        throw UnreadableFrameException.corrupt("invalid zstd block");
       }
       int rest = length + (last ? CHECKSUM_BYTES : 0);
       if (buffer.remaining() < rest) {

@@ -16,8 +16,8 @@ import java.util.Random;
 import java.util.concurrent.Semaphore;
 
 /**
- * Appends frames of numbers from the second argument on to the folder that is the first, and prints
- * each number that was confirmed, until it is killed.
+ * Appends numbered frames to the node directory of the first argument, starting with the number of
+ * the second argument, and prints the number of each written frame, until it is killed.
  */
 final class AppendingProcess {
   private static final int MAX_IN_FLIGHT = 16;
@@ -26,11 +26,11 @@ final class AppendingProcess {
 
   public static void main(String[] args) throws Exception {
     var random = new Random();
-    var room = new Semaphore(MAX_IN_FLIGHT);
+    var permits = new Semaphore(MAX_IN_FLIGHT);
     try (var segmentLog = open(Path.of(args[0]));
         var out = new FileOutputStream(FileDescriptor.out)) {
       for (long number = Long.parseLong(args[1]); ; number++) {
-        room.acquire();
+        permits.acquire();
         var frame =
             NumberedFrameFormat.frame(number, Compression.ZSTD, 1, 1 + random.nextInt(40_000));
         long appended = number;
@@ -39,7 +39,7 @@ final class AppendingProcess {
                 .append(frame, true)
                 .thenAccept(
                     frameWriteResult -> {
-                      room.release();
+                      permits.release();
                       print(out, frameWriteResult, appended);
                     });
       }

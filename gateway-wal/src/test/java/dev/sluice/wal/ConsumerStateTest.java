@@ -22,7 +22,7 @@ class ConsumerStateTest {
         new IdempotencyKeyTable(100, Duration.ofDays(1), InstantSource.system()));
   }
 
-  /** Frames come between the line of a delivery and what stands for all lines. */
+  /** Frames are counted between the acknowledgement of a delivery and the snapshot. */
   @Test
   void snapshot_totalRevertsToJournaledValue_isInTheNextLine() {
     var first = count(1, 5);
@@ -32,10 +32,10 @@ class ConsumerStateTest {
 
     journal.add(ack(second, true));
 
-    var after = newState();
-    journal.forEach(after::restore);
-    assertThat(after.recordCounts(LocalDate.EPOCH)).isEqualTo(state.recordCounts(LocalDate.EPOCH));
-    assertThat(after.recordCounts(LocalDate.EPOCH).values())
+    var restored = newState();
+    journal.forEach(restored::restore);
+    assertThat(restored.recordCounts(LocalDate.EPOCH)).isEqualTo(state.recordCounts(LocalDate.EPOCH));
+    assertThat(restored.recordCounts(LocalDate.EPOCH).values())
         .singleElement()
         .satisfies(recordCounts -> assertThat(recordCounts.accepted()).isEqualTo(5));
   }
@@ -45,10 +45,10 @@ class ConsumerStateTest {
     state.apply(new JournalEvent.Snapshot(ConsumerState.VERSION, null, null, 0, 0, DAY));
     count(1, 5);
 
-    var after = newState();
-    state.snapshot().forEach(after::restore);
+    var restored = newState();
+    state.snapshot().forEach(restored::restore);
 
-    assertThat(after.countsCompleteSince()).isEqualTo(DAY);
+    assertThat(restored.countsCompleteSince()).isEqualTo(DAY);
   }
 
   @Test
@@ -86,12 +86,12 @@ class ConsumerStateTest {
     return new PositionedEntry(position, new WalEntry(batch, false, null));
   }
 
-  private JournalEvent.DeliveryAcked ack(PositionedEntry positionedEntry, boolean surrendered) {
-    var places = List.of(positionedEntry);
-    var over =
+  private JournalEvent.DeliveryAcked ack(PositionedEntry positionedEntry, boolean drained) {
+    var entries = List.of(positionedEntry);
+    var acked =
         Objects.requireNonNull(
-            state.ackEvent(positionedEntry.position(), places, List.of(), surrendered));
-    assertThat(state.ack(over, places, surrendered)).isZero();
-    return over;
+            state.ackEvent(positionedEntry.position(), entries, List.of(), drained));
+    assertThat(state.ack(acked, entries, drained)).isZero();
+    return acked;
   }
 }

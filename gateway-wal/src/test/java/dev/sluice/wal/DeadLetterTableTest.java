@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class DeadLetterTableTest {
   private static final int CAPACITY = 1_000;
-  private static final DeadLetter LARGE = letter(1_000_000);
+  private static final DeadLetter LARGE = deadLetter(1_000_000);
 
   private final DeadLetterTable deadLetterTable = new DeadLetterTable(CAPACITY);
 
@@ -30,12 +30,12 @@ class DeadLetterTableTest {
 
   @Test
   void hasCapacityFor_moreThanTheCapacity_isFalse() {
-    assertThat(deadLetterTable.hasCapacityFor(Collections.nCopies(CAPACITY + 1, letter(1))))
+    assertThat(deadLetterTable.hasCapacityFor(Collections.nCopies(CAPACITY + 1, deadLetter(1))))
         .isFalse();
   }
 
   @Test
-  void capacity_largeLetters_isLimitedByBytes() {
+  void capacity_largeDeadLetters_isLimitedByBytes() {
     assertThat(deadLetterTable.capacity()).isEqualTo(CAPACITY);
 
     put(LARGE);
@@ -51,17 +51,17 @@ class DeadLetterTableTest {
   }
 
   @Test
-  void capacity_smallLetters_isAsConfigured() {
-    put(letter(100));
+  void capacity_smallDeadLetters_isAsConfigured() {
+    put(deadLetter(100));
 
     assertThat(deadLetterTable.capacity()).isEqualTo(CAPACITY);
   }
 
-  private void put(DeadLetter letter) {
-    deadLetterTable.toEntries(List.of(letter)).forEach(deadLetterTable::put);
+  private void put(DeadLetter deadLetter) {
+    deadLetterTable.toEntries(List.of(deadLetter)).forEach(deadLetterTable::put);
   }
 
-  private static DeadLetter letter(int bytes) {
+  private static DeadLetter deadLetter(int bytes) {
     var log =
         new LogBatch(
             new UUID(1, 2),

@@ -21,7 +21,7 @@ class DedupingAppenderTest {
     wal = new WalFixture(Compression.ZSTD);
   }
 
-  /** Of two that are encoded side by side the smaller is ready first. */
+  /** The encoding of the smaller of two concurrent batches completes first. */
   @Test
   void append_largeAndSmallAlternating_keepsTheOrder() throws Exception {
     var batches =
@@ -33,14 +33,14 @@ class DedupingAppenderTest {
       assertThat(append.toCompletableFuture().get(30, SECONDS))
           .isInstanceOf(AppendResult.Accepted.class);
     }
-    var deliveries = wal.newConsumer();
-    var inTheLog = new ArrayList<UUID>();
-    while (inTheLog.size() < batches.size()) {
-      var delivery = deliveries.poll(Duration.ofSeconds(5)).orElseThrow();
-      delivery.batches().stream().map(LogBatch::appendId).forEach(inTheLog::add);
-      deliveries.ack(delivery);
+    var consumer = wal.newConsumer();
+    var deliveredIds = new ArrayList<UUID>();
+    while (deliveredIds.size() < batches.size()) {
+      var delivery = consumer.poll(Duration.ofSeconds(5)).orElseThrow();
+      delivery.batches().stream().map(LogBatch::appendId).forEach(deliveredIds::add);
+      consumer.ack(delivery);
     }
-    assertThat(inTheLog).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
+    assertThat(deliveredIds).isEqualTo(batches.stream().map(LogBatch::appendId).toList());
   }
 
   @Test

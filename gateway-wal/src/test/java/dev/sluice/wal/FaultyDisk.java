@@ -8,10 +8,10 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** The real disk, on which the test lets steps fail; keeps a list of what was asked of it. */
+/** The real disk with operations that fail on request. Records all calls. */
 final class FaultyDisk implements Disk {
 
-  /** What can fail, of the data ({@code zst}) or the index ({@code idx}). */
+  /** The operations that can fail, on the data ({@code zst}) or the index ({@code idx}). */
   enum Step {
     CREATE,
     WRITE,
@@ -22,7 +22,7 @@ final class FaultyDisk implements Disk {
   final List<String> calls = new ArrayList<>();
   private final Set<String> failing = new HashSet<>();
   long usableSpace = Long.MAX_VALUE;
-  private int open;
+  private int openFiles;
 
   synchronized void fail(Step step, String suffix) {
     failing.add(step + " " + suffix);
@@ -34,14 +34,14 @@ final class FaultyDisk implements Disk {
 
   private synchronized boolean fails(Step step, Path file) {
     var name = file.toString();
-    var asking = step + " " + name.substring(name.lastIndexOf('.') + 1);
-    calls.add(asking);
-    return failing.contains(asking);
+    var call = step + " " + name.substring(name.lastIndexOf('.') + 1);
+    calls.add(call);
+    return failing.contains(call);
   }
 
   private void check(Step step, Path file) throws IOException {
     if (fails(step, file)) {
-      throw new IOException(step + " failed, as it was to");
+      throw new IOException(step + " fails on request");
     }
   }
 
@@ -49,16 +49,16 @@ final class FaultyDisk implements Disk {
   public AppendFile create(Path file) throws IOException {
     check(Step.CREATE, file);
     var real = Disk.REAL.create(file);
-    addOpen(1);
+    countOpen(1);
     return new AppendFile() {
       @Override
-      public void write(ByteBuffer bytes, long at) throws IOException {
+      public void write(ByteBuffer bytes, long offset) throws IOException {
         if (fails(Step.WRITE, file)) {
-          // as a full disk does: some of it gets there
-          real.write(bytes.slice(bytes.position(), bytes.remaining() / 2), at);
+          // a full disk writes a part of the bytes
+          real.write(bytes.slice(bytes.position(), bytes.remaining() / 2), offset);
           throw new IOException("No space left on device");
         }
-        real.write(bytes, at);
+        real.write(bytes, offset);
       }
 
       @Override
@@ -75,7 +75,7 @@ final class FaultyDisk implements Disk {
 
       @Override
       public void close() throws IOException {
-        addOpen(-1);
+        countOpen(-1);
         real.close();
       }
     };
@@ -88,7 +88,7 @@ final class FaultyDisk implements Disk {
   }
 
   @Override
-  public synchronized long usableSpace(Path folder) {
+  public synchronized long usableSpace(Path directory) {
     return usableSpace;
   }
 
@@ -96,13 +96,13 @@ final class FaultyDisk implements Disk {
     usableSpace = bytes;
   }
 
-  private synchronized void addOpen(int more) {
-    open += more;
+  private synchronized void countOpen(int change) {
+    openFiles += change;
   }
 
-  /** Files that were created and are not closed. */
-  synchronized int open() {
-    return open;
+  /** Returns the number of files that were created and are not closed. */
+  synchronized int openFiles() {
+    return openFiles;
   }
 
   synchronized long count(Step step, String suffix) {

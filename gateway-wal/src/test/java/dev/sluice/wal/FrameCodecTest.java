@@ -64,12 +64,12 @@ class FrameCodecTest {
 
       var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
-      SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(known(batch)));
+      SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(withoutUnknownFields(batch)));
     }
   }
 
-  /** Without the fields that nobody knows. */
-  private static LogBatch known(LogBatch batch) throws InvalidProtocolBufferException {
+  /** Returns the batch without unknown fields. */
+  private static LogBatch withoutUnknownFields(LogBatch batch) throws InvalidProtocolBufferException {
     var parser = DiscardUnknownFieldsParser.wrap(ExportLogsServiceRequest.parser());
     return new LogBatch(
         batch.appendId(),
@@ -98,7 +98,7 @@ class FrameCodecTest {
   }
 
   @Test
-  void decode_logsOfOneScope_stayTogether() throws Exception {
+  void decode_recordsOfOneScope_stayTogether() throws Exception {
     var batch = LogBatches.of(500);
 
     var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
@@ -111,26 +111,26 @@ class FrameCodecTest {
 
   @ParameterizedTest
   @EnumSource
-  void decodeHeader_batchWithKey_isAllButItsLogs(Compression compression) throws Exception {
+  void decodeHeader_batchWithKey_hasAllButTheRecords(Compression compression) throws Exception {
     var batch = LogBatches.of(20);
     var key =
         new IdempotencyStore.IdempotencyKey(
             "default", "order \"7\"\n\u0001é\uD83D\uDE80", UUID.randomUUID());
     var frame = new FrameCodec(compression).encode(new WalEntry(batch, true, key));
 
-    var head = FrameCodec.decodeHeader(frame.bytes());
-    var whole = FrameCodec.decode(frame.bytes());
+    var headerEntry = FrameCodec.decodeHeader(frame.bytes());
+    var entry = FrameCodec.decode(frame.bytes());
 
-    assertThat(head.possibleDuplicate()).isTrue();
-    assertThat(head.key()).isEqualTo(key);
-    assertThat(head.batch().otlp()).isEmpty();
-    assertThat(head.batch())
+    assertThat(headerEntry.possibleDuplicate()).isTrue();
+    assertThat(headerEntry.key()).isEqualTo(key);
+    assertThat(headerEntry.batch().otlp()).isEmpty();
+    assertThat(headerEntry.batch())
         .extracting(
             LogBatch::appendId, LogBatch::records, LogBatch::expandedBytes, LogBatch::receivedNanos)
         .containsExactly(
             batch.appendId(), batch.records(), batch.expandedBytes(), batch.receivedNanos());
-    assertThat(whole.possibleDuplicate()).isTrue();
-    assertThat(whole.key()).isEqualTo(key);
+    assertThat(entry.possibleDuplicate()).isTrue();
+    assertThat(entry.key()).isEqualTo(key);
   }
 
   @ParameterizedTest
@@ -163,7 +163,7 @@ class FrameCodecTest {
   }
 
   @Test
-  void encode_timesOfLogs_areEventThenObservedThenReceived() {
+  void encode_recordTimes_areEventThenObservedThenReceived() {
     var request =
         """
         resource_logs { scope_logs {
@@ -188,10 +188,10 @@ class FrameCodecTest {
 
     assertThatThrownBy(() -> encode(with(batch, 4, batch.otlp()), Compression.ZSTD))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("3 records that says 4");
+        .hasMessageContaining("has 3 records, but declares 4");
     assertThatThrownBy(() -> encode(with(batch, 3, new byte[] {10, 9}), Compression.ZSTD))
         .isInstanceOf(IllegalArgumentException.class);
-    // and the same tools serve the next
+    // the pooled codec is still usable
     assertThat(encode(batch, Compression.ZSTD).records()).isEqualTo(3);
   }
 
@@ -217,7 +217,7 @@ class FrameCodecTest {
 
   @ParameterizedTest
   @EnumSource
-  void lengthOf_framesInARow_isThatOfEach(Compression compression) throws Exception {
+  void lengthOf_consecutiveFrames_isThatOfEach(Compression compression) throws Exception {
     var frames =
         IntStream.of(1, 3000, 2)
             .mapToObj(records -> encode(LogBatches.of(records), compression).bytes())
@@ -252,7 +252,7 @@ class FrameCodecTest {
         .isInstanceOf(UnreadableFrameException.class);
   }
 
-  /** A bit that says nothing may be flipped; what is read is then what was written. */
+  /** A flipped bit without meaning is accepted; then the decoded batch equals the original. */
   @ParameterizedTest
   @EnumSource
   void decode_bitFlipped_isCorruptOrTheSame(Compression compression) {
@@ -272,9 +272,9 @@ class FrameCodecTest {
     assertThat(corrupt).isGreaterThan(8 * frame.length * 99 / 100);
   }
 
-  /** Intact frames of lines that nobody wrote: whatever they are, nothing else is thrown. */
+  /** Intact frames of damaged lines: decoding throws no other exception. */
   @Test
-  void decode_linesDamaged_areUnreadableOrRead() {
+  void decode_damagedLines_areUnreadableOrDecoded() {
     var random = new Random(5);
     int unreadable = 0;
     for (int i = 0; i < 20 * ROUNDS; i++) {
@@ -290,16 +290,16 @@ class FrameCodecTest {
   }
 
   private static byte[] damaged(byte[] lines, Random random) {
-    int at = random.nextInt(lines.length);
-    int length = Math.min(random.nextInt(4), lines.length - at);
+    int offset = random.nextInt(lines.length);
+    int length = Math.min(random.nextInt(4), lines.length - offset);
     var damaged = new ArrayList<Byte>();
     for (byte b : lines) {
       damaged.add(b);
     }
-    damaged.subList(at, at + length).clear();
+    damaged.subList(offset, offset + length).clear();
     for (int i = random.nextInt(3); i > 0; i--) {
       damaged.add(
-          at,
+          offset,
           (byte) (random.nextBoolean() ? lines[random.nextInt(lines.length)] : random.nextInt()));
     }
     var bytes = new byte[damaged.size()];
@@ -310,25 +310,25 @@ class FrameCodecTest {
   }
 
   @Test
-  void decode_otherLines_throwsNamingTheFault() {
+  void decode_invalidLines_throwsNamingTheFault() {
     var lines = new String(decompress(encode(LogBatches.of(2), Compression.ZSTD)), UTF_8);
 
     assertUnreadable(lines.replace("{\"v\":1,", "{\"v\":0,"), "line 1");
     assertUnreadable(
-        lines.replaceFirst("\"records\":2", "\"records\":3"), "a head as in the first line");
-    assertUnreadable(lines.replace("\"records\":2", "\"records\":3"), "2 lines, should be 3");
-    assertUnreadable(lines.replace("\"records\":2", "\"records\":1"), "identity");
-    assertUnreadable(lines.replace("\"records\":2", "\"records\":0"), "a record at least");
-    assertUnreadable(lines + lines, "identity");
-    assertUnreadable(lines.strip(), "lines of text");
-    assertUnreadable(lines.replace("service", "\\q"), "an escape");
-    assertUnreadable(lines.replace("service", "\\ud800"), "is expected");
-    assertUnreadable("", "lines of text");
-    assertUnreadable("\n", "is expected at byte 0");
+        lines.replaceFirst("\"records\":2", "\"records\":3"), "the header of the first line");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":3"), "2 lines, expected 3");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":1"), "the next log id");
+    assertUnreadable(lines.replace("\"records\":2", "\"records\":0"), "a positive number of records");
+    assertUnreadable(lines + lines, "the next log id");
+    assertUnreadable(lines.strip(), "not UTF-8 text of complete lines");
+    assertUnreadable(lines.replace("service", "\\q"), "an escape sequence");
+    assertUnreadable(lines.replace("service", "\\ud800"), "expected \\u at byte");
+    assertUnreadable("", "not UTF-8 text of complete lines");
+    assertUnreadable("\n", "line 1: expected {\"v\": at byte 0");
   }
 
   @Test
-  void decode_nestedTooDeep_isCorrupt() {
+  void decode_nestedTooDeeply_isCorrupt() {
     var lines = new String(decompress(encode(LogBatches.of(1), Compression.ZSTD)), UTF_8);
     var deep = "{\"arrayValue\":{\"values\":[".repeat(50_000);
 
@@ -337,7 +337,7 @@ class FrameCodecTest {
   }
 
   @Test
-  void decode_deepestThatIsAccepted_isTheSame() throws Exception {
+  void decode_maximumNesting_isTheSame() throws Exception {
     var out = new OtlpWriter(new ByteOutput(1 << 10));
     var marks = new ArrayDeque<Integer>();
     for (int field : new int[] {1, 2, 2, 5}) {
@@ -357,7 +357,7 @@ class FrameCodecTest {
 
     var decoded = FrameCodec.decode(encode(batch, Compression.ZSTD).bytes());
 
-    // protobuf-java would not go so deep
+    // protobuf-java does not parse this nesting depth
     assertThat(decoded.batch().otlp()).isEqualTo(batch.otlp());
   }
 
@@ -379,12 +379,12 @@ class FrameCodecTest {
     Object read(byte[] frame) throws UnreadableFrameException;
   }
 
-  /** A size that the frame cannot have is not even tried: the test's memory would not hold it. */
+  /** A declared size that the frame cannot have is rejected before the allocation. */
   @Test
   void decode_wrongSize_allocatesNoMemory() {
     var zstd = encode(LogBatches.of(20), Compression.ZSTD).bytes();
     var gzip = encode(LogBatches.of(20), Compression.GZIP).bytes();
-    // of two bytes, with 256 to be added: of eight instead
+    // replaces a size of two bytes by a much larger one
     zstd[5] = (byte) 0xFF;
     zstd[6] = (byte) 0xFF;
     gzip[gzip.length - 1] = 0x6F;
@@ -392,14 +392,14 @@ class FrameCodecTest {
     assertThatThrownBy(() -> FrameCodec.decode(zstd)).isInstanceOf(UnreadableFrameException.class);
     assertThatThrownBy(() -> FrameCodec.decode(gzip))
         .isInstanceOf(UnreadableFrameException.class)
-        .hasMessageContaining("says");
+        .hasMessageContaining("declares a payload of");
     var huge = ByteBuffer.allocate(32).order(ByteOrder.LITTLE_ENDIAN);
     huge.putInt(ZstdFrameCompressor.MAGIC).put((byte) 0b1110_0100).putLong(1L << 40);
     huge.put((byte) 0b0000_0011).putShort((short) 0).put((byte) 'x').putInt(0);
     var frame = Arrays.copyOf(huge.array(), huge.position());
     assertThatThrownBy(() -> FrameCodec.decode(frame))
         .isInstanceOf(UnreadableFrameException.class)
-        .hasMessageContaining("1 blocks that says 1099511627776");
+        .hasMessageContaining("1 blocks declares a payload of 1099511627776");
   }
 
   @Test
@@ -439,8 +439,8 @@ class FrameCodecTest {
   }
 
   static byte[] compress(byte[] lines) {
-    try (var bench = PooledCodec.acquire(Compression.GZIP)) {
-      return bench.compressor.compress(lines, lines.length);
+    try (var codec = PooledCodec.acquire(Compression.GZIP)) {
+      return codec.compressor.compress(lines, lines.length);
     }
   }
 
@@ -452,11 +452,11 @@ class FrameCodecTest {
     }
   }
 
-  /** With one good record at least. */
+  /** Returns a batch with the given OTLP after one valid record. */
   private static LogBatch batch(byte[] otlp) {
-    var good = LogBatches.request(1, new Random(otlp.length));
-    var joined = Arrays.copyOf(good, good.length + otlp.length);
-    System.arraycopy(otlp, 0, joined, good.length, otlp.length);
+    var valid = LogBatches.request(1, new Random(otlp.length));
+    var joined = Arrays.copyOf(valid, valid.length + otlp.length);
+    System.arraycopy(otlp, 0, joined, valid.length, otlp.length);
     return LogBatches.of(joined);
   }
 

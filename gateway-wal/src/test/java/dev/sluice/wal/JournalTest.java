@@ -194,9 +194,9 @@ class JournalTest {
   private void flip(long position) throws IOException {
     try (var bytes = new RandomAccessFile(file.toFile(), "rw")) {
       bytes.seek(position);
-      int was = bytes.read();
+      int original = bytes.read();
       bytes.seek(position);
-      bytes.write(was ^ 1);
+      bytes.write(original ^ 1);
     }
   }
 }

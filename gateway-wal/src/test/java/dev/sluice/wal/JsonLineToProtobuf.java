@@ -11,33 +11,33 @@ import java.util.HexFormat;
 import java.util.Map;
 import tools.jackson.databind.JsonNode;
 
-/** OTLP's mapping of JSON, from protobuf's own descriptors: an opinion that is not the codec's. */
+/** Parses OTLP JSON with protobuf descriptors: an implementation independent of the codec. */
 final class JsonLineToProtobuf {
   private JsonLineToProtobuf() {}
 
-  /** What a line says as an {@code ExportLogsServiceRequest}; what is not of one is passed over. */
+  /** Parses a line as an {@code ExportLogsServiceRequest}; ignores other top-level members. */
   static ExportLogsServiceRequest of(JsonNode line) {
     var request = ExportLogsServiceRequest.newBuilder();
     fill(request, line, false);
     return request.build();
   }
 
-  private static void fill(Message.Builder into, JsonNode json, boolean known) {
-    var fields = into.getDescriptorForType().getFields();
+  private static void fill(Message.Builder builder, JsonNode json, boolean failOnUnknown) {
+    var fields = builder.getDescriptorForType().getFields();
     for (Map.Entry<String, JsonNode> member : json.properties()) {
       var field = fields.stream().filter(f -> f.getJsonName().equals(member.getKey())).findAny();
-      if (field.isEmpty() && known) {
+      if (field.isEmpty() && failOnUnknown) {
         throw new AssertionError("no field of OTLP: " + member.getKey());
       }
-      field.ifPresent(f -> set(into, f, member.getValue()));
+      field.ifPresent(f -> set(builder, f, member.getValue()));
     }
   }
 
-  private static void set(Message.Builder into, FieldDescriptor field, JsonNode json) {
+  private static void set(Message.Builder builder, FieldDescriptor field, JsonNode json) {
     if (field.isRepeated()) {
-      json.forEach(one -> into.addRepeatedField(field, value(into, field, one)));
+      json.forEach(element -> builder.addRepeatedField(field, value(builder, field, element)));
     } else {
-      into.setField(field, value(into, field, json));
+      builder.setField(field, value(builder, field, json));
     }
   }
 

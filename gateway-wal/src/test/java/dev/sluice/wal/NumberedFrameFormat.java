@@ -18,7 +18,7 @@ import java.util.zip.GZIPInputStream;
 import java.util.zip.GZIPOutputStream;
 import java.util.zip.Inflater;
 
-/** Frames whose lines are a number and some ballast: as much as segments want to know of them. */
+/** A frame format whose lines are a number and filler text; segments need no other content. */
 final class NumberedFrameFormat implements FrameFormat {
   static final NumberedFrameFormat FORMAT = new NumberedFrameFormat();
   private static final int ZSTD = 0x28b52ffd;
@@ -32,7 +32,7 @@ final class NumberedFrameFormat implements FrameFormat {
   }
 
   /**
-   * @param ballast of each line, which hardly compresses
+   * @param ballast number of filler characters in each line, which hardly compress
    */
   static Frame frame(long number, Compression compression, int lines, int ballast) {
     var random = new Random(number);
@@ -45,7 +45,7 @@ final class NumberedFrameFormat implements FrameFormat {
       text.append('\n');
     }
     var payload = text.toString().getBytes(ISO_8859_1);
-    return described(compress(payload, compression), payload);
+    return toFrame(compress(payload, compression), payload);
   }
 
   private static byte[] compress(byte[] payload, Compression compression) {
@@ -63,7 +63,7 @@ final class NumberedFrameFormat implements FrameFormat {
     return bytes.toByteArray();
   }
 
-  private static Frame described(byte[] bytes, byte[] payload) {
+  private static Frame toFrame(byte[] bytes, byte[] payload) {
     var crc = new CRC32();
     crc.update(payload);
     int lines = 0;
@@ -99,7 +99,7 @@ final class NumberedFrameFormat implements FrameFormat {
   @Override
   public Frame describe(byte[] frame) throws UnreadableFrameException {
     try {
-      return described(frame, payload(frame));
+      return toFrame(frame, payload(frame));
     } catch (IOException | RuntimeException e) {
       throw UnreadableFrameException.corrupt(String.valueOf(e.getMessage()));
     }
@@ -126,7 +126,7 @@ final class NumberedFrameFormat implements FrameFormat {
     if (bytes[0] == 0x1f && bytes[1] == (byte) 0x8b) {
       return gzipLength(bytes);
     }
-    throw UnreadableFrameException.corrupt("no frame begins here");
+    throw UnreadableFrameException.corrupt("unknown compression format");
   }
 
   private static int gzipLength(byte[] bytes) throws UnreadableFrameException {

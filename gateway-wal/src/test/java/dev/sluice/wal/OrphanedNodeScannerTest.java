@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 class OrphanedNodeScannerTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration TIMEOUT = Duration.ofSeconds(30);
 
   @RegisterExtension final WalFixture wal;
 
@@ -25,17 +25,17 @@ class OrphanedNodeScannerTest {
   @Test
   void orphanedRecords_someDelivered_countsTheRestExceptOfTheOwnNode() throws Exception {
     append(10);
-    var deliveries = wal.newConsumer();
-    deliveries.ack(deliveries.poll(Duration.ZERO).orElseThrow());
+    var consumer = wal.newConsumer();
+    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
     append(20);
     append(5);
-    var place = wal.walDirectory();
+    var walDirectory = wal.walDirectory();
 
-    assertThat(WalSpool.orphanedRecords(place, null)).isEqualTo(Map.of("one", 25L));
-    assertThat(WalSpool.orphanedRecords(place, "another")).isEqualTo(Map.of("one", 25L));
-    assertThat(WalSpool.orphanedRecords(place, "one")).isEmpty();
-    deliveries.ack(deliveries.poll(Duration.ZERO).orElseThrow());
-    assertThat(WalSpool.orphanedRecords(place, null)).isEmpty();
+    assertThat(WalSpool.orphanedRecords(walDirectory, null)).isEqualTo(Map.of("one", 25L));
+    assertThat(WalSpool.orphanedRecords(walDirectory, "another")).isEqualTo(Map.of("one", 25L));
+    assertThat(WalSpool.orphanedRecords(walDirectory, "one")).isEmpty();
+    consumer.ack(consumer.poll(Duration.ZERO).orElseThrow());
+    assertThat(WalSpool.orphanedRecords(walDirectory, null)).isEmpty();
   }
 
   @Test
@@ -44,10 +44,10 @@ class OrphanedNodeScannerTest {
             wal.spool()
                 .append(LogBatches.of(7), AppendMode.POSSIBLE_DUPLICATE)
                 .toCompletableFuture())
-        .succeedsWithin(PATIENCE);
+        .succeedsWithin(TIMEOUT);
     append(10);
-    var deliveries = wal.newConsumer();
-    deliveries.ack(deliveries.pollConfirmed(Duration.ZERO, Duration.ZERO).orElseThrow());
+    var consumer = wal.newConsumer();
+    consumer.ack(consumer.pollConfirmed(Duration.ZERO, Duration.ZERO).orElseThrow());
     append(5);
 
     assertThat(WalSpool.orphanedRecords(wal.walDirectory(), null)).isEqualTo(Map.of("one", 12L));

@@ -26,12 +26,12 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What a frame looks like to others. */
+/** The public format of a frame: OTLP JSON lines that standard tools can read. */
 class OtlpJsonLinesTest {
   private static final JsonMapper JSON = new JsonMapper();
 
-  /** Everything there is, once. */
-  private static final String EVERYTHING =
+  /** A request with every field. */
+  private static final String ALL_FIELDS =
       """
       resource_logs {
         resource {
@@ -89,8 +89,8 @@ class OtlpJsonLinesTest {
       resource_logs { resource { } scope_logs { scope { } log_records { body { int_value: 5 } } } }
       """;
 
-  private static WalEntry everything() {
-    var otlp = OtlpTextFormat.of(EVERYTHING);
+  private static WalEntry entryWithAllFields() {
+    var otlp = OtlpTextFormat.of(ALL_FIELDS);
     var batch =
         new LogBatch(
             UUID.fromString("0d9f5a3e-58a1-4a0b-8f0e-2f6f3c1f9a11"),
@@ -113,22 +113,22 @@ class OtlpJsonLinesTest {
 
   @ParameterizedTest
   @EnumSource
-  void encode_everything_equalsVersion1Fixture(Compression compression) throws Exception {
-    var lines = new String(FrameCodecTest.decompress(encode(everything(), compression)), UTF_8);
+  void encode_allFields_equalsVersion1Fixture(Compression compression) throws Exception {
+    var lines = new String(FrameCodecTest.decompress(encode(entryWithAllFields(), compression)), UTF_8);
 
     assertThat(lines).isEqualTo(new String(resource("version-1.jsonl"), UTF_8));
   }
 
-  /** Frames on somebody's disk: what once was written is read for ever. */
+  /** Frames of this version must stay readable in all later releases. */
   @ParameterizedTest
   @CsvSource({"version-1.wal.zst", "version-1.wal.gz"})
-  void decode_goldenFrame_isEverything(String name) throws Exception {
+  void decode_version1Fixture_hasAllFields(String name) throws Exception {
     var decoded = FrameCodec.decode(resource(name));
 
-    var everything = everything();
-    SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(everything.batch()));
+    var entryWithAllFields = entryWithAllFields();
+    SpoolContract.assertSameBatches(List.of(decoded.batch()), List.of(entryWithAllFields.batch()));
     assertThat(decoded.possibleDuplicate()).isTrue();
-    assertThat(decoded.key()).isEqualTo(everything.key());
+    assertThat(decoded.key()).isEqualTo(entryWithAllFields.key());
   }
 
   private static byte[] resource(String name) throws IOException {
@@ -200,7 +200,7 @@ class OtlpJsonLinesTest {
     var lines = folder.resolve("lines");
     try (var out = Files.newOutputStream(frames)) {
       for (int i = 0; i < 3; i++) {
-        out.write(encode(everything(), compression).bytes());
+        out.write(encode(entryWithAllFields(), compression).bytes());
       }
     }
     var process =

@@ -3,7 +3,7 @@ package dev.sluice.wal;
 import com.google.protobuf.TextFormat;
 import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 
-/** Requests by protobuf's text format. */
+/** Parses requests in the text format of protobuf. */
 final class OtlpTextFormat {
   private OtlpTextFormat() {}
 

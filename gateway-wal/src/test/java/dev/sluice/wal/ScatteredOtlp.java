@@ -17,8 +17,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Writes a message as nobody does but protobuf allows: fields in any order, messages in two pieces,
- * values that others follow, fields that nobody knows.
+ * Writes a message in unusual forms that protobuf allows: fields in any order, messages in two
+ * parts, values that later values replace, and unknown fields.
  */
 final class ScatteredOtlp {
   private static final int UNKNOWN_FIELD = 77;
@@ -30,14 +30,14 @@ final class ScatteredOtlp {
   }
 
   byte[] write(Message message) {
-    var pieces = pieces(message);
+    var parts = parts(message);
     var out = new ByteArrayOutputStream();
-    while (!pieces.isEmpty()) {
-      // of one field, whatever comes first must stay the first
-      var from = pieces.get(random.nextInt(pieces.size()));
-      out.writeBytes(from.removeFirst());
-      if (from.isEmpty()) {
-        pieces.remove(from);
+    while (!parts.isEmpty()) {
+      // the parts of one field must stay in their order
+      var fieldParts = parts.get(random.nextInt(parts.size()));
+      out.writeBytes(fieldParts.removeFirst());
+      if (fieldParts.isEmpty()) {
+        parts.remove(fieldParts);
       }
       if (random.nextInt(8) == 0) {
         out.writeBytes(field(UNKNOWN_FIELD, new byte[random.nextInt(4)]));
@@ -46,44 +46,44 @@ final class ScatteredOtlp {
     return out.toByteArray();
   }
 
-  /** The encodings of each field that is set, to be written in their order. */
-  private List<List<byte[]>> pieces(Message message) {
-    var pieces = new ArrayList<List<byte[]>>();
+  /** Returns for each field that is set its encoded parts, to be written in their order. */
+  private List<List<byte[]>> parts(Message message) {
+    var parts = new ArrayList<List<byte[]>>();
     if (message instanceof AnyValue any && random.nextBoolean()) {
-      // one list: the last of a oneof is the one that counts
-      var last = new ArrayList<byte[]>();
-      last.add(AnyValue.newBuilder().setIntValue(random.nextInt()).build().toByteArray());
-      any.getAllFields().forEach((field, value) -> last.addAll(encoded(field, value)));
-      if (last.size() > 1) {
-        pieces.add(last);
-        return pieces;
+      // one list for all fields: the last field of a oneof is the valid one
+      var oneofParts = new ArrayList<byte[]>();
+      oneofParts.add(AnyValue.newBuilder().setIntValue(random.nextInt()).build().toByteArray());
+      any.getAllFields().forEach((field, value) -> oneofParts.addAll(encoded(field, value)));
+      if (oneofParts.size() > 1) {
+        parts.add(oneofParts);
+        return parts;
       }
     }
-    message.getAllFields().forEach((field, value) -> pieces.add(encoded(field, value)));
-    return pieces;
+    message.getAllFields().forEach((field, value) -> parts.add(encoded(field, value)));
+    return parts;
   }
 
   private List<byte[]> encoded(FieldDescriptor field, Object value) {
     var encoded = new ArrayList<byte[]>();
     if (field.isRepeated()) {
-      ((List<?>) value).forEach(one -> encoded.add(encode(field, one)));
+      ((List<?>) value).forEach(element -> encoded.add(encode(field, element)));
     } else if (value instanceof Message message) {
-      if (whole(message) || random.nextBoolean()) {
+      if (isContainer(message) || random.nextBoolean()) {
         encoded.add(encode(field, message));
       } else {
         encoded.addAll(split(field, message));
       }
     } else {
       if (field.getContainingOneof() == null && random.nextInt(4) == 0) {
-        encoded.add(encode(field, other(field)));
+        encoded.add(encode(field, otherValue(field)));
       }
       encoded.add(encode(field, value));
     }
     return encoded;
   }
 
-  /** The last piece of a list or map is all of it here, unlike in protobuf-java. */
-  private static boolean whole(Message message) {
+  /** Whether the message is a list or map, whose last part replaces it, unlike in protobuf-java. */
+  private static boolean isContainer(Message message) {
     return message instanceof ArrayValue || message instanceof KeyValueList;
   }
 
@@ -96,7 +96,7 @@ final class ScatteredOtlp {
     return List.of(encode(field, first.build()), encode(field, second.build()));
   }
 
-  private static Object other(FieldDescriptor field) {
+  private static Object otherValue(FieldDescriptor field) {
     return switch (field.getJavaType()) {
       case STRING -> "other";
       case LONG -> 5L;

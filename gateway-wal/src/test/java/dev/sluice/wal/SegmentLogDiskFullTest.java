@@ -12,20 +12,20 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A disk that is full in earnest: four mebibytes of memory, mounted where nobody else sees it. */
+/** A really full disk: a tmpfs of 4 MiB, mounted in its own namespace. */
 class SegmentLogDiskFullTest {
   @TempDir Path folder;
 
   @ParameterizedTest
   @ValueSource(ints = {0, 500_000})
-  void append_diskFull_recoversWithoutARestart(int headroom) throws Exception {
+  void append_diskFull_recoversWithoutARestart(int minFreeDiskBytes) throws Exception {
     assumeTrue(run(List.of("unshare", "-rm", "true")).code() == 0, "container: no unshare here");
     var command = new ArrayList<>(List.of("unshare", "-rm", "sh", "-c"));
     command.add("mount -t tmpfs -o size=4m tmpfs \"$0\" && exec \"$@\"");
     command.add(folder.toString());
     command.addAll(
         SegmentLogKillTest.command(
-            FillingProcess.class, folder.toString(), String.valueOf(headroom)));
+            FillingProcess.class, folder.toString(), String.valueOf(minFreeDiskBytes)));
 
     var result = run(command);
 

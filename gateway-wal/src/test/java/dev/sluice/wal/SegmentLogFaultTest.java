@@ -35,7 +35,7 @@ class SegmentLogFaultTest {
 
   @ParameterizedTest
   @CsvSource({"CREATE,zst", "CREATE,idx", "WRITE,zst", "WRITE,idx", "FORCE,zst", "FORCE,idx"})
-  void append_aStepFails_leavesNothingAndContinues(Step step, String suffix) throws Exception {
+  void append_stepFails_leavesNothingAndContinues(Step step, String suffix) throws Exception {
     try (var log =
         log(
             Fsync.FLUSH,
@@ -96,7 +96,7 @@ class SegmentLogFaultTest {
 
       log.appendForPosition(4);
 
-      assertThat(disk.open()).isEqualTo(2); // the newest segment and its index
+      assertThat(disk.openFiles()).isEqualTo(2); // the newest segment and its index
     }
   }
 
@@ -138,7 +138,7 @@ class SegmentLogFaultTest {
 
       log.clock.advance(Duration.ofSeconds(5));
       log.appendForPosition(3);
-      log.appendForPosition(4); // once it is written, all that was due before has been seen to
+      log.appendForPosition(4); // when it is written, the fsync that was due is complete
 
       assertThat(disk.count(Step.FORCE, "zst")).isEqualTo(1);
       assertThat(disk.count(Step.FORCE, "idx")).isEqualTo(1);
@@ -183,9 +183,9 @@ class SegmentLogFaultTest {
         new SegmentSettings(1, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, 1000);
     try (var log = log(Fsync.FLUSH, segmentSettings)) {
       log.appendForPosition(1);
-      var settled = log.appendForPosition(2);
+      var acked = log.appendForPosition(2);
       log.appendForPosition(3);
-      log.segmentLog().markAcked(settled, List.of());
+      log.segmentLog().markAcked(acked, List.of());
       disk.usableSpace(999);
 
       assertThat(log.append(4)).isInstanceOf(FrameWriteResult.Failed.class);
@@ -194,9 +194,9 @@ class SegmentLogFaultTest {
     }
   }
 
-  private static SegmentSettings oneSegment(long headroom) {
+  private static SegmentSettings oneSegment(long minFreeDiskBytes) {
     return new SegmentSettings(
-        1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, headroom);
+        1 << 30, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, minFreeDiskBytes);
   }
 
   @Test
@@ -233,11 +233,11 @@ class SegmentLogFaultTest {
   @Test
   void append_belowMinFreeDisk_retainsANewestSegmentWithSkippedFrames() throws Exception {
     try (var log = log(Fsync.FLUSH, oneSegment(1000))) {
-      var aside = log.appendForPosition(1);
+      var skipped = log.appendForPosition(1);
       var last = log.appendForPosition(2);
       disk.usableSpace(999);
 
-      log.segmentLog().markAcked(last, List.of(aside));
+      log.segmentLog().markAcked(last, List.of(skipped));
       assertThat(log.append(3)).isInstanceOf(FrameWriteResult.Failed.class);
 
       assertThat(log.numbers()).containsExactly(1L, 2L);
@@ -255,7 +255,7 @@ class SegmentLogFaultTest {
 
       log.segmentLog().markAcked(last, List.of());
       assertThat(log.append(3)).isInstanceOf(FrameWriteResult.Failed.class);
-      log.segmentLog().close(); // when the writer is through with it
+      log.segmentLog().close(); // waits for the writer
 
       assertThat(log.files()).isEmpty();
     }
@@ -268,7 +268,7 @@ class SegmentLogFaultTest {
       disk.fail(Step.WRITE, "zst");
 
       assertThat(log.append(2)).isInstanceOf(FrameWriteResult.Failed.class);
-      log.segmentLog().close(); // when the writer is through with it
+      log.segmentLog().close(); // waits for the writer
 
       assertThat(log.numbers()).containsExactly(1L);
     }
@@ -288,7 +288,7 @@ class SegmentLogFaultTest {
   }
 
   @Test
-  void open_newFolders_areDurable() throws Exception {
+  void open_newDirectories_areDurable() throws Exception {
     var base = folder.toRealPath();
     new SegmentLogFixture(
             base.resolve("one/two/node"),

@@ -18,7 +18,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 
-/** Segments in the hands of a test, and what tests ask of them. */
+/** A segment log with numbered frames, and the operations and assertions of its tests. */
 final class SegmentLogFixture implements AutoCloseable {
   static final WriteSettings WRITE_SETTINGS =
       new WriteSettings(
@@ -64,7 +64,7 @@ final class SegmentLogFixture implements AutoCloseable {
     return segmentLog;
   }
 
-  /** Ends this one, lets the test change the files, and begins another. */
+  /** Closes the log, runs a change of its files, and opens it again. */
   void reopen(ThrowingRunnable between) throws IOException {
     segmentLog.close();
     between.run();
@@ -96,7 +96,7 @@ final class SegmentLogFixture implements AutoCloseable {
     return segmentLog.entriesAfter(null, Integer.MAX_VALUE - 1);
   }
 
-  /** The numbers of all frames, in order. */
+  /** Returns the numbers of all frames, in order. */
   List<Long> numbers() throws IOException {
     var numbers = new ArrayList<Long>();
     for (var frame : all()) {
@@ -105,7 +105,7 @@ final class SegmentLogFixture implements AutoCloseable {
     return numbers;
   }
 
-  /** The files of the node by their names below it, sorted; without the lock. */
+  /** Returns the files of the node relative to its directory, sorted, without the lock file. */
   List<String> files() throws IOException {
     try (var tree = Files.walk(node)) {
       return tree.filter(Files::isRegularFile)
@@ -116,7 +116,7 @@ final class SegmentLogFixture implements AutoCloseable {
     }
   }
 
-  /** Every line of every index says what is in the data, from its first byte to its last. */
+  /** Asserts that the lines of every index describe all bytes of its segment. */
   static void assertIndexMatchesData(Path node) throws IOException, UnreadableFrameException {
     for (var name : SegmentName.list(node)) {
       var data = Files.readAllBytes(name.data(node));

@@ -12,41 +12,41 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What was confirmed is there, in order and once, whenever the process was killed. */
+/** Written frames exist once and in order, at whatever time the process is killed. */
 class SegmentLogKillTest {
   private static final int ROUNDS = 20;
 
   @TempDir Path folder;
 
   @Test
-  void append_killedRepeatedly_keepsWhatWasConfirmed() throws Exception {
+  void append_killedRepeatedly_keepsWrittenFrames() throws Exception {
     long seed = System.nanoTime();
     var random = new Random(seed);
     long next = 0;
     for (int round = 0; round < ROUNDS; round++) {
-      long confirmed = appendAndKill(next, random.nextInt(60));
+      long written = appendAndKill(next, random.nextInt(60));
       try (var log = new SegmentLogFixture(folder)) {
         var numbers = log.numbers();
         assertThat(numbers)
-            .as("round %d of seed %d, confirmed up to %d", round, seed, confirmed)
+            .as("round %d of seed %d, written up to %d", round, seed, written)
             .isEqualTo(LongStream.range(0, numbers.size()).boxed().toList())
-            .hasSizeGreaterThan((int) confirmed);
+            .hasSizeGreaterThan((int) written);
         SegmentLogFixture.assertIndexMatchesData(folder);
         next = numbers.size();
       }
     }
   }
 
-  /** The last number that was confirmed; those before it were too. */
-  private long appendAndKill(long from, int confirmations) throws IOException {
+  /** Kills the process after a minimum number of frames; returns the last written number. */
+  private long appendAndKill(long from, int minFrames) throws IOException {
     var process = start(folder, from);
     try (var output = process.inputReader(UTF_8)) {
       long last = from - 1;
       for (var line = output.readLine(); line != null; line = output.readLine()) {
         assertThat(line).isEqualTo(String.valueOf(last + 1));
         last++;
-        if (last - from >= confirmations) {
-          // not by the process itself, which would shut the pipe: what it printed counts
+        if (last - from >= minFrames) {
+          // Process.destroyForcibly would close the pipe and lose printed numbers
           process.toHandle().destroyForcibly();
         }
       }
@@ -62,7 +62,7 @@ class SegmentLogKillTest {
       var process = start(folder, 0);
 
       assertThat(process.errorReader(UTF_8).lines())
-          .anyMatch(line -> line.contains("another process has the folder " + folder));
+          .anyMatch(line -> line.contains("another process has locked the directory " + folder));
       assertThat(process.onExit().join().exitValue()).isEqualTo(1);
     }
   }

@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Five frames, and what a crash or a bad disk does to them. */
+/** Recovery of five frames after a crash or damage on the disk. */
 class SegmentLogRecoveryTest {
   @TempDir Path folder;
   private SegmentLogFixture log;
@@ -55,9 +55,9 @@ class SegmentLogRecoveryTest {
     }
   }
 
-  private static void overwrite(Path file, long at, byte[] bytes) throws IOException {
+  private static void overwrite(Path file, long offset, byte[] bytes) throws IOException {
     try (var channel = FileChannel.open(file, WRITE)) {
-      channel.write(ByteBuffer.wrap(bytes), at);
+      channel.write(ByteBuffer.wrap(bytes), offset);
     }
   }
 
@@ -72,7 +72,7 @@ class SegmentLogRecoveryTest {
   }
 
   @Test
-  void open_nothingWrong_changesNothing() throws Exception {
+  void open_undamaged_changesNothing() throws Exception {
     var lines = Files.readString(index);
 
     log.reopen(() -> {});
@@ -215,9 +215,9 @@ class SegmentLogRecoveryTest {
     "4,frame,-1",
     "4,frame,-2"
   })
-  void entriesAfter_aNumberOfALineIsWrong_isRepaired(int line, String field, int by)
+  void entriesAfter_wrongNumberInLine_isRepaired(int line, String field, int delta)
       throws Exception {
-    log.reopen(() -> change(line, field, by));
+    log.reopen(() -> change(line, field, delta));
 
     for (int i = 0; i < 5; i++) {
       var frame = before.get(i);
@@ -229,14 +229,14 @@ class SegmentLogRecoveryTest {
     SegmentLogFixture.assertIndexMatchesData(log.node);
   }
 
-  private void change(int line, String field, int by) throws IOException {
+  private void change(int line, String field, int delta) throws IOException {
     rewriteIndex(
         lines ->
             lines.set(
                 line,
                 Pattern.compile("(?<=\"" + field + "\":)[0-9]+")
                     .matcher(lines.get(line))
-                    .replaceFirst(was -> Long.toString(Long.parseLong(was.group()) + by))));
+                    .replaceFirst(match -> Long.toString(Long.parseLong(match.group()) + delta))));
   }
 
   @Test
@@ -248,16 +248,16 @@ class SegmentLogRecoveryTest {
 
       for (int from = 0; from <= 5; from++) {
         var position = from == 0 ? null : before.get(from - 1).position();
-        assertThat(extracts(log.segmentLog().entriesAfter(position, 2)))
-            .as("behind frame %d, byte %d", from, i)
-            .isEqualTo(extracts(before.subList(from, Math.min(5, from + 2))));
+        assertThat(locations(log.segmentLog().entriesAfter(position, 2)))
+            .as("after frame %d, byte %d", from, i)
+            .isEqualTo(locations(before.subList(from, Math.min(5, from + 2))));
       }
     }
   }
 
-  private static byte[] flipped(byte[] lines, int at) {
+  private static byte[] flipped(byte[] lines, int offset) {
     var flipped = lines.clone();
-    flipped[at] ^= (byte) (1 << at % 3); // so that a digit mostly becomes another
+    flipped[offset] ^= (byte) (1 << offset % 3); // most digits become another digit
     return flipped;
   }
 
@@ -286,18 +286,18 @@ class SegmentLogRecoveryTest {
       log.reopen(() -> Files.write(index, flipped));
 
       assertThat(log.segmentLog().lastPosition()).isEqualTo(before.getLast().position());
-      assertThat(extracts(log.all())).as("byte %d", i).isEqualTo(extracts(before));
+      assertThat(locations(log.all())).as("byte %d", i).isEqualTo(locations(before));
     }
   }
 
-  /** Without what only a reader of frames can hold against them. */
-  private static List<Extract> extracts(List<IndexEntry> frames) {
+  /** Returns the fields that recovery verifies without reading the frames. */
+  private static List<Location> locations(List<IndexEntry> frames) {
     return frames.stream()
-        .map(frame -> new Extract(frame.position(), frame.offset(), frame.length()))
+        .map(frame -> new Location(frame.position(), frame.offset(), frame.length()))
         .toList();
   }
 
-  private record Extract(FramePosition position, long offset, int length) {}
+  private record Location(FramePosition position, long offset, int length) {}
 
   @Test
   void open_dataDamagedNextToAWrongLine_keepsItsOwnLine() throws Exception {
@@ -322,9 +322,9 @@ class SegmentLogRecoveryTest {
     assertThat(Files.size(data)).isEqualTo(before.getLast().offset() + before.getLast().length());
   }
 
-  /** As many frames as there were, so that those behind them are where they were. */
+  /** The number of frames stays the same, so that later frames keep their positions. */
   @Test
-  void open_twoDamagedInARowAndTheirLinesMissing_keepsLaterPositions() throws Exception {
+  void open_twoAdjacentFramesDamagedAndTheirLinesMissing_keepsLaterPositions() throws Exception {
     log.reopen(
         () -> {
           overwrite(data, before.get(1).offset() + 2, new byte[4]);

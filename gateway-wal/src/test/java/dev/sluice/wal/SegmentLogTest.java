@@ -35,7 +35,7 @@ class SegmentLogTest {
         folder.resolve("node-a"), writeSettings, segmentSettings, Disk.REAL);
   }
 
-  private static WriteSettings writing(Fsync fsync, long flushBytes, long queueBytes) {
+  private static WriteSettings writeSettings(Fsync fsync, long flushBytes, long queueBytes) {
     return new WriteSettings(
         Compression.ZSTD,
         fsync,
@@ -45,7 +45,7 @@ class SegmentLogTest {
         queueBytes);
   }
 
-  private static SegmentSettings filing(long segmentBytes) {
+  private static SegmentSettings segmentSettings(long segmentBytes) {
     return new SegmentSettings(
         segmentBytes, Duration.ofHours(1), Long.MAX_VALUE, Long.MAX_VALUE, 0);
   }
@@ -104,14 +104,14 @@ class SegmentLogTest {
 
   @Test
   void entriesAfter_anyPosition_returnsLaterEntriesUpToTheLimit() throws Exception {
-    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, filing(2000))) {
+    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, segmentSettings(2000))) {
       var positions = LongStream.range(0, 500).mapToObj(log::appendForPosition).toList();
       assertThat(log.segmentLog().segments()).hasSizeGreaterThan(3);
 
       for (int i = 0; i < positions.size(); i++) {
-        var behind = log.segmentLog().entriesAfter(positions.get(i), 7);
+        var lazy = log.segmentLog().entriesAfter(positions.get(i), 7);
 
-        assertThat(behind.stream().map(SegmentLog.IndexEntry::position))
+        assertThat(lazy.stream().map(SegmentLog.IndexEntry::position))
             .isEqualTo(positions.subList(i + 1, Math.min(i + 8, positions.size())));
         assertThat(log.segmentLog().find(positions.get(i)))
             .isEqualTo(
@@ -139,9 +139,9 @@ class SegmentLogTest {
   }
 
   @Test
-  void append_lazyAndManyBytes_isWrittenAtOnce() throws Exception {
+  void append_lazyAndManyBytes_isWrittenImmediately() throws Exception {
     var frame = NumberedFrameFormat.frame(1);
-    var writeSettings = writing(Fsync.FLUSH, 2L * frame.payloadBytes(), 1 << 20);
+    var writeSettings = writeSettings(Fsync.FLUSH, 2L * frame.payloadBytes(), 1 << 20);
     try (var log = log(writeSettings, SegmentLogFixture.SEGMENT_SETTINGS)) {
       var first = log.segmentLog().append(frame, false).toCompletableFuture();
       assertThat(first).isNotDone();
@@ -162,12 +162,12 @@ class SegmentLogTest {
         var first = log.segmentLog().append(NumberedFrameFormat.frame(number), false);
         var second = log.segmentLog().append(NumberedFrameFormat.frame(number + 1), false);
         var awaited = log.appendForPosition(number + 2);
-        var behind = log.segmentLog().append(NumberedFrameFormat.frame(number + 3), false);
+        var lazy = log.segmentLog().append(NumberedFrameFormat.frame(number + 3), false);
 
         assertThat(first.toCompletableFuture()).isDone();
         assertThat(second.toCompletableFuture()).isDone();
         assertThat(awaited.frame()).isEqualTo(number + 3);
-        assertThat(behind.toCompletableFuture()).isNotDone();
+        assertThat(lazy.toCompletableFuture()).isNotDone();
         assertThat(log.all()).hasSize((int) number + 3);
       }
       log.appendForPosition(100);
@@ -178,7 +178,7 @@ class SegmentLogTest {
   @Test
   void reserve_overTheQueueLimit_failsUntilReleasedUnlessAlone() throws Exception {
     var frame = NumberedFrameFormat.frame(1);
-    var writeSettings = writing(Fsync.FLUSH, 1 << 20, frame.bytes().length + 10);
+    var writeSettings = writeSettings(Fsync.FLUSH, 1 << 20, frame.bytes().length + 10);
     try (var log = log(writeSettings, SegmentLogFixture.SEGMENT_SETTINGS)) {
       assertThat(log.segmentLog().reserve(11)).isNull();
       assertThat(log.segmentLog().reserve(frame.bytes().length)).contains("wait to be written");
@@ -193,7 +193,7 @@ class SegmentLogTest {
   @Test
   void append_overTheQueueLimit_failsAndTheOthersAreWritten() throws Exception {
     var frame = NumberedFrameFormat.frame(1);
-    var writeSettings = writing(Fsync.FLUSH, 1 << 20, frame.bytes().length + 10);
+    var writeSettings = writeSettings(Fsync.FLUSH, 1 << 20, frame.bytes().length + 10);
     CompletableFuture<FrameWriteResult> waiting;
     try (var log = log(writeSettings, SegmentLogFixture.SEGMENT_SETTINGS)) {
       waiting = log.segmentLog().append(frame, false).toCompletableFuture();
@@ -206,7 +206,7 @@ class SegmentLogTest {
 
   @Test
   void append_full_startsNewSegments() throws Exception {
-    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, filing(1))) {
+    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, segmentSettings(1))) {
       assertThat(log.appendForPosition(1)).isEqualTo(new FramePosition(DAY, 1, 1));
       assertThat(log.appendForPosition(2)).isEqualTo(new FramePosition(DAY, 2, 1));
     }
@@ -366,7 +366,7 @@ class SegmentLogTest {
 
   @Test
   void segments_afterARestart_countsRecords() throws Exception {
-    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, filing(1))) {
+    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, segmentSettings(1))) {
       log.append(NumberedFrameFormat.frame(1, Compression.ZSTD, 5, 10));
       log.append(NumberedFrameFormat.frame(2, Compression.ZSTD, 7, 10));
       var before = log.segmentLog().segments();
@@ -380,7 +380,7 @@ class SegmentLogTest {
 
   @Test
   void segments_twiceAfterARestart_countsOnce() throws Exception {
-    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, filing(1))) {
+    try (var log = log(SegmentLogFixture.WRITE_SETTINGS, segmentSettings(1))) {
       log.append(NumberedFrameFormat.frame(1, Compression.ZSTD, 5, 10));
       log.appendForPosition(2);
       log.reopen(() -> {});
@@ -395,7 +395,7 @@ class SegmentLogTest {
 
   @Test
   void append_manySmallFrames_startsANewSegment() throws Exception {
-    var writeSettings = writing(Fsync.NEVER, 1 << 30, 1 << 30);
+    var writeSettings = writeSettings(Fsync.NEVER, 1 << 30, 1 << 30);
     try (var log = log(writeSettings, SegmentLogFixture.SEGMENT_SETTINGS)) {
       var frame = NumberedFrameFormat.frame(1);
       for (int i = 0; i < SegmentWriter.MAX_FRAMES - 1; i++) {
@@ -412,16 +412,16 @@ class SegmentLogTest {
     try (var log = log(SegmentLogFixture.WRITE_SETTINGS, SegmentLogFixture.SEGMENT_SETTINGS)) {
       log.appendForPosition(1);
       Files.writeString(log.node.resolve("2026-11-22/seg-000001.wal.idx"), "x");
-      var found =
+      var repaired =
           log.segmentLog()
               .append(NumberedFrameFormat.frame(2), true)
               .thenApply(_ -> CompletableFuture.supplyAsync(() -> repairedFrames(log)).join());
 
-      assertThat(found.toCompletableFuture().get(30, TimeUnit.SECONDS)).isEqualTo(2);
+      assertThat(repaired.toCompletableFuture().get(30, TimeUnit.SECONDS)).isEqualTo(2);
     }
   }
 
-  /** By another thread than the one that writes: mending needs the files. */
+  /** Reads in another thread than the writer: the repair needs the lock on the files. */
   private static int repairedFrames(SegmentLogFixture log) {
     try {
       return log.all().size();

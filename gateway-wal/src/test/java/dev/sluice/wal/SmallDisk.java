@@ -7,35 +7,37 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 
 /**
- * A disk of so many bytes: what does not fit is written in part, and an error, as a full one does.
+ * A disk with a limited capacity. A write that does not fit is written partially and fails, as on a
+ * full disk.
  */
 final class SmallDisk implements Journal.WriteFunction {
   private final Path directory;
   private long capacity;
 
   /**
-   * @param directory all of whose files are on it
+   * @param directory the directory whose files count as used
+   * @param capacity the capacity in bytes
    */
   SmallDisk(Path directory, long capacity) {
     this.directory = directory;
     this.capacity = capacity;
   }
 
-  /** Somebody else takes what is left. */
+  /** Sets the capacity to the used bytes: the disk is full. */
   void fill() throws IOException {
     capacity = used();
   }
 
-  /** Somebody else gives that much back. */
+  /** Adds capacity, in bytes. */
   void free(long bytes) {
     capacity += bytes;
   }
 
   @Override
   public void write(RandomAccessFile file, byte[] bytes) throws IOException {
-    long room = capacity - used();
-    if (room < bytes.length) {
-      file.write(bytes, 0, (int) Math.max(0, room));
+    long available = capacity - used();
+    if (available < bytes.length) {
+      file.write(bytes, 0, (int) Math.max(0, available));
       throw new IOException("No space left on device");
     }
     file.write(bytes);

@@ -12,8 +12,8 @@ import org.junit.jupiter.api.extension.AfterEachCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
 /**
- * A spool on real files, which can be closed and opened again, and killed. A test registers it and
- * has one of its own.
+ * A WAL spool on real files, which a test can close, reopen and kill. Each test has its own, as a
+ * registered extension.
  */
 final class WalFixture implements AfterEachCallback {
   static final int DEAD_LETTERS = 3;
@@ -45,17 +45,17 @@ final class WalFixture implements AfterEachCallback {
     return spool.newConsumer();
   }
 
-  /** The {@code sluice.wal.dir} of now. */
+  /** Returns the current {@code sluice.wal.dir}. */
   Path walDirectory() {
     return current;
   }
 
-  /** Of the one node there is. */
+  /** Returns the directory of the only node. */
   Path node() {
     return current.resolve("log.wal").resolve("node-one");
   }
 
-  /** As after an orderly end and a start. */
+  /** Closes the spool and opens it again. */
   WalSpool reopen() throws IOException {
     return reopen(RandomAccessFile::write);
   }
@@ -66,7 +66,7 @@ final class WalFixture implements AfterEachCallback {
     return spool;
   }
 
-  /** As after a kill: what is in the files at this moment is all there is. */
+  /** Simulates a kill: opens a copy of the current files, made without closing the spool. */
   WalSpool kill() throws IOException {
     var next = directory.resolve("life-" + ++generation);
     try (var files = Files.walk(current)) {
@@ -80,7 +80,7 @@ final class WalFixture implements AfterEachCallback {
     return spool;
   }
 
-  /** Another process would have the same node. */
+  /** Opens the same node a second time, as another process would. */
   WalSpool openSecond() throws IOException {
     return open(RandomAccessFile::write);
   }
@@ -101,7 +101,7 @@ final class WalFixture implements AfterEachCallback {
             1 << 20,
             64 << 20),
         new WalSpool.SegmentSettings(64 << 20, Duration.ofHours(1), 1 << 30, 1 << 29, 0),
-        WalSpoolTest.BOUNDS,
+        WalSpoolTest.LIMITS,
         DEAD_LETTERS,
         1_000,
         Duration.ofDays(1));

@@ -37,8 +37,8 @@ class WalIdempotencyStoreTest extends IdempotencyStoreContract {
     wal.kill();
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
 
-    var deliveries = wal.newConsumer();
-    deliveries.ack(deliveries.poll(Duration.ofSeconds(5)).orElseThrow());
+    var consumer = wal.newConsumer();
+    consumer.ack(consumer.poll(Duration.ofSeconds(5)).orElseThrow());
     wal.kill();
     assertThat(claim(KEY)).isEqualTo(new ClaimResult.Completed());
   }

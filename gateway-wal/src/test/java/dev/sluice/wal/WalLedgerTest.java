@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What the log tells the ledger of days on which it had nothing to do. */
+/** The WAL in the ledger, on days without appends to the WAL. */
 @Timeout(60)
 class WalLedgerTest {
   private final LogBatch batch = LogBatches.of(5);
@@ -57,7 +57,7 @@ class WalLedgerTest {
     var spool = wal.spool();
     return new FailoverSpool(
         new FailoverSpool.SpoolTarget("Redis", redis, redis, redis, redis),
-        new FailoverSpool.SpoolTarget("the log", spool, spool, spool, spool.deadLetters()),
+        new FailoverSpool.SpoolTarget("the WAL", spool, spool, spool, spool.deadLetters()),
         spool.newConsumer(),
         new FailoverSpool.FailoverSettings(
             Duration.ofSeconds(1),
@@ -71,7 +71,7 @@ class WalLedgerTest {
         clock);
   }
 
-  /** As an earlier release wrote it. */
+  /** Uses a journal in the format of an earlier release. */
   @Test
   void countsCompleteSince_journalWithoutIt_isTheFirstCountedDayElseToday() throws Exception {
     wal.spool().close();

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** That {@code bin/wal-reader}, which holds others to account, sees what is wrong. */
+/** Faults that {@code bin/wal-reader}, which verifies segments, must detect. */
 class WalReaderTest {
   private static final Path READER = reader();
   private static final int FRAMES = 3;
@@ -134,8 +134,8 @@ class WalReaderTest {
 
   @ParameterizedTest
   @MethodSource("wrongIndexFields")
-  void read_wrongIndexField_isAFault(String pattern, String lie, String fault) throws Exception {
-    index.set(1, index.get(1).replaceFirst(pattern, lie));
+  void read_wrongIndexField_isAFault(String pattern, String wrongValue, String fault) throws Exception {
+    index.set(1, index.get(1).replaceFirst(pattern, wrongValue));
 
     assertFault(run(Compression.GZIP), fault);
   }
@@ -175,7 +175,7 @@ class WalReaderTest {
     assertFault(run(Compression.GZIP), "frame 1: ");
   }
 
-  /** One frame of other lines, for which the index vouches. */
+  /** Writes one frame with changed lines, and an index line that matches them. */
   private void writeChangedLines(UnaryOperator<String> change) throws IOException {
     var frame =
         new FrameCodec(Compression.GZIP)

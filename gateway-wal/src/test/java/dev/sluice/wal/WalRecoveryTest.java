@@ -37,16 +37,16 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is left after restarts, kills and damage. */
+/** The state of the WAL after restarts, kills and damage. */
 @Timeout(60)
 class WalRecoveryTest {
-  private static final Duration PATIENCE = Duration.ofSeconds(5);
-  private static final Instant AT = Instant.parse("2026-03-04T05:06:07.089Z");
+  private static final Duration TIMEOUT = Duration.ofSeconds(5);
+  private static final Instant DEAD_LETTERED_AT = Instant.parse("2026-03-04T05:06:07.089Z");
 
   @RegisterExtension final WalFixture wal;
 
-  /** The consumer that has what is handed out. */
-  private @Nullable FallbackSpoolConsumer last;
+  /** The consumer with the open delivery. */
+  private @Nullable FallbackSpoolConsumer lastConsumer;
 
   WalRecoveryTest() throws IOException {
     wal = new WalFixture(Compression.ZSTD);
@@ -60,10 +60,10 @@ class WalRecoveryTest {
     append(LogBatches.list(1, 10));
 
     wal.kill();
-    var deliveries = wal.newConsumer();
-    var second = poll(deliveries);
-    deliveries.ack(second);
-    var third = poll(deliveries);
+    var consumer = wal.newConsumer();
+    var second = poll(consumer);
+    consumer.ack(second);
+    var third = poll(consumer);
 
     assertThat(first.redelivered()).isFalse();
     assertThat(second.redelivered()).isTrue();
@@ -86,9 +86,9 @@ class WalRecoveryTest {
   @Test
   void append_lazy_isDurableOnceCompleted() throws Exception {
     var batch = LogBatches.of(7);
-    var answer = wal.spool().append(batch, AppendMode.LAZY).toCompletableFuture();
+    var appendResult = wal.spool().append(batch, AppendMode.LAZY).toCompletableFuture();
 
-    assertThat(answer.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
+    assertThat(appendResult.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
 
     wal.kill();
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
@@ -113,7 +113,7 @@ class WalRecoveryTest {
     append(List.of(LogBatches.of(600), LogBatches.of(300), LogBatches.of(400)));
     assertSurvivesKill(new RecordCounts(1_300, 1_300, 0, 0, 0));
 
-    ack(poll(wal.newConsumer()), letters(2));
+    ack(poll(wal.newConsumer()), deadLetters(2));
     assertSurvivesKill(new RecordCounts(1_300, 400, 2, 0, 0));
 
     wal.spool().deadLetters().purge("1");
@@ -122,8 +122,8 @@ class WalRecoveryTest {
     append(List.of(LogBatches.of(50)));
     assertSurvivesKill(new RecordCounts(1_350, 450, 1, 1, 0));
 
-    var last = wal.newConsumer();
-    last.ack(poll(last));
+    var lastConsumer = wal.newConsumer();
+    lastConsumer.ack(poll(lastConsumer));
     assertSurvivesKill(new RecordCounts(1_350, 0, 1, 1, 0));
     assertThat(wal.spool().spoolStatus().toCompletableFuture().get().deliveredRecords())
         .isEqualTo(1_350);
@@ -141,17 +141,17 @@ class WalRecoveryTest {
   void skip_thenKill_isStillSkippedAndCounted() throws Exception {
     var batches = LogBatches.list(3, 10);
     append(batches);
-    var deliveries = wal.newConsumer();
-    var all = poll(deliveries);
-    deliveries.skip(batches.get(1).appendId(), "not what it says");
+    var consumer = wal.newConsumer();
+    var all = poll(consumer);
+    consumer.skip(batches.get(1).appendId(), "undeliverable");
 
     wal.kill();
-    deliveries = wal.newConsumer();
-    var rest = poll(deliveries);
+    consumer = wal.newConsumer();
+    var rest = poll(consumer);
 
     assertThat(rest.token()).isNotEqualTo(all.token());
     SpoolContract.assertSameBatches(rest.batches(), List.of(batches.get(0), batches.get(2)));
-    deliveries.ack(rest);
+    consumer.ack(rest);
     wal.kill();
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
@@ -163,25 +163,25 @@ class WalRecoveryTest {
 
   @Test
   void skip_deferredDelivery_isNotRedelivered() throws Exception {
-    var deliveries = pollDeferred();
-    var held = deliveries.poll(Duration.ZERO).orElseThrow();
+    var consumer = pollDeferred();
+    var deferred = consumer.poll(Duration.ZERO).orElseThrow();
 
-    deliveries.skip(held.batches().getFirst().appendId(), "not what it says");
+    consumer.skip(deferred.batches().getFirst().appendId(), "undeliverable");
 
-    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
     assertSurvivesKill(new RecordCounts(10, 10, 0, 0, 0));
     assertThat(wal.newConsumer().poll(Duration.ZERO)).isEmpty();
     assertThat(wal.newConsumer().skippedEntries()).isEqualTo(1);
   }
 
-  /** Ten logs that may be in another spool, too, passed over. */
+  /** Appends ten records that may be in another spool; returns a consumer that skips them. */
   private FallbackSpoolConsumer pollDeferred() throws Exception {
     var appended =
         wal.spool().append(LogBatches.of(10), AppendMode.POSSIBLE_DUPLICATE).toCompletableFuture();
     assertThat(appended.get(30, SECONDS)).isInstanceOf(AppendResult.Accepted.class);
-    var deliveries = wal.newConsumer();
-    assertThat(deliveries.pollConfirmed(Duration.ZERO, Duration.ZERO)).isEmpty();
-    return deliveries;
+    var consumer = wal.newConsumer();
+    assertThat(consumer.pollConfirmed(Duration.ZERO, Duration.ZERO)).isEmpty();
+    return consumer;
   }
 
   @Test
@@ -189,10 +189,10 @@ class WalRecoveryTest {
     assertThat(pollDeferred().poll(Duration.ZERO)).isPresent();
 
     wal.kill();
-    var deliveries = wal.newConsumer();
-    deliveries.ackDrained(deliveries.poll(Duration.ZERO).orElseThrow());
+    var consumer = wal.newConsumer();
+    consumer.ackDrained(consumer.poll(Duration.ZERO).orElseThrow());
 
-    assertThat(deliveries.poll(Duration.ZERO)).isEmpty();
+    assertThat(consumer.poll(Duration.ZERO)).isEmpty();
     assertSurvivesKill(new RecordCounts(0, 0, 0, 0, 0));
   }
 
@@ -219,14 +219,14 @@ class WalRecoveryTest {
   }
 
   private static byte[] newer(byte[] frame) throws UnreadableFrameException {
-    try (var packing = new ZstdFrameCompressor()) {
-      var lines = new String(packing.decompress(frame), UTF_8).replace("{\"v\":1,", "{\"v\":2,");
+    try (var compressor = new ZstdFrameCompressor()) {
+      var lines = new String(compressor.decompress(frame), UTF_8).replace("{\"v\":1,", "{\"v\":2,");
       var bytes = lines.getBytes(UTF_8);
-      return packing.compress(bytes, bytes.length);
+      return compressor.compress(bytes, bytes.length);
     }
   }
 
-  /** With another frame in the place of the only one there is. */
+  /** Restarts the spool after it has replaced its only frame. */
   private void restart(byte[] frame) throws IOException {
     var data = data();
     var index = index();
@@ -243,14 +243,14 @@ class WalRecoveryTest {
     var batches = List.of(LogBatches.of(10), LogBatches.of(7), LogBatches.of(5));
     append(batches);
     damage(2);
-    var deliveries = wal.newConsumer();
+    var consumer = wal.newConsumer();
 
-    var delivery = poll(deliveries);
+    var delivery = poll(consumer);
 
     SpoolContract.assertSameBatches(delivery.batches(), List.of(batches.get(0), batches.get(2)));
     assertSurvivesKill(new RecordCounts(22, 15, 0, 0, 7));
-    deliveries = wal.newConsumer();
-    deliveries.ack(poll(deliveries));
+    consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
     assertSurvivesKill(new RecordCounts(22, 0, 0, 0, 7));
     var quarantined = wal.spool().status().quarantined();
     assertThat(quarantined).hasSize(1);
@@ -281,24 +281,24 @@ class WalRecoveryTest {
     var index = index();
     var lines = Files.readAllBytes(index);
     var journal = wal.node().resolve("journal");
-    var begun = Files.readAllBytes(journal);
+    var initialJournal = Files.readAllBytes(journal);
 
     for (int i = 0; i < lines.length; i++) {
       var flipped = lines.clone();
       flipped[i] ^= (byte) (1 << i % 3);
       wal.spool().close();
       Files.write(index, flipped);
-      Files.write(journal, begun);
+      Files.write(journal, initialJournal);
       wal.reopen();
 
       assertThat(wal.spool().recordCounts())
           .as("byte %d", i)
           .isEqualTo(new RecordCounts(5, 5, 0, 0, 0));
-      var deliveries = wal.newConsumer();
-      var delivery = deliveries.poll(Duration.ZERO).orElseThrow();
+      var consumer = wal.newConsumer();
+      var delivery = consumer.poll(Duration.ZERO).orElseThrow();
       assertThat(delivery.records()).as("byte %d", i).isEqualTo(5);
       SpoolContract.assertSameBatches(delivery.batches(), batches);
-      deliveries.ack(delivery);
+      consumer.ack(delivery);
       assertThat(wal.spool().recordCounts())
           .as("byte %d", i)
           .isEqualTo(new RecordCounts(5, 0, 0, 0, 0));
@@ -325,10 +325,10 @@ class WalRecoveryTest {
 
     damage(2);
 
-    var found = wal.spool().verify(day(), 1);
-    assertThat(found.frames()).isEqualTo(2);
-    assertThat(found.records()).isEqualTo(17);
-    assertThat(found.faults()).hasSize(1).first().asString().startsWith("frame 2: ");
+    var verification = wal.spool().verify(day(), 1);
+    assertThat(verification.frames()).isEqualTo(2);
+    assertThat(verification.records()).isEqualTo(17);
+    assertThat(verification.faults()).hasSize(1).first().asString().startsWith("frame 2: ");
     assertThatThrownBy(() -> wal.spool().verify(day(), 9)).isInstanceOf(NoSuchFileException.class);
   }
 
@@ -348,64 +348,64 @@ class WalRecoveryTest {
   @Test
   void deadLetters_kill_areTheSame() throws Exception {
     append(LogBatches.list(1, 10));
-    var letters = letters(3);
-    ack(poll(wal.newConsumer()), letters);
+    var deadLetters = deadLetters(3);
+    ack(poll(wal.newConsumer()), deadLetters);
 
     wal.kill();
 
-    var kept = wal.spool().deadLetters().list(null, 10);
-    assertThat(kept.stream().map(one -> one.letter()))
+    var stored = wal.spool().deadLetters().list(null, 10);
+    assertThat(stored.stream().map(item -> item.letter()))
         .usingRecursiveFieldByFieldElementComparator()
-        .containsExactlyElementsOf(letters);
+        .containsExactlyElementsOf(deadLetters);
   }
 
   @Test
-  void replay_kill_isPendingOnceAndNoLetter() throws Exception {
+  void replay_kill_isPendingOnceAndNoDeadLetter() throws Exception {
     append(LogBatches.list(1, 10));
-    var letters = letters(2);
-    ack(poll(wal.newConsumer()), letters);
+    var deadLetters = deadLetters(2);
+    ack(poll(wal.newConsumer()), deadLetters);
 
-    assertThat(wal.spool().deadLetters().replay("1", letters.getFirst().log())).isTrue();
+    assertThat(wal.spool().deadLetters().replay("1", deadLetters.getFirst().log())).isTrue();
 
     assertSurvivesKill(new RecordCounts(10, 1, 1, 0, 0));
-    var deliveries = wal.newConsumer();
-    var delivery = poll(deliveries);
+    var consumer = wal.newConsumer();
+    var delivery = poll(consumer);
     assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSameBatches(delivery.batches(), List.of(letters.getFirst().log()));
-    deliveries.ack(delivery);
+    SpoolContract.assertSameBatches(delivery.batches(), List.of(deadLetters.getFirst().log()));
+    consumer.ack(delivery);
     assertSurvivesKill(new RecordCounts(10, 0, 1, 0, 0));
     assertThat(wal.spool().deadLetters().find("1")).isEmpty();
     assertThat(wal.spool().deadLetters().find("2")).isPresent();
   }
 
-  /** It was in no other spool: it need not wait for one that may be away for days. */
+  /** The record was in no other spool, so its delivery does not wait for an unreachable one. */
   @Test
-  void replay_fallbackLog_isDeliveredAsRedelivered() throws Exception {
+  void replay_inFallback_isDeliveredAsRedelivered() throws Exception {
     append(LogBatches.list(1, 10));
-    var letters = letters(1);
-    ack(poll(wal.newConsumer()), letters);
-    wal.spool().deadLetters().replay("1", letters.getFirst().log());
+    var deadLetters = deadLetters(1);
+    ack(poll(wal.newConsumer()), deadLetters);
+    wal.spool().deadLetters().replay("1", deadLetters.getFirst().log());
 
     wal.kill();
-    var delivery = wal.newConsumer().pollConfirmed(PATIENCE, Duration.ZERO).orElseThrow();
+    var delivery = wal.newConsumer().pollConfirmed(TIMEOUT, Duration.ZERO).orElseThrow();
 
     assertThat(delivery.redelivered()).isTrue();
-    SpoolContract.assertSameBatches(delivery.batches(), List.of(letters.getFirst().log()));
+    SpoolContract.assertSameBatches(delivery.batches(), List.of(deadLetters.getFirst().log()));
   }
 
   @Test
-  void replay_killBeforeItsJournalLine_isNoLetterAndDeliveredOnce() throws Exception {
+  void replay_killBeforeItsJournalLine_isNoDeadLetterAndDeliveredOnce() throws Exception {
     append(LogBatches.list(1, 10));
-    var letters = letters(1);
-    ack(poll(wal.newConsumer()), letters);
-    wal.spool().deadLetters().replay("1", letters.getFirst().log());
-    cutLastLine();
+    var deadLetters = deadLetters(1);
+    ack(poll(wal.newConsumer()), deadLetters);
+    wal.spool().deadLetters().replay("1", deadLetters.getFirst().log());
+    deleteLastJournalLine();
 
     wal.reopen();
 
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(10, 1, 0, 0, 0));
-    var deliveries = wal.newConsumer();
-    deliveries.ack(poll(deliveries));
+    var consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
     assertSurvivesKill(new RecordCounts(10, 0, 0, 0, 0));
   }
 
@@ -414,23 +414,23 @@ class WalRecoveryTest {
     append(LogBatches.list(3, 10));
     var disk = new SmallDisk(wal.node(), Long.MAX_VALUE / 2);
     wal.reopen(disk);
-    var deliveries = wal.newConsumer();
-    var delivery = poll(deliveries);
+    var consumer = wal.newConsumer();
+    var delivery = poll(consumer);
     Files.delete(wal.node().resolve("reserve"));
     disk.fill();
 
-    assertThatThrownBy(() -> deliveries.ack(delivery)).isInstanceOf(UncheckedIOException.class);
+    assertThatThrownBy(() -> consumer.ack(delivery)).isInstanceOf(UncheckedIOException.class);
     assertThat(wal.spool().recordCounts()).isEqualTo(new RecordCounts(30, 30, 0, 0, 0));
-    assertThat(poll(deliveries).token()).isEqualTo(delivery.token());
+    assertThat(poll(consumer).token()).isEqualTo(delivery.token());
 
     disk.free(1_000);
-    deliveries.ack(delivery);
+    consumer.ack(delivery);
     assertSurvivesKill(new RecordCounts(30, 0, 0, 0, 0));
   }
 
   @Test
-  void ack_manyLetters_isCompactedToTheSameState() throws Exception {
-    var keep = letters(1).getFirst();
+  void ack_manyDeadLetters_isCompactedToTheSameState() throws Exception {
+    var keep = deadLetters(1).getFirst();
     append(LogBatches.list(1, 10));
     ack(poll(wal.newConsumer()), List.of(keep));
     for (int i = 2; i < 40; i++) {
@@ -444,17 +444,17 @@ class WalRecoveryTest {
     assertThat(wal.spool().deadLetters().find("1").orElseThrow().letter().reason())
         .isEqualTo(keep.reason());
     append(LogBatches.list(1, 1));
-    ack(poll(wal.newConsumer()), letters(1));
+    ack(poll(wal.newConsumer()), deadLetters(1));
     assertThat(wal.spool().deadLetters().find("40")).isPresent();
   }
 
   @Test
   void open_segmentsRemoved_isAnImbalanceAndLosesNothingNew() throws Exception {
     append(LogBatches.list(3, 10));
-    var deliveries = wal.newConsumer();
-    deliveries.ack(poll(deliveries));
+    var consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
     append(LogBatches.list(2, 10));
-    deliveries.ack(poll(deliveries)); // the line holds that all 50 were accepted
+    consumer.ack(poll(consumer)); // its journal line contains 50 accepted records
     append(LogBatches.list(1, 10));
     wal.spool().close();
     deleteSegments();
@@ -472,8 +472,8 @@ class WalRecoveryTest {
   @Test
   void open_ackedFramesLost_losesNothingAppendedLater() throws Exception {
     append(LogBatches.list(2, 10));
-    var deliveries = wal.newConsumer();
-    deliveries.ack(poll(deliveries));
+    var consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
     var file = data();
     var index = index();
     wal.spool().close();
@@ -497,9 +497,9 @@ class WalRecoveryTest {
     var lost = List.of(LogBatches.of(10), LogBatches.of(7));
     append(lost);
     damage(1);
-    var deliveries = wal.newConsumer();
-    poll(deliveries);
-    deliveries.skip(lost.get(1).appendId(), "not what it says");
+    var consumer = wal.newConsumer();
+    poll(consumer);
+    consumer.skip(lost.get(1).appendId(), "undeliverable");
     wal.spool().close();
     deleteSegments();
     wal.reopen();
@@ -516,15 +516,15 @@ class WalRecoveryTest {
   @Test
   void append_allSegmentsPruned_isAfterTheAckedPosition() throws Exception {
     append(LogBatches.list(3, 10));
-    var deliveries = wal.newConsumer();
-    deliveries.ack(poll(deliveries));
+    var consumer = wal.newConsumer();
+    consumer.ack(poll(consumer));
     wal.spool().close();
     deleteSegments();
     wal.reopen();
 
     var batch = LogBatches.of(4);
 
-    assertThat(append(batch)).extracting("receipt.entry").asString().endsWith("/seg-000002/1");
+    assertThat(append(batch)).extracting("receipt.entryId").asString().endsWith("/seg-000002/1");
     assertSurvivesKill(new RecordCounts(34, 4, 0, 0, 0));
     SpoolContract.assertSameBatches(poll(wal.newConsumer()).batches(), List.of(batch));
   }
@@ -556,13 +556,13 @@ class WalRecoveryTest {
         .satisfies(age -> assertThat(age).isBetween(Duration.ofHours(5), Duration.ofHours(6)));
   }
 
-  private void ack(Delivery delivery, List<DeadLetter> letters) {
-    assertThat(requireNonNull(last).ack(delivery, letters)).isTrue();
+  private void ack(Delivery delivery, List<DeadLetter> deadLetters) {
+    assertThat(requireNonNull(lastConsumer).ack(delivery, deadLetters)).isTrue();
   }
 
-  private Delivery poll(FallbackSpoolConsumer deliveries) throws InterruptedException {
-    last = deliveries;
-    return deliveries.poll(PATIENCE).orElseThrow();
+  private Delivery poll(FallbackSpoolConsumer consumer) throws InterruptedException {
+    lastConsumer = consumer;
+    return consumer.poll(TIMEOUT).orElseThrow();
   }
 
   private DeliveryStatus statusOf(LogBatch batch, FramePosition position) throws Exception {
@@ -582,18 +582,18 @@ class WalRecoveryTest {
     }
   }
 
-  private static List<DeadLetter> letters(int count) {
-    var letters = new ArrayList<DeadLetter>();
+  private static List<DeadLetter> deadLetters(int count) {
+    var deadLetters = new ArrayList<DeadLetter>();
     for (int i = 0; i < count; i++) {
-      letters.add(new DeadLetter(LogBatches.of(1), "no " + i, AT.plusMillis(i)));
+      deadLetters.add(new DeadLetter(LogBatches.of(1), "no " + i, DEAD_LETTERED_AT.plusMillis(i)));
     }
-    return letters;
+    return deadLetters;
   }
 
-  /** About 200 KiB in the journal. */
+  /** Returns a dead letter of about 200 KB in the journal. */
   private static DeadLetter large() {
     var log = LogBatches.of(1);
-    return new DeadLetter(log, "x".repeat(200_000), AT);
+    return new DeadLetter(log, "x".repeat(200_000), DEAD_LETTERED_AT);
   }
 
   private LocalDate day() throws IOException {
@@ -602,7 +602,7 @@ class WalRecoveryTest {
         .day();
   }
 
-  /** Of the first segment. */
+  /** Returns the data file of the first segment. */
   private Path data() {
     return wal.node().resolve(wal.spool().status().segments().getFirst().file());
   }
@@ -618,13 +618,13 @@ class WalRecoveryTest {
     long middle = number(line, "off") + number(line, "len") / 2;
     try (var bytes = new RandomAccessFile(file.toFile(), "rw")) {
       bytes.seek(middle);
-      int was = bytes.read();
+      int original = bytes.read();
       bytes.seek(middle);
-      bytes.write(was ^ 8);
+      bytes.write(original ^ 8);
     }
   }
 
-  /** Told without a stack: it is not a fault of this release. */
+  /** The failure is an IOException with a message for the operator, not a programming error. */
   @ParameterizedTest
   @ValueSource(strings = {"\"version\":99", "\"version\":[]"})
   void open_unknownJournalVersion_throwsNamingTheFile(String version) throws Exception {
@@ -651,7 +651,7 @@ class WalRecoveryTest {
     return Long.parseLong(matcher.group(1));
   }
 
-  private void cutLastLine() throws IOException {
+  private void deleteLastJournalLine() throws IOException {
     var journal = wal.node().resolve("journal");
     var lines = Files.readAllLines(journal);
     assertThat(lines.getLast()).contains("replayed");

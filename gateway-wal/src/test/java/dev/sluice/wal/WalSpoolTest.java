@@ -10,9 +10,9 @@ import java.io.UncheckedIOException;
 import java.time.Duration;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A restart here closes the spool and opens it again. */
+/** The spool contract; a restart closes the spool and opens it again. */
 class WalSpoolTest extends SpoolContract {
-  static final DeliveryLimits BOUNDS =
+  static final DeliveryLimits LIMITS =
       new DeliveryLimits(MAX_RECORDS, MAX_BYTES, Duration.ofMillis(20));
 
   @RegisterExtension final WalFixture wal;
