@@ -1,7 +1,7 @@
--- Whose a message is comes from the log that has it, and not from any of its group: where two services
--- have one hash, a tenant is not shown the message of another. Of one of the two no newest log is at hand.
--- Of logs of the same nanosecond ClickHouse does not promise which one argMax takes, but it takes the
--- first for each column alike, having seen them in the same order.
+-- Tenant and service come from the log itself, not from any log of its group: if two services have
+-- the same hash, a tenant is not shown the message of another tenant. Only one of the two services
+-- then has a row. For logs of the same nanosecond, ClickHouse does not specify which row argMax
+-- returns, but all columns come from the same row, since they see the rows in the same order.
 ALTER TABLE log_template_newest_view MODIFY QUERY
 SELECT
   argMax(Tenant, time) AS Tenant,

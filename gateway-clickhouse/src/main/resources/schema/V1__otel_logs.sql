@@ -1,5 +1,5 @@
--- The OpenTelemetry Collector's table (second generation), then columns of ours.
--- Lines that end with BODY or COLLECTOR belong to that setting of indexes only.
+-- The table of the OpenTelemetry Collector (second generation), followed by columns of Sluice.
+-- Lines that end with BODY or COLLECTOR apply to that setting of indexes only.
 CREATE TABLE IF NOT EXISTS otel_logs (
   Timestamp DateTime64(9) CODEC(Delta(8), ZSTD(1)),
   TraceId String CODEC(ZSTD(1)),
@@ -53,13 +53,15 @@ CREATE TABLE IF NOT EXISTS otel_logs (
 )
 ENGINE = MergeTree
 PARTITION BY toDate(Timestamp)
--- Not (..., ServiceName, Timestamp), as the Collector has it and as tables made before have it: by Id the
--- rows of one insert stay together when parts are merged, whatever the senders' clocks say, and a
--- merge copies runs instead of rows. idx_timestamp finds an instant between five minutes.
+-- Not (..., ServiceName, Timestamp), which is the key of the Collector and of tables that exist
+-- already: with Id, the rows of one insert stay together when parts are merged, whatever the clocks
+-- of the senders show, and a merge copies runs instead of single rows (ADR 0021). idx_timestamp
+-- finds an instant within the five minutes.
 ORDER BY (toStartOfFiveMinutes(Timestamp), ServiceName, Id)
 SETTINGS
   index_granularity = 8192,
   ttl_only_drop_parts = 1,
   non_replicated_deduplication_window = 1000,
-  -- each merge writes every row again, at twice the cost of its insert: merge seldom, and more at once
+  -- Each merge rewrites all of its rows and costs more than their insert: merge seldom, and more
+  -- parts at a time.
   min_parts_to_merge_at_once = 10;

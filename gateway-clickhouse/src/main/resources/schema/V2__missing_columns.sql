@@ -1,5 +1,5 @@
--- What a table made by the Collector lacks; nothing to do where V1 has made it.
--- Rows the Collector wrote count as received when they happened.
+-- Adds the columns that a table of the Collector lacks; has no effect on a table of V1. The receive
+-- time of rows that the Collector wrote is their event time.
 ALTER TABLE otel_logs
   ADD COLUMN IF NOT EXISTS ResourceSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),
   ADD COLUMN IF NOT EXISTS ScopeSchemaUrl LowCardinality(String) CODEC(ZSTD(1)),

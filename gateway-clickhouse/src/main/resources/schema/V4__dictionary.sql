@@ -1,15 +1,14 @@
--- The dictionary: a row for each text of a tenant, once parts are merged. Everybody writes without
--- reading, so what a row says must be the same in whatever order rows are merged; and before they
--- are, an id may have several rows: GROUP BY it, or read with FINAL.
--- No TTL: a row must outlive the rows that were merged into it.
--- Granules are small, since an id is looked for by itself and texts may be long.
+-- The dictionary: one row for each text of a tenant after merges. Gateways write without reading,
+-- so that the result must not depend on the order in which rows merge. Before a merge, an id may
+-- have several rows: use GROUP BY the id, or FINAL. No TTL: a row must outlive the rows that merged
+-- into it. Granules are small, since lookups are by single ids and texts may be long.
 CREATE TABLE IF NOT EXISTS log_templates (
   Tenant LowCardinality(String) CODEC(ZSTD(1)),
   TemplateId UUID CODEC(NONE),
   Text SimpleAggregateFunction(any, String) CODEC(ZSTD(1)),
   FirstSeen SimpleAggregateFunction(min, DateTime64(9)) CODEC(ZSTD(1)),
   LastSeen SimpleAggregateFunction(max, DateTime64(9)) CODEC(ZSTD(1)),
-  -- the zero UUID where there is no link: it is the least, so that max prefers any link
+  -- The zero UUID means no link: it is the least UUID, so that max prefers any link.
   MergedInto SimpleAggregateFunction(max, UUID) CODEC(ZSTD(1)),
   WrittenAt SimpleAggregateFunction(max, DateTime64(9)) DEFAULT now64(9) CODEC(ZSTD(1)),
   INDEX idx_written WrittenAt TYPE minmax GRANULARITY 1
@@ -33,10 +32,10 @@ ENGINE = AggregatingMergeTree
 ORDER BY (Tenant, Kind, TextId)
 SETTINGS index_granularity = 256;
 
--- How often a template came, by the minute of the logs' own time. The window is that of otel_logs:
--- what ClickHouse leaves out there for its token, it leaves out here.
--- Minute is a DateTime64 because a DateTime ends in 2106.
--- Granules are small, since a search asks for a few templates, which have an hour in sixty rows.
+-- The number of logs of each template by minute of event time. The deduplication window is that of
+-- otel_logs: a repeated token is skipped in both tables. Minute is a DateTime64, since a DateTime
+-- ends in 2106. Granules are small, since a search reads a few templates, each with sixty rows for
+-- an hour.
 CREATE TABLE IF NOT EXISTS log_template_counts (
   Tenant LowCardinality(String) CODEC(ZSTD(1)),
   ServiceName LowCardinality(String) CODEC(ZSTD(1)),

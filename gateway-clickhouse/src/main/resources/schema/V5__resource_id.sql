@@ -1,4 +1,4 @@
--- Which set of attributes a row's resource has, whose text is in log_texts as of Kind RESOURCE; the
--- zero UUID for none, and in all rows before this column. A row still has the attributes themselves:
--- the table is the Collector's, and those who know that read it as it is.
+-- The id of the attribute set of the resource, whose text is in log_texts with Kind RESOURCE; the
+-- zero UUID for none, and in all rows that are older than this column. A row still has the
+-- attributes themselves, since tools that read the table of the Collector expect these.
 ALTER TABLE otel_logs ADD COLUMN IF NOT EXISTS ResourceId UUID CODEC(ZSTD(1));

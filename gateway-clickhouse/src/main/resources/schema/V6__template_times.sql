@@ -1,6 +1,6 @@
--- When each template first and last came, by the logs' own time: asked for with every answer about
--- templates, for which the counts of all minutes would have to be read.
--- A view of the counts, so that it sees what is counted already and costs next to nothing.
+-- The first and the last minute of each template, by event time. Nearly every response about
+-- templates needs these; otherwise it would read the counts of all minutes. The view reads the
+-- counts and not the logs, so that its rows are aggregated already and few.
 CREATE TABLE IF NOT EXISTS log_template_times (
   Tenant LowCardinality(String) CODEC(ZSTD(1)),
   TemplateId UUID CODEC(NONE),
@@ -17,7 +17,7 @@ SELECT Tenant, TemplateId, ServiceName, min(Minute) AS FirstMinute, max(Minute) 
 FROM log_template_counts
 GROUP BY Tenant, TemplateId, ServiceName;
 
--- What was counted before. That the view may have seen some of it makes no difference.
+-- Adds the counts from before the view. Rows that the view has added as well do no harm.
 INSERT INTO log_template_times
 SELECT Tenant, TemplateId, ServiceName, min(Minute), max(Minute)
 FROM log_template_counts

@@ -1,9 +1,10 @@
--- Counting takes half the time for each row when no key is a string. ClickHouse packs keys of up to
--- 32 bytes into one; these are 16, 1, 4 and 8. A hash stands for tenant and service: computed once
--- for each name in a block, it can be a slow one. Pairs with one hash are counted as one of them,
--- within one insert, template and minute. Who chooses his own names can make such pairs, and
--- harms the counts of those; to meet the names of somebody else takes a second preimage.
--- Unlike dropping and creating the view anew this leaves no insert uncounted.
+-- Counting costs less when no key is a string (ADR 0029): ClickHouse packs keys of up to 32 bytes
+-- into one; these have 16, 1, 4 and 8. A hash stands for tenant and service; it is computed once
+-- for each name in a block, so that a slow hash is acceptable. Pairs of tenant and service with the
+-- same hash are counted as one of them, within one insert, template and minute. A client that
+-- chooses its own names can create such pairs, but falsifies only the counts of these names; a
+-- collision with names of another tenant requires a second preimage. MODIFY QUERY, since no insert
+-- stays uncounted as with a dropped and recreated view.
 ALTER TABLE log_template_counts_view MODIFY QUERY
 SELECT
   any(Tenant) AS Tenant,
@@ -19,7 +20,7 @@ FROM (
     TemplateId,
     SeverityNumber,
     toUnixTimestamp64Nano(Timestamp) AS nanos,
-    -- rounded down before 1970 too
+    -- Rounds down, also before 1970.
     toInt32(intDiv(nanos - 59999999999 * (nanos < 0), 60000000000)) AS minutes,
     bitXor(halfMD5(Tenant), bitRotateLeft(halfMD5(ServiceName), 1)) AS service
   FROM otel_logs

@@ -1,6 +1,6 @@
--- The newest log of each template in each service and level, which a search shows: among the logs it
--- costs the reading of a minute, of which at full rate there are millions of rows.
--- Of a message as much as is shown. What came before this table was there is looked for among the logs.
+-- The newest log of each template by service and severity, which a search shows. To find it among
+-- the logs takes a scan of a minute, which has millions of rows at full rate (ADR 0030). The body
+-- has only the part that a search shows. Logs from before this table are searched among the logs.
 CREATE TABLE IF NOT EXISTS log_template_newest (
   Tenant LowCardinality(String) CODEC(ZSTD(1)),
   TemplateId UUID CODEC(NONE),
@@ -9,14 +9,14 @@ CREATE TABLE IF NOT EXISTS log_template_newest (
   Timestamp DateTime64(9) CODEC(ZSTD(1)),
   Id FixedString(16) CODEC(ZSTD(1)),
   Body String CODEC(ZSTD(1)),
-  -- for the retention: that of the log itself would be one more value to keep for each
+  -- For the retention; the receive time of the log itself would be one more value per row.
   WrittenAt DateTime64(3) DEFAULT now64(3) CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(Timestamp)
 ORDER BY (Tenant, TemplateId, ServiceName, SeverityNumber)
 SETTINGS index_granularity = 256;
 
--- Keys of a fixed size, as those of the counts have.
+-- Keys of fixed size, as in the view of the counts (V7).
 CREATE MATERIALIZED VIEW IF NOT EXISTS log_template_newest_view TO log_template_newest AS
 SELECT
   any(Tenant) AS Tenant,

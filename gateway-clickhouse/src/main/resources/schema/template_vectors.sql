@@ -1,6 +1,7 @@
--- Vectors of templates, by the recipe they were made by; a table for each dimension, since an index
--- has one. Rows of recipes that nobody uses any more are a partition that can be dropped.
--- Granules are small: of the tokens, some ten thousand bytes a row, single rows are read.
+-- The vectors of templates by embedding version (column Recipe), with one table for each dimension,
+-- since a vector index has one dimension. The rows of an unused embedding version are a partition,
+-- which can be dropped. Granules are small, since single rows are read, whose tokens have some ten
+-- thousand bytes.
 CREATE TABLE IF NOT EXISTS log_template_vectors_{dimension} (
   Tenant LowCardinality(String) CODEC(ZSTD(1)),
   Recipe LowCardinality(String) CODEC(ZSTD(1)),
@@ -16,6 +17,6 @@ ENGINE = ReplacingMergeTree(WrittenAt)
 PARTITION BY Recipe
 ORDER BY (Tenant, TemplateId)
 SETTINGS index_granularity = 4;
--- Of tables made before there was one; what they have gets it as it is merged.
+-- For tables that were created without the index; existing parts get it with their next merge.
 ALTER TABLE log_template_vectors_{dimension}
   ADD INDEX IF NOT EXISTS idx_words Words TYPE text(tokenizer = 'splitByNonAlpha');

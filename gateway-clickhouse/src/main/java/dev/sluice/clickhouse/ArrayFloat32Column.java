@@ -4,7 +4,9 @@ import dev.sluice.core.otlp.ByteOutput;
 import java.io.IOException;
 import java.io.OutputStream;
 
-/** {@code Array(Float32)}: where each row ends, then all numbers. */
+/**
+ * A column of type {@code Array(Float32)}: the end offset of each row, then the values of all rows.
+ */
 final class ArrayFloat32Column implements Column {
   private final ByteOutput offsets = new ByteOutput(1 << 9);
   private final ByteOutput values = new ByteOutput(1 << 12);

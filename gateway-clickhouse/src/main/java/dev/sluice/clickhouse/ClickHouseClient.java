@@ -23,49 +23,52 @@ import java.util.concurrent.ExecutionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The one class that knows the vendor's client. Each call is one request on the calling thread and
- * ends in success or in {@link ClickHouseException}; only what does not insert is repeated by
- * itself, when a connection turns out to be dead.
+ * The only class that uses the client library of ClickHouse. Each call is one request on the
+ * calling thread and ends with success or with {@link ClickHouseException}. Only requests that are
+ * no inserts are retried automatically, when a pooled connection is dead.
  *
- * <p>Success means that ClickHouse had finished before its first byte came: with {@code
- * wait_end_of_query} it holds the answer back, so that an error cannot follow a status of 200.
+ * <p>Success means that ClickHouse has finished the request before it sends the first byte: with
+ * {@code wait_end_of_query} it buffers the response, so that no error can follow a status of 200.
  *
- * <p>Safe for use by many threads. Building it needs no ClickHouse.
+ * <p>Safe for use by many threads. The constructor needs no ClickHouse.
  */
 final class ClickHouseClient implements AutoCloseable {
   private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(5);
 
-  /** By this much the client waits longer than ClickHouse works, to hear how it ended. */
+  /**
+   * Time that the client waits longer than the time limit of ClickHouse, to receive its outcome.
+   */
   private static final Duration TIMEOUT_MARGIN = Duration.ofSeconds(5);
 
-  /** Whoever waits for it holds the place of another query. */
+  /** Timeout of a cancellation, for which the caller still holds a query permit. */
   private static final Duration CANCEL_TIMEOUT = Duration.ofSeconds(2);
 
-  /** An insert ends at its next block; what takes longer is asked about again. */
+  /**
+   * Timeout of a kill. A killed insert ends at its next block; after a timeout, the retry of the
+   * delivery kills it again.
+   */
   private static final Duration KILL_TIMEOUT = Duration.ofSeconds(10);
 
   /**
-   * More than all queries, inserts, what each of those writes into the dictionary meanwhile, and
-   * probes together; the client's own 10 would be shared.
+   * Maximum number of connections: more than all concurrent queries, inserts, their dictionary
+   * writes and probes together, which would wait for each other with the default of 10.
    */
   private static final int MAX_CONNECTIONS = 256;
 
-  /** Rows of an insert, which are fewer. */
+  /** A block size in rows that no insert reaches. */
   private static final String UNLIMITED_ROWS = String.valueOf(1L << 40);
 
   private final Client client;
   private final Duration insertTimeout;
 
-  /** Turns an answer's body into a value. */
+  /** Reads the body of a response. */
   interface ResponseReader<T> {
     T read(InputStream in) throws IOException;
   }
 
-  /** Writes the blocks of an insert; whatever it throws ends the insert, and comes out of it. */
+  /** Writes the blocks of an insert. An exception ends the insert and is thrown to its caller. */
   interface BlockSource {
-    /**
-     * @return rows in all blocks
-     */
+    /** @return number of rows in all blocks */
     long writeTo(OutputStream out) throws IOException, InterruptedException;
   }
 
@@ -78,10 +81,10 @@ final class ClickHouseClient implements AutoCloseable {
             .setPassword(settings.password())
             .setDefaultDatabase(settings.database())
             .setClientName("sluice")
-            // on one host or rack the CPU is dearer than the wire
+            // On one host or rack, CPU is scarcer than network bandwidth.
             .compressClientRequest(false)
             .compressServerResponse(false)
-            // a kept connection may have died with the ClickHouse before this one
+            // A pooled connection may be dead after a restart of ClickHouse.
             .setMaxRetries(2)
             .retryOnFailures(ClientFaultCause.NoHttpResponse)
             .setMaxConnections(MAX_CONNECTIONS)
@@ -89,26 +92,26 @@ final class ClickHouseClient implements AutoCloseable {
             .setConnectionRequestTimeout(CONNECT_TIMEOUT.toMillis(), ChronoUnit.MILLIS)
             .setSocketTimeout(insertTimeout.plus(TIMEOUT_MARGIN).toMillis(), ChronoUnit.MILLIS)
             .setExecutionTimeout(0, ChronoUnit.MILLIS)
-            // shorter than ClickHouse's own, so that it does not hang up first
+            // Shorter than that of ClickHouse, so that the client closes idle connections first.
             .setKeepAliveTimeout(3, ChronoUnit.SECONDS)
             .serverSetting("wait_end_of_query", "1")
             .build();
   }
 
-  /** Runs a statement that gives no rows. */
+  /** Executes a statement that returns no rows. */
   void execute(String sql) {
     query(sql, Map.of(), Map.of(), insertTimeout, InputStream::readAllBytes);
   }
 
   /**
-   * Runs a query and reads its answer in the format the query names.
+   * Runs a query and reads its response in the format that the query specifies.
    *
-   * <p>Interrupting the thread ends it here and in ClickHouse.
+   * <p>An interrupt of the thread also cancels the query in ClickHouse.
    *
-   * @param parameters of {@code {name:Type}}, in text form
-   * @param settings of ClickHouse, for this query
+   * @param parameters values of {@code {name:Type}} in text form
+   * @param settings settings of ClickHouse for this query
    */
-  @SuppressWarnings("try") // that closing could be interrupted is dealt with like any interrupt
+  @SuppressWarnings("try") // an interrupted close is handled like any interrupt
   <T> T query(
       String sql,
       Map<String, String> parameters,
@@ -132,8 +135,11 @@ final class ClickHouseClient implements AutoCloseable {
     }
   }
 
-  /** ClickHouse works on when nobody listens any more; so it is told, if it knows the query yet. */
-  @SuppressWarnings("try") // its own interrupt is one more reason to give up
+  /**
+   * Cancels a query whose caller is gone, since ClickHouse continues it otherwise. Has no effect on
+   * a query that has not started yet.
+   */
+  @SuppressWarnings("try") // after an interrupt, the query ends by its time limit
   private void cancel(String id) {
     var settings = new QuerySettings();
     settings.setNetworkTimeout(CANCEL_TIMEOUT.toMillis(), ChronoUnit.MILLIS);
@@ -141,19 +147,19 @@ final class ClickHouseClient implements AutoCloseable {
         client
             .query("KILL QUERY WHERE query_id = {id:String} ASYNC", Map.of("id", id), settings)
             .get()) {
-      // it was told
+      // the query is cancelled
     } catch (Exception _) {
-      // it ends by its time limit
+      // the query ends by its time limit
     }
   }
 
   /**
-   * Ends the inserts whose id begins like this, and returns once none of them runs any more. One
-   * that waits for bytes which do not come ends after ClickHouse's own {@code
-   * http_receive_timeout}, which is longer than anyone waits here. One of which too little has come
-   * to know its id is not among them.
+   * Kills the inserts whose query id has this prefix, and returns once none of these runs any more.
+   * An insert that waits for delayed bytes only ends after {@code http_receive_timeout} of
+   * ClickHouse, which is longer than the timeout here. An insert of which too few bytes have
+   * arrived to know its id is not killed.
    *
-   * @throws ClickHouseException when that is not known in time
+   * @throws ClickHouseException when the outcome is unknown after the timeout
    */
   void killInserts(String prefix) {
     byte[] response;
@@ -169,13 +175,13 @@ final class ClickHouseClient implements AutoCloseable {
       throw ClickHouseException.unreachable(
           "an earlier insert may still run: " + e.getMessage(), e);
     }
-    // one line for each, its state first
+    // One line per insert, its state first.
     if (!new String(response, UTF_8).lines().allMatch(line -> line.startsWith("finished\t"))) {
-      throw ClickHouseException.retryable("an earlier insert of the same records does not end");
+      throw ClickHouseException.retryable("an earlier insert of these records is still running");
     }
   }
 
-  /** Inserts one block, as below. */
+  /** Inserts one block; see the other {@code insert} method. */
   void insert(String table, NativeBlock block, String token, String queryId) {
     insert(
         table,
@@ -189,10 +195,10 @@ final class ClickHouseClient implements AutoCloseable {
   }
 
   /**
-   * Inserts all of the blocks or none, once for each token: ClickHouse puts them together before it
-   * makes a part of them.
+   * Inserts all blocks or none, once per token: ClickHouse combines the blocks before it creates a
+   * part.
    *
-   * @param queryId under which ClickHouse knows this attempt
+   * @param queryId the id of this attempt in ClickHouse
    */
   void insert(
       String table, List<String> columns, BlockSource source, String token, String queryId) {
@@ -201,21 +207,21 @@ final class ClickHouseClient implements AutoCloseable {
         new InsertSettings()
             .setDeduplicationToken(token)
             .setQueryId(queryId)
-            // an insert of unknown outcome is repeated by the delivery, not here
+            // The delivery retries an insert with unknown outcome, not the client.
             .setOption(ClientConfigProperties.RETRY_ON_FAILURE.getKey(), 0)
             .serverSetting("async_insert", "0")
             .serverSetting("insert_deduplicate", "1")
             .serverSetting("deduplicate_blocks_in_dependent_materialized_views", "1")
-            // one part for each day, however many blocks there are
+            // One part per day, regardless of the number of blocks.
             .serverSetting("min_insert_block_size_rows", UNLIMITED_ROWS)
             .serverSetting("min_insert_block_size_bytes", "0")
-            // more threads would only hand the blocks around
+            // With more threads, blocks would only be passed between threads.
             .serverSetting("max_threads", "1")
             .serverSetting("max_insert_threads", "1")
             .serverSetting("max_execution_time", String.valueOf(insertTimeout.toSeconds()));
     try (var response =
         client.insert(table, columns, writer, ClickHouseFormat.Native, request).get()) {
-      // views of the table count too
+      // The rows of views are included.
       if (writer.rows == 0 || response.getWrittenRows() < writer.rows) {
         throw ClickHouseException.retryable(
             "ClickHouse confirmed %d of %d rows".formatted(response.getWrittenRows(), writer.rows));
@@ -228,9 +234,12 @@ final class ClickHouseClient implements AutoCloseable {
     }
   }
 
-  /** Hands the blocks on, and sees to it that half of them are not taken for all. */
+  /**
+   * Writes the blocks to the request, and makes the request invalid if not all blocks are written,
+   * since the HTTP client ends the request as if it were complete (ADR 0024).
+   */
   private static final class InsertStreamWriter implements DataStreamWriter {
-    /** Where a block should begin: more columns than ClickHouse reads. */
+    /** The start of an invalid block: it has more columns than ClickHouse accepts. */
     private static final byte[] INVALID_BLOCK = {-1, -1, -1, -1, -1, -1, -1, -1, 127};
 
     private final BlockSource source;
@@ -246,8 +255,8 @@ final class ClickHouseClient implements AutoCloseable {
     public void onOutput(OutputStream out) throws IOException {
       boolean complete = false;
       try {
-        if (started) { // the HTTP client under the vendor's sends again after 429 and 503
-          throw new IOException("an insert is not repeated by itself");
+        if (started) { // the HTTP client below the library retries after 429 and 503
+          throw new IOException("automatic retry of an insert suppressed");
         }
         started = true;
         rows = source.writeTo(out);
@@ -260,7 +269,7 @@ final class ClickHouseClient implements AutoCloseable {
         throw new IOException(e);
       } finally {
         if (!complete) {
-          out.write(INVALID_BLOCK); // the client ends the request as if it were complete
+          out.write(INVALID_BLOCK); // so that ClickHouse rejects the incomplete insert
         }
       }
     }
@@ -285,7 +294,7 @@ final class ClickHouseClient implements AutoCloseable {
       last = last.getCause();
     }
     return ClickHouseException.unreachable(
-        "ClickHouse is out of reach: " + last.getClass().getSimpleName() + ": " + last.getMessage(),
+        "ClickHouse is unreachable: " + last.getClass().getSimpleName() + ": " + last.getMessage(),
         e);
   }
 

@@ -12,29 +12,32 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dictionary in ClickHouse's tables {@code log_templates} and {@code log_texts}.
+ * A {@link Dictionary} in the ClickHouse tables {@code log_templates} and {@code log_texts}.
  *
- * <p>Nothing is read before it is written: rows of one id become one when ClickHouse merges parts,
- * and whoever asks before that merges them in the question. Writing again, by anybody, is one row
- * more for a while.
+ * <p>A write reads nothing: rows of one id are merged by ClickHouse when it merges parts, and
+ * before that by each query. A repeated write, by any gateway, only adds a row until the next
+ * merge.
  *
- * <p>The order of writing is that of ClickHouse's clock when an insert begins, which is not the
- * order in which rows can be seen. So a place of {@link #changesSince} that has caught up is not
- * the last row but two minutes before the moment of asking, and a write that took longer than that
- * is not taken for written: it is tried again, and its rows get another place. Asking again shows
- * the writes of the last two minutes once more. When ClickHouse's clock is set back by more than
- * this, what is written until it has caught up is not shown; with replicas, nor is what comes to
- * one that is behind by more.
+ * <p>The order of writes is by the clock of ClickHouse at the start of an insert, which is not the
+ * order in which rows become visible. So the cursor of {@link #changesSince} that has caught up is
+ * not the last row but two minutes before the time of the query. A write that took longer than that
+ * counts as failed; its retry writes rows with a later time. The next query returns the writes of
+ * the last two minutes again. When the clock of ClickHouse is set back by more than that, writes
+ * are not returned until the clock has caught up; with replicas, neither are rows that reach a
+ * replica with a larger delay. See ADR 0028.
  *
- * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
- * its own. Safe for use by many threads; all methods but the constructor block.
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * also ends this dictionary. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseDictionary implements Dictionary {
 
-  /** Twice what an insert may take when nothing is configured; the same for all instances. */
+  /**
+   * Overlap of two reads of changes: twice the default insert timeout; it must be the same for all
+   * gateways.
+   */
   private static final Duration OVERLAP = Duration.ofMinutes(2);
 
-  /** Of the texts of one answer, which are held here. */
+  /** Maximum size in bytes of the texts in one response, which is held in memory. */
   private static final long MAX_TEXT_BYTES = 256L << 20;
 
   private static final UUID MIN_ID = new UUID(0, 0);
@@ -44,16 +47,12 @@ public final class ClickHouseDictionary implements Dictionary {
   private final SchemaMigrator migrator;
   private final InstantSource clock;
 
-  /**
-   * @param store with whose connections it works
-   */
+  /** @param store the store whose connections are used */
   public ClickHouseDictionary(ClickHouseLogStore store) {
     this(store, InstantSource.system());
   }
 
-  /**
-   * @param clock tells how long a write took
-   */
+  /** @param clock the clock that measures the duration of a write */
   ClickHouseDictionary(ClickHouseLogStore store, InstantSource clock) {
     this.store = store;
     client = store.client();
@@ -61,20 +60,18 @@ public final class ClickHouseDictionary implements Dictionary {
     this.clock = clock;
   }
 
-  /** An id, and when a row of it was last written: nanoseconds since 1970 by ClickHouse's clock. */
+  /** An id and the time of its last write, in nanoseconds since 1970 by the clock of ClickHouse. */
   record WritePosition(long writtenNanos, UUID id) {}
 
   /**
-   * Where {@link #changesSince} goes on.
+   * The position at which {@link #changesSince} continues.
    *
-   * @param resumeNanos where to begin again when there is nothing more, nanoseconds since 1970
-   * @param last what was shown last
+   * @param resumeNanos the start of the next read after the last page, in nanoseconds since 1970
+   * @param last the last returned write
    */
   private record ChangeCursor(long resumeNanos, WritePosition last) {
 
-    /**
-     * The text of a place that is reached again and again, or within what is being gone through.
-     */
+    /** Parses a cursor, which is either caught up or within a sequence of pages. */
     static ChangeCursor parse(String text, long resumeNanos) {
       var parts = text.split(":", -1);
       return parts.length == 1
@@ -116,17 +113,18 @@ public final class ClickHouseDictionary implements Dictionary {
 
   private void insert(String table, NativeBlock block) {
     var start = clock.instant();
-    // each write is one of its own: a token that comes again would be left out
+    // A unique token, since ClickHouse would skip a write whose token it knows.
     var token = UUID.randomUUID().toString();
     client.insert(table, block, token, "dictionary~" + token);
     var elapsed = Duration.between(start, clock.instant());
     if (elapsed.compareTo(OVERLAP) > 0) {
       throw ClickHouseException.retryable(
-          "a write took %d s; others may have gone on without it".formatted(elapsed.toSeconds()));
+          "dictionary write took %d s; other gateways may have read past its rows"
+              .formatted(elapsed.toSeconds()));
     }
   }
 
-  /** {@inheritDoc} Fails when their texts are of more than 256 MiB. */
+  /** {@inheritDoc} Fails when the texts have more than 256 MiB. */
   @Override
   public List<DictionaryEntry> find(String tenant, EntryKind kind, Collection<UUID> ids)
       throws InterruptedException {
@@ -137,7 +135,7 @@ public final class ClickHouseDictionary implements Dictionary {
       return List.of();
     }
     var table = DictionaryTable.of(kind);
-    return ask(
+    return query(
         table.entriesQuery(ids),
         table.tenantFilter(tenant, kind),
         in -> RowBinary.readEntries(in, tenant, kind, MAX_TEXT_BYTES));
@@ -146,18 +144,18 @@ public final class ClickHouseDictionary implements Dictionary {
   /**
    * {@inheritDoc}
    *
-   * <p>A page has no more than {@link #MAX_IDS} entries, and fails when their texts are of more
-   * than 256 MiB: who asks for many at once should know that they are short.
+   * <p>A page has at most {@link #MAX_IDS} entries. The method fails when the texts of a page have
+   * more than 256 MiB, so that a large limit is only suitable for short texts.
    */
   @Override
   public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
       throws InterruptedException {
     if (limit < 1) {
-      throw new IllegalArgumentException("limit is " + limit + ", at least 1");
+      throw new IllegalArgumentException("limit is " + limit + ", minimum is 1");
     }
     var cursor = ChangeCursor.parse(after == null ? "0" : after, serverNow() - OVERLAP.toNanos());
     int maxEntries = Math.min(limit, MAX_IDS);
-    // one more than asked for tells whether there is more
+    // One row more than the limit shows whether there are more.
     var positions = findWritten(tenant, kind, cursor.last(), maxEntries + 1);
     boolean last = positions.size() <= maxEntries;
     var page = last ? positions : positions.subList(0, maxEntries);
@@ -169,12 +167,12 @@ public final class ClickHouseDictionary implements Dictionary {
     if (!last) {
       return ChangeCursor.formatWithinPage(cursor.resumeNanos(), page.getLast());
     }
-    boolean nothingEver = after == null && page.isEmpty();
-    return nothingEver ? null : ChangeCursor.formatCaughtUp(cursor.resumeNanos());
+    boolean neverWritten = after == null && page.isEmpty();
+    return neverWritten ? null : ChangeCursor.formatCaughtUp(cursor.resumeNanos());
   }
 
   private long serverNow() throws InterruptedException {
-    return ask(
+    return query(
         "SELECT toUnixTimestamp64Nano(now64(9)) FORMAT RowBinary", Map.of(), RowBinary::readInt64);
   }
 
@@ -185,26 +183,26 @@ public final class ClickHouseDictionary implements Dictionary {
     parameters.put("at", String.valueOf(last.writtenNanos()));
     parameters.put("after", last.id().toString());
     parameters.put("limit", String.valueOf(limit));
-    return ask(table.changesQuery(), parameters, RowBinary::readWritePositions);
+    return query(table.changesQuery(), parameters, RowBinary::readWritePositions);
   }
 
-  /** In the same order. */
+  /** Returns the entries of the positions, in the same order. */
   private List<DictionaryEntry> entries(String tenant, EntryKind kind, List<WritePosition> page)
       throws InterruptedException {
     var entries = new HashMap<UUID, DictionaryEntry>();
     for (var entry : find(tenant, kind, page.stream().map(WritePosition::id).toList())) {
       entries.put(entry.id(), entry);
     }
-    return page.stream().flatMap(one -> Stream.ofNullable(entries.get(one.id()))).toList();
+    return page.stream().flatMap(row -> Stream.ofNullable(entries.get(row.id()))).toList();
   }
 
-  private <T> T ask(
+  private <T> T query(
       String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
     return store.query(sql, parameters, reader);
   }
 
-  /** What follows from it here. */
+  /** Invalidates the migrated schema after a schema mismatch, and returns the exception. */
   private ClickHouseException onFailure(ClickHouseException e) throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();

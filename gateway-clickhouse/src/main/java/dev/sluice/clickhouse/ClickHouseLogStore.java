@@ -29,11 +29,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs in ClickHouse's table {@code otel_logs}.
+ * A {@link LogStore} and {@link LogReader} on the ClickHouse table {@code otel_logs}.
  *
- * <p>Building one needs no ClickHouse; the tables are made or brought up to date before they are
- * first used. As many inserts are under way as there are callers of {@link #store}, who should be
- * few: ClickHouse takes few large inserts far more cheaply than many small ones.
+ * <p>The constructor needs no ClickHouse; the tables are created or migrated before their first
+ * use. The number of concurrent inserts is the number of concurrent callers of {@link #store},
+ * which should be small: few large inserts cost ClickHouse far less than many small ones.
  *
  * <p>Safe for use by many threads. All methods but the constructor and {@link #close} block.
  */
@@ -41,12 +41,15 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   private static final Logger LOG = LoggerFactory.getLogger(ClickHouseLogStore.class);
   private static final Duration PING_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Column sets kept for the next delivery, one for each of the usual workers. */
+  /**
+   * Maximum number of builders that are kept for the next delivery, one for each of the default
+   * workers.
+   */
   private static final int MAX_SPARE_BUILDERS = 2;
 
   /**
-   * A runaway query must not take the memory and the cores that inserts need. Ten thousand ids are
-   * a long question.
+   * Settings of each query: limits that reserve memory and cores for inserts (ADR 0038), and a
+   * query size that fits ten thousand ids.
    */
   private static final Map<String, String> QUERY_SETTINGS =
       Map.of(
@@ -59,10 +62,13 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
           "max_query_size",
           String.valueOf(4 << 20));
 
-  /** Of a question that is not worth more. */
+  /** Settings of a query whose result is optional. */
   private static final Map<String, String> SHORT_TIMEOUT_SETTINGS = shortTimeoutSettings();
 
-  /** A token that hides records is rare; one after the other means that something else is wrong. */
+  /**
+   * Maximum number of deduplication tokens of a delivery. A token that hides missing records is
+   * rare; several in a row indicate another fault.
+   */
   private static final int MAX_INSERT_TOKENS = 5;
 
   private static final Comparator<StoredLog> NEWEST_FIRST =
@@ -83,9 +89,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     this(settings, InstantSource.system());
   }
 
-  /**
-   * @param clock tells which logs are older than the retention, and when to count parts again
-   */
+  /** @param clock the clock for the retention and for the age of cached part counts */
   public ClickHouseLogStore(ClickHouseSettings settings, InstantSource clock) {
     this.settings = settings;
     this.clock = clock;
@@ -95,18 +99,20 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
-   * Makes the tables or brings them up to date now instead of before their first use.
+   * Creates or migrates the tables now instead of before their first use.
    *
-   * @throws RuntimeException when ClickHouse is away or refuses; asking again later is right
+   * @throws RuntimeException when ClickHouse is unavailable or rejects the migration; a later call
+   *     may succeed
    */
   public void migrate() throws InterruptedException {
     migrator.ensureMigrated();
   }
 
   /**
-   * Stores the records in one insert, or in several that each cover other days or not too many
-   * bytes. The first attempt believes ClickHouse; a later one looks for itself, see {@link
-   * #storeMissing}. What the records refer to is written before them.
+   * Stores the records in one insert, or in several inserts of different days or of a limited size.
+   * A first attempt relies on the confirmation of ClickHouse; a redelivery checks which records are
+   * stored, see {@link #storeMissing}. Dictionary entries are written before the records that refer
+   * to them.
    */
   @Override
   public StoreResult store(DeliverySlice slice, LogEnricher enricher) throws InterruptedException {
@@ -123,7 +129,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       }
       return new StoreResult.Stored();
     } catch (LogBlockBuilder.UnstorableBatchException e) {
-      LOG.error("a delivery cannot be stored: {}", e.getMessage());
+      LOG.error("insert failed: corrupt batch in the delivery: {}", e.getMessage());
       return new StoreResult.Corrupt(e.appendId(), e.reason());
     } catch (ClickHouseException e) {
       return toOutcome(e);
@@ -133,32 +139,35 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
-   * Inserts what is not there of a portion that somebody may have tried before.
+   * Inserts the missing records of a slice that an earlier attempt may have inserted; see ADR 0026.
    *
    * <ul>
-   *   <li>The token alone is no proof. ClickHouse forgets it after so many inserts, and the rows
-   *       would be there twice; or it remembers a token whose rows a crash has taken, and they
-   *       would not be there at all.
-   *   <li>What is there says nothing while an earlier insert may still run. So that is ended first.
-   *   <li>An earlier insert may even begin later than this one: its bytes may be under way, or
-   *       whoever sends them asleep. So the first insert here has the same token, which ClickHouse
-   *       takes once.
-   *   <li>Only where the records do not appear under their token do they get another, which is the
-   *       same for everyone who comes to this point.
-   *   <li>What is there is not inserted again, not even to be left out by its token: views of the
-   *       table would be fed twice once the token is forgotten.
+   *   <li>A deduplication token alone proves nothing. ClickHouse forgets a token after a number of
+   *       inserts, so that the rows would be stored twice; or it remembers a token whose rows were
+   *       lost in a crash, so that the rows would never be stored.
+   *   <li>A lookup proves nothing while an earlier insert may still run. So earlier inserts are
+   *       killed first.
+   *   <li>An earlier insert may even start after this one, when its bytes are delayed in the
+   *       network or its sender is suspended. So the first insert here has the same token, which
+   *       ClickHouse accepts once.
+   *   <li>Only records that are missing after an insert with their token get another token, which
+   *       is the same for every gateway that reaches this point.
+   *   <li>Stored records are not inserted again, not even with their token: views of the table
+   *       would count these twice once the token is forgotten.
    * </ul>
    */
   private void storeMissing(DeliverySlice slice, LogEnricher enricher, LogBlockBuilder builder)
       throws InterruptedException {
     client.killInserts(queryIdPrefix(slice));
     var missing = findMissing(new DuplicateCheck(slice, Long.MIN_VALUE));
-    // what is older than the retention is inserted like any other, but may be gone at once
+    // Records that are older than the retention are inserted as well, but ClickHouse may delete
+    // these immediately.
     var retained = new DuplicateCheck(slice, retentionStart());
     for (int token = 0; !missing.isEmpty(); token++) {
       if (token == MAX_INSERT_TOKENS) {
         throw ClickHouseException.retryable(
-            "ClickHouse confirmed %d records that are not there".formatted(missing.cardinality()));
+            "ClickHouse confirmed %d records that are missing from the table"
+                .formatted(missing.cardinality()));
       }
       boolean all = missing.cardinality() == slice.records();
       insert(slice, enricher, all ? null : missing, token == 0 ? "" : "#" + token, builder);
@@ -192,9 +201,11 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
-   * @param records places in the portion of the records to insert; null for all. The others still
-   *     have their part in what goes into which insert, as when all were inserted
-   * @param tokenSuffix added to the tokens
+   * Inserts records of a slice.
+   *
+   * @param records indexes in the slice of the records to insert; null for all. The other records
+   *     still influence the partitioning, so that it is the same as for an insert of all records
+   * @param tokenSuffix suffix of the deduplication tokens
    */
   private void insert(
       DeliverySlice slice,
@@ -235,18 +246,21 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     pacer.recordInsert(parts);
   }
 
-  /** First: rows must not refer to what nobody can look up. */
+  /** Writes the dictionary entries before the rows, so that each id in a row can be resolved. */
   private static void writeDictionary(LogEnricher enricher) throws InterruptedException {
     switch (enricher.flush()) {
       case Dictionary.WriteResult.Written() -> {}
       case Dictionary.WriteResult.Retryable(var reason) ->
-          throw ClickHouseException.retryable("the dictionary is not written: " + reason);
+          throw ClickHouseException.retryable("dictionary write failed: " + reason);
       case Dictionary.WriteResult.SchemaMismatch(var reason) ->
-          throw ClickHouseException.schemaMismatch("the dictionary cannot be written: " + reason);
+          throw ClickHouseException.schemaMismatch("dictionary write failed: " + reason);
     }
   }
 
-  /** For those of the pass that are to be inserted; null when there are none. */
+  /**
+   * Returns a partitioner of the missing records among those that the given one selects; null when
+   * there are none.
+   */
   private static @Nullable InsertPartitioner withoutStored(
       DeliverySlice slice,
       LogEnricher enricher,
@@ -255,9 +269,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       LogBlockBuilder builder)
       throws InterruptedException {
     try {
-      builder.fill(slice, partitioner, enricher, _ -> {}); // tells what it takes
+      builder.fill(slice, partitioner, enricher, _ -> {}); // only to select the records
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // nothing is written anywhere
+      throw new UncheckedIOException(e); // impossible, since nothing is written
     }
     var selected = partitioner.selected();
     selected.and(missing);
@@ -265,8 +279,9 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
-   * How the ids of all inserts of a delivery begin. Not with the token: a part of a delivery has
-   * another one than the whole, but an insert of the whole must not run on beside it.
+   * Returns the common prefix of the query ids of all inserts of a delivery. It does not contain
+   * the token, since a part of a delivery has another token than the whole delivery, and an insert
+   * of the whole delivery must also be killed.
    */
   private static String queryIdPrefix(DeliverySlice slice) {
     return slice.batches().getFirst().appendId() + "~";
@@ -300,10 +315,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   @Override
   public LogPage read(Query query) throws InterruptedException {
     if (query.limit() < 1) {
-      throw new IllegalArgumentException("limit is " + query.limit() + ", at least 1");
+      throw new IllegalArgumentException("limit is " + query.limit() + ", minimum is 1");
     }
     migrator.ensureMigrated();
-    // one more than asked for tells whether there is more
+    // One row more than the limit shows whether there are more.
     int maxRows = query.limit() + 1;
     var indexed = queryTextIndex(query, maxRows);
     if (indexed != null) {
@@ -331,10 +346,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   }
 
   /**
-   * All logs that are asked for, if these are fewer; null when they are not, or may well be more.
-   * To find them by the text index takes 12 ms of CPU where to go through all parts in the table's
-   * order takes 16 (one of ten million logs). Where many come and few are asked for, that order has
-   * them at once and the index does not: so this gives up soon.
+   * Returns all logs that match, if the text index finds fewer than {@code maxRows}; null
+   * otherwise. For rare terms the index is cheaper than a scan of all parts in the order of the
+   * table. For frequent terms the scan returns the first page immediately and the index does not,
+   * so that this lookup has a short timeout.
    */
   private @Nullable List<StoredLog> queryTextIndex(Query query, int maxRows)
       throws InterruptedException {
@@ -355,7 +370,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return logs.size() == maxRows ? null : List.copyOf(logs);
   }
 
-  /** Whether it is worth asking for those, which hardly anybody has: a third of what that costs. */
+  /**
+   * Whether the table has rows in the unsorted range, which is rare; the check is cheaper than a
+   * query of the range.
+   */
   private boolean hasUnsortedRange() throws InterruptedException {
     return query(LogQuery.UNSORTED_RANGE_EXISTS, Map.of(), in -> in.read() >= 0);
   }
@@ -382,7 +400,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
   public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
       throws InterruptedException {
     if (widthNanos < 1) {
-      throw new IllegalArgumentException("width is " + widthNanos + " ns, at least 1");
+      throw new IllegalArgumentException("width is " + widthNanos + " ns, minimum is 1");
     }
     migrator.ensureMigrated();
     return query(
@@ -401,13 +419,13 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return Map.copyOf(shortTimeout);
   }
 
-  /** A question of a person, for whom it matters why it has no answer. */
+  /** Runs a query of a client, which needs the reason of a failure. */
   <T> T query(String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
     return query(sql, parameters, QUERY_SETTINGS, reader);
   }
 
-  /** The same, which would be good to know but can be done without: for a second at most. */
+  /** Runs a query whose result is optional, for one second at most. */
   <T> T queryWithShortTimeout(
       String sql, Map<String, String> parameters, ClickHouseClient.ResponseReader<T> reader)
       throws InterruptedException {
@@ -447,10 +465,10 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
       migrator.ensureMigrated();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw ClickHouseException.unreachable("interrupted while the tables were made", e);
+      throw ClickHouseException.unreachable("interrupted during the schema migration", e);
     }
     return client.query(
-        // what others wrote has no identity of ours
+        // Rows of other writers have an empty Id.
         """
         SELECT toDate32(ReceivedTimestamp, 'UTC') AS day, count() FROM otel_logs
         WHERE Id != toFixedString('', 16)
@@ -471,20 +489,21 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return days;
   }
 
-  /** {@inheritDoc} Follows the parts of the table: see {@link InsertPacer}. */
+  /** {@inheritDoc} Depends on the active parts of the table: see {@link InsertPacer}. */
   @Override
   public Duration minInsertInterval() {
     return pacer.minInsertInterval();
   }
 
-  /** {@inheritDoc} Follows the parts of the last insert: see {@link InsertPacer}. */
+  /** {@inheritDoc} Depends on the parts of the last insert: see {@link InsertPacer}. */
   @Override
   public Duration preferredLinger() {
     return pacer.preferredLinger();
   }
 
   /**
-   * Why ClickHouse does not answer at the moment; empty when it does. Takes a few seconds at most.
+   * Returns the reason for which ClickHouse does not respond; empty when it responds. Takes a few
+   * seconds at most.
    */
   public Optional<String> unavailableReason() {
     try {
@@ -503,7 +522,7 @@ public final class ClickHouseLogStore implements LogStore, LogReader, AutoClosea
     return migrator;
   }
 
-  /** Ends the connections; what is under way fails. */
+  /** Closes the connections; requests in flight fail. */
   @Override
   public void close() {
     client.close();

@@ -6,17 +6,18 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How to reach ClickHouse and what its tables are like.
+ * The connection to ClickHouse and the options of its tables.
  *
- * @param url of the HTTP interface, for example {@code http://127.0.0.1:8123}
- * @param user who may create and alter tables and views in the database
- * @param password of that user; in no log and not in {@link #toString}
- * @param database where the tables are; it must exist
- * @param insertTimeout how long one insert may take, here and in ClickHouse
- * @param queryTimeout how long one query for logs may take, here and in ClickHouse
- * @param maxInsertBytes size of the columns of one insert; more become several inserts
- * @param indexes which indexes a new table gets
- * @param retention how long logs stay, counted from their receipt; null for ever
+ * @param url the URL of the HTTP interface, for example {@code http://127.0.0.1:8123}
+ * @param user a user that may create and alter tables and views in the database
+ * @param password the password of the user; never in a log and not in {@link #toString}
+ * @param database the database of the tables, which must exist
+ * @param insertTimeout maximum duration of one insert, in the gateway and in ClickHouse
+ * @param queryTimeout maximum duration of one query for logs, in the gateway and in ClickHouse
+ * @param maxInsertBytes maximum size of the columns of one insert in bytes; more data goes into
+ *     several inserts
+ * @param indexes the indexes of a new table
+ * @param retention the time for which logs are kept, from their receipt; null for no limit
  */
 public record ClickHouseSettings(
     String url,
@@ -29,20 +30,20 @@ public record ClickHouseSettings(
     Indexes indexes,
     @Nullable Duration retention) {
 
-  /** What point lookups and text search cost at each insert. */
+  /** The set of indexes, which determines the cost of an insert, of lookups and of text search. */
   public enum Indexes {
-    /** Words of the body, trace ids, identities. */
+    /** Indexes on the terms of the body, trace ids and log ids. */
     BODY,
-    /** All that the OpenTelemetry Collector's own table has; some three times the cost. */
+    /** All indexes of the table of the OpenTelemetry Collector, at about three times the cost. */
     COLLECTOR
   }
 
   private static final int MIB = 1 << 20;
 
   /**
-   * Checks the parts.
+   * Validates the settings.
    *
-   * @throws IllegalArgumentException naming the part that is wrong
+   * @throws IllegalArgumentException when a setting is invalid; the message has its name
    */
   public ClickHouseSettings {
     requireNonNull(url, "url");
@@ -51,20 +52,20 @@ public record ClickHouseSettings(
     requireNonNull(database, "database");
     requireNonNull(indexes, "indexes");
     if (insertTimeout.toSeconds() < 1) {
-      throw new IllegalArgumentException("insert-timeout is " + insertTimeout + ", at least 1s");
+      throw new IllegalArgumentException("insert-timeout is " + insertTimeout + ", minimum is 1s");
     }
     if (queryTimeout.toSeconds() < 1) {
-      throw new IllegalArgumentException("query-timeout is " + queryTimeout + ", at least 1s");
+      throw new IllegalArgumentException("query-timeout is " + queryTimeout + ", minimum is 1s");
     }
     if (maxInsertBytes < MIB) {
-      throw new IllegalArgumentException("max-insert-bytes is " + maxInsertBytes + ", at least 1M");
+      throw new IllegalArgumentException("max-insert-bytes is " + maxInsertBytes + ", minimum 1M");
     }
     if (retention != null && retention.toSeconds() < 1) {
-      throw new IllegalArgumentException("retention is " + retention + ", at least 1s, or unset");
+      throw new IllegalArgumentException("retention is " + retention + ", minimum is 1s, or unset");
     }
   }
 
-  /** Everything else as it is when nothing is configured. */
+  /** Returns settings with the defaults for all other values. */
   public static ClickHouseSettings of(String url, String user, String password) {
     return new ClickHouseSettings(
         url,
@@ -78,7 +79,7 @@ public record ClickHouseSettings(
         null);
   }
 
-  /** The same with other indexes. */
+  /** Returns a copy with other indexes. */
   public ClickHouseSettings withIndexes(Indexes indexes) {
     return new ClickHouseSettings(
         url,
@@ -92,7 +93,7 @@ public record ClickHouseSettings(
         retention);
   }
 
-  /** The same with another retention. */
+  /** Returns a copy with another retention. */
   public ClickHouseSettings withRetention(@Nullable Duration retention) {
     return new ClickHouseSettings(
         url,

@@ -13,44 +13,45 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What ClickHouse's tables {@code log_templates}, {@code log_template_counts}, {@code
- * log_template_times} and {@code log_template_newest} tell of templates.
+ * A {@link TemplateStats} on the ClickHouse tables {@code log_templates}, {@code
+ * log_template_counts}, {@code log_template_times} and {@code log_template_newest}.
  *
- * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
- * its own. Safe for use by many threads; all methods block.
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * also ends this object. Safe for use by many threads; all methods block.
  */
 public final class ClickHouseTemplateStats implements TemplateStats {
-  /** Of the names of services in one answer, as they come. */
+  /** Maximum size of the service names in one response, in bytes. */
   private static final long MAX_NAME_BYTES = 32 << 20;
 
-  /** Of a message that only shows what a template is of; as many as are kept of the newest. */
+  /** Maximum number of characters of a sample body; the table of newest logs has as many. */
   private static final int MAX_BODY_CHARACTERS = 4_000;
 
-  /** Services in one condition. */
+  /** Maximum number of services in one condition. */
   private static final int MAX_NAMED_SERVICES = 100;
 
-  /** Of their names: parameters are part of a URL. */
+  /**
+   * Maximum number of characters of all service names in one condition, since parameters are part
+   * of the URL.
+   */
   private static final int MAX_NAME_LETTERS = 16_384;
 
   /**
-   * Of a service and a template in one condition: ClickHouse takes each for six parts of a question
-   * that may have 50,000, and more than these few gain nothing by being named.
+   * Maximum number of pairs of service and template in one condition. ClickHouse counts each pair
+   * as six elements of a query, which may have 50,000, and a condition on more pairs saves nothing.
    */
   private static final int MAX_SERVICE_TEMPLATE_PAIRS = 1_000;
 
   private final ClickHouseLogStore store;
 
-  /**
-   * @param store with whose connections it works
-   */
+  /** @param store the store whose connections are used */
   public ClickHouseTemplateStats(ClickHouseLogStore store) {
     this.store = store;
   }
 
-  /** {@inheritDoc} Goes through all links of the tenant, which are in no order. */
+  /** {@inheritDoc} Reads all links of the tenant, which have no index. */
   @Override
   public List<TemplateLink> links(String tenant, int limit) throws InterruptedException {
-    // of several rows for an id the greatest link counts
+    // The greatest of several links of an id is valid.
     return query(
         """
         SELECT TemplateId, max(MergedInto) AS link
@@ -84,7 +85,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
             in -> RowBinary.readCounts(in, MAX_COUNTS, MAX_NAME_BYTES, counts));
     if (more) {
       throw new QueryTooExpensiveException(
-          "more than %d counts of templates by service and level, or their names too long"
+          "more than %d counts by template, service and severity, or service names are too long"
               .formatted(MAX_COUNTS));
     }
     return counts;
@@ -131,7 +132,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
         .orElseThrow(
             () ->
                 new QueryTooExpensiveException(
-                    "templates in more than %d services, or their names too long"
+                    "templates in more than %d services, or service names are too long"
                         .formatted(MAX_COUNTS)));
   }
 
@@ -162,9 +163,9 @@ public final class ClickHouseTemplateStats implements TemplateStats {
   }
 
   /**
-   * {@inheritDoc} More than half of what such a question costs of a few templates is that
-   * ClickHouse plans it, which grows with each function in it: so a span that lies outside the
-   * frame is mended here, and one thread reads what is little.
+   * {@inheritDoc} For a few templates, ClickHouse spends most of the time on planning, which grows
+   * with each function in the query. So bucket numbers outside the layout are corrected in the
+   * gateway, and one thread reads the few rows.
    */
   @Override
   public List<CountBucket> countBuckets(TemplateQuery query, BucketLayout layout)
@@ -196,7 +197,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
             %s
             FORMAT RowBinary"""
                 .formatted(
-                    // a time before the frame may be what was asked for all the same
+                    // Minutes before the layout may still be in the queried range.
                     minuteRange.from() == 0
                         ? bucket
                         : "if(Minute < %s, %d, greatest(%s, 0))"
@@ -216,14 +217,17 @@ public final class ClickHouseTemplateStats implements TemplateStats {
         .orElseThrow(
             () ->
                 new QueryTooExpensiveException(
-                    "more than %d counts of templates by time, or their services' names too long"
+                    "more than %d counts of templates by time, or service names are too long"
                         .formatted(MAX_COUNTS)))
         .stream()
         .map(each -> clampToLayout(layout, minuteRange.from() > 0, each))
         .toList();
   }
 
-  /** What came after the frame was made is in its first or last span. */
+  /**
+   * Moves a bucket outside the layout, from records that arrived after the layout was computed,
+   * into the first or last bucket.
+   */
   private static CountBucket clampToLayout(
       BucketLayout layout, boolean includesBefore, CountBucket bucket) {
     long min = includesBefore ? CountBucket.PRECEDING : 0;
@@ -237,7 +241,10 @@ public final class ClickHouseTemplateStats implements TemplateStats {
         && idsByService.keySet().stream().mapToLong(String::length).sum() <= MAX_NAME_LETTERS;
   }
 
-  /** For the table's index, of which they are the first part but for the tenant. */
+  /**
+   * Returns a condition on pairs of service and template, which follow the tenant in the primary
+   * key.
+   */
   private static String serviceTemplatePairs(
       Map<String, Set<UUID>> idsByService, WhereClause where) {
     return idsByService.entrySet().stream()
@@ -251,14 +258,14 @@ public final class ClickHouseTemplateStats implements TemplateStats {
   }
 
   /**
-   * {@inheritDoc} Of a message its beginning. Two threads read what is little for ClickHouse: who
-   * asks is waiting for it.
+   * {@inheritDoc} A body has only its beginning. Two threads read even few rows, since a client
+   * waits for the result.
    */
   @Override
-  public List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> slices, int each)
+  public List<SampleLog> newestLogs(LogFilter filter, List<TimeSlice> slices, int limitPerTemplate)
       throws InterruptedException {
     if (slices.size() > MAX_TIME_SLICES) {
-      throw new IllegalArgumentException(slices.size() + " places, at most " + MAX_TIME_SLICES);
+      throw new IllegalArgumentException(slices.size() + " slices, at most " + MAX_TIME_SLICES);
     }
     if (slices.isEmpty()) {
       return List.of();
@@ -278,7 +285,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
             SETTINGS merge_tree_min_rows_for_concurrent_read = 16384,
               merge_tree_min_bytes_for_concurrent_read = 262144
             FORMAT RowBinary"""
-                .formatted(each));
+                .formatted(limitPerTemplate));
     return query == null
         ? List.of()
         : query(query.sql(), query.parameters(), RowBinary::readSampleLogs);
@@ -286,7 +293,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
 
   private static void requireIds(TemplateQuery query) {
     if (query.ids().isEmpty()) {
-      throw new IllegalArgumentException("of no templates");
+      throw new IllegalArgumentException("query has no template ids");
     }
   }
 
@@ -297,7 +304,7 @@ public final class ClickHouseTemplateStats implements TemplateStats {
   }
 
   /**
-   * The ids are part of the text, which as UUIDs they can be: see {@link
+   * Runs a query. Template ids are part of its text, which is safe for UUIDs: see {@link
    * DictionaryTable#entriesQuery}.
    */
   private <T> T query(

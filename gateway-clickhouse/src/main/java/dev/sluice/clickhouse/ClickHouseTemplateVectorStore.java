@@ -22,39 +22,39 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Vectors in ClickHouse's table {@code log_template_vectors_384}, or of whatever dimension they
- * are.
+ * A {@link TemplateVectorStore} in the ClickHouse table {@code log_template_vectors_384}, or in the
+ * table of another dimension.
  *
- * <p>All rows are compared with a question as long as they are few; the vector index is asked when
- * they are many and none is excluded, since what it finds is not what a condition leaves of it. It
- * has the rows of all tenants: one whose rows are a small part of many would not find all of its
- * own in it.
+ * <p>Few rows are compared with a query exhaustively. The vector index is used only for many rows
+ * and without conditions, since it applies conditions after it has selected the nearest rows. The
+ * index has the rows of all tenants, so that a tenant with a small part of the rows may not find
+ * all of its nearest ones.
  *
- * <p>Shares the tables' upkeep and the connections with a {@link ClickHouseLogStore}, whose end is
- * its own. Safe for use by many threads; all methods but the constructor block.
+ * <p>Shares the connections and the schema migration of a {@link ClickHouseLogStore}, whose close
+ * also ends this store. Safe for use by many threads; all methods but the constructor block.
  */
 public final class ClickHouseTemplateVectorStore implements TemplateVectorStore {
   /**
-   * Rows that are compared in a few milliseconds of one core, which the index would not do much
-   * faster.
+   * Maximum number of rows that are compared exhaustively, which takes a few milliseconds of one
+   * core; the index is not much faster for so few rows.
    */
   private static final long MAX_EXHAUSTIVE_ROWS = 20_000;
 
   /**
-   * Rows that the index keeps in view while it looks for the closest ({@code ef} of Malkov and
-   * Yashunin, "Efficient and robust approximate nearest neighbor search", 2016). With ClickHouse's
-   * 256 it finds 0.81 of the ten closest of 25,000 vectors that have no structure at all, with
-   * these 0.98, in a millisecond more; docs/search.md has more.
+   * Number of candidates that the HNSW index keeps during a search ({@code ef} of Malkov and
+   * Yashunin, "Efficient and robust approximate nearest neighbor search", 2016). The default of
+   * ClickHouse, 256, misses more of the nearest vectors and is hardly faster; measured, see
+   * docs/search.md.
    */
   private static final int HNSW_CANDIDATES = 1_000;
 
-  /** How much of a template's first log is kept. */
+  /** Maximum number of characters of the sample of a template. */
   private static final int SAMPLE_CHARACTERS = 2_000;
 
-  /** Letters and digits, for RE2 in a string of SQL. */
+  /** A word of letters and digits, as an RE2 pattern in an SQL string. */
   private static final String WORD_PATTERN = "[\\\\p{L}\\\\p{N}]+";
 
-  /** Where the name of what wrote a log may be, the most telling first. */
+  /** Places of the component name in a log record, the most specific first. */
   private static final List<String> COMPONENTS =
       List.of(
           "LogAttributes['component']",
@@ -75,12 +75,14 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   private final String table;
   private final AtomicBoolean tableCreated = new AtomicBoolean();
 
-  /** Rows of each tenant, as {@link #backlog} counted them last; who searches asks that too. */
+  /**
+   * Number of rows by tenant, as last counted by {@link #backlog}, which each search also queries.
+   */
   private final Map<String, Long> rowCounts = new ConcurrentHashMap<>();
 
   /**
-   * @param store with whose connections it works
-   * @param dimension of all vectors
+   * @param store the store whose connections are used
+   * @param dimension the dimension of all vectors
    */
   public ClickHouseTemplateVectorStore(ClickHouseLogStore store, int dimension) {
     this.store = store;
@@ -89,7 +91,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   }
 
   @Override
-  public void write(String embeddingVersion, List<VectorRow> written) throws InterruptedException {
+  public void write(String embeddingVersion, List<VectorRow> rows) throws InterruptedException {
     ensureTable();
     var block = new NativeBlock();
     var tenant = block.addLowCardinality("Tenant");
@@ -98,11 +100,11 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
     var words = block.addPlain("Words", "String");
     var vector = block.addColumn("Vector", "Array(Float32)", new ArrayFloat32Column());
     var tokens = block.addPlain("Tokens", "String");
-    for (var row : written) {
+    for (var row : rows) {
       var vectors = row.vectors();
       if (vectors.sentenceVector().length != dimension) {
         throw new IllegalArgumentException(
-            "a vector of %d numbers, not of %d"
+            "vector has dimension %d, not %d"
                 .formatted(vectors.sentenceVector().length, dimension));
       }
       tenant.add(row.tenant());
@@ -148,9 +150,9 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   }
 
   /**
-   * {@inheritDoc} A part costs each question a millisecond, and five thousand rows take a third of
-   * a second of CPU to be put together. Of more than a few, which an index finds, it is left to
-   * ClickHouse's own merges.
+   * {@inheritDoc} Each part adds to the cost of each query. Only up to {@value
+   * #MAX_EXHAUSTIVE_ROWS} rows are merged here, since merging takes CPU; with more rows the index
+   * is used, and merging is left to ClickHouse.
    */
   @Override
   public void compact(String embeddingVersion) throws InterruptedException {
@@ -209,7 +211,8 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
               substringUTF8(Body, 1, %d)
             """
                 .formatted(String.join(", ", COMPONENTS), SAMPLE_CHARACTERS),
-            // ends with the first log of the last of them: at full rate a minute has millions
+            // The query ends with the first log of the last template, since a minute may have
+            // millions of rows.
             """
             LIMIT 1 BY TemplateId
             LIMIT %d
@@ -234,8 +237,8 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   }
 
   /**
-   * {@inheritDoc} To look for each template of the scope in the table's own index takes longer than
-   * to compare some more rows.
+   * {@inheritDoc} Compares the rows of all templates and filters them, instead of looking up each
+   * matching template in the primary index, which takes longer.
    */
   @Override
   public List<Candidate> nearest(
@@ -245,7 +248,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
     var where = whereTemplates(embeddingVersion, filter);
     var queryVector = where.bind("Array(Float32)", Arrays.toString(vector));
     var maxRows = where.bind("UInt32", limit);
-    var closeness = "toFloat64(1 - cosineDistance(Vector, %s))".formatted(queryVector);
+    var similarity = "toFloat64(1 - cosineDistance(Vector, %s))".formatted(queryVector);
     var allWordsCondition =
         words.isEmpty()
             ? null
@@ -255,17 +258,17 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
     var select =
         useIndex
             ? indexQuery(
-                where, queryVector, closeness, allWordsCondition, where.bind("UInt32", 2 * limit))
-            : "SELECT TemplateId, %s AS closeness, toUInt8(%s) AS said FROM %s WHERE %s"
+                where, queryVector, similarity, allWordsCondition, where.bind("UInt32", 2 * limit))
+            : "SELECT TemplateId, %s AS similarity, toUInt8(%s) AS allWords FROM %s WHERE %s"
                 .formatted(
-                    closeness,
+                    similarity,
                     allWordsCondition == null ? "0" : allWordsCondition,
                     table,
                     where.sql());
     return query(
         """
         %s
-        ORDER BY said DESC, closeness DESC
+        ORDER BY allWords DESC, similarity DESC
         LIMIT 1 BY TemplateId
         LIMIT %s
         SETTINGS use_skip_indexes = %d, hnsw_candidate_list_size_for_search = %d,
@@ -277,36 +280,37 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
   }
 
   /**
-   * Those with all words apart, since the index is for an order by nothing but distance.
+   * Returns a query that selects templates with all words separately, since the index only supports
+   * an order by distance.
    *
-   * @param maxRows of each: more than are asked for, since before parts are merged a row may be
-   *     there twice
+   * @param maxRows parameter with the maximum number of rows of each part; more than the caller
+   *     needs, since an id may have two rows before a merge
    */
   private String indexQuery(
       WhereClause where,
       String queryVector,
-      String closeness,
+      String similarity,
       @Nullable String allWordsCondition,
       String maxRows) {
     var nearest =
         """
-        SELECT TemplateId, %s AS closeness, toUInt8(0) AS said
+        SELECT TemplateId, %s AS similarity, toUInt8(0) AS allWords
         FROM %s
         WHERE %s
         ORDER BY cosineDistance(Vector, %s)
         LIMIT %s"""
-            .formatted(closeness, table, where.sql(), queryVector, maxRows);
+            .formatted(similarity, table, where.sql(), queryVector, maxRows);
     if (allWordsCondition == null) {
       return "SELECT * FROM (%s)".formatted(nearest);
     }
     var keywordMatches =
         """
-        SELECT TemplateId, %s AS closeness, toUInt8(1) AS said
+        SELECT TemplateId, %s AS similarity, toUInt8(1) AS allWords
         FROM %s
         WHERE %s AND %s
-        ORDER BY closeness DESC
+        ORDER BY similarity DESC
         LIMIT %s"""
-            .formatted(closeness, table, where.sql(), allWordsCondition, maxRows);
+            .formatted(similarity, table, where.sql(), allWordsCondition, maxRows);
     return "SELECT * FROM (SELECT * FROM (%s) UNION ALL SELECT * FROM (%s))"
         .formatted(nearest, keywordMatches);
   }
@@ -353,9 +357,8 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
       where.addTemplatesOf(filter);
     }
     var wordsParameter = where.bind("Array(String)", quoteAll(words));
-    where.add(
-        "multiSearchAny(lowerUTF8(Text), %s)"
-            .formatted(wordsParameter)); // before the rest, which is slow
+    // cheap, before the slower extraction of words
+    where.add("multiSearchAny(lowerUTF8(Text), %s)".formatted(wordsParameter));
     return query(
         """
         SELECT TemplateId,
@@ -414,7 +417,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
             RowBinary::readVectors);
   }
 
-  /** Templates that logs of this scope were stored with. */
+  /** Returns the condition on templates with which records that match the query are stored. */
   private static WhereClause whereTemplates(String embeddingVersion, TemplateQuery filter) {
     var where = WhereClause.of(filter.tenant(), null);
     where.add("Recipe = " + where.bind("String", embeddingVersion));
@@ -455,7 +458,7 @@ public final class ClickHouseTemplateVectorStore implements TemplateVectorStore 
     return e;
   }
 
-  /** Makes the table, once, and again when it is gone. */
+  /** Creates the table before its first use, and again after a schema mismatch. */
   private void ensureTable() throws InterruptedException {
     store.migrate();
     if (!tableCreated.get()) {

@@ -4,11 +4,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Words as ClickHouse's tokenizer {@code splitByNonAlpha} sees them. */
+/** Splits text into terms as the tokenizer {@code splitByNonAlpha} of ClickHouse does. */
 final class ClickHouseTokenizer {
   private ClickHouseTokenizer() {}
 
-  /** The words of a text in lower case; every ASCII character but letters and digits parts them. */
+  /**
+   * Returns the terms of a text in lower case, separated by ASCII characters that are neither
+   * letters nor digits.
+   */
   static List<String> tokenize(String text) {
     var words = new ArrayList<String>();
     var lower = text.toLowerCase(Locale.ROOT);
@@ -25,7 +28,7 @@ final class ClickHouseTokenizer {
     return words;
   }
 
-  /** Whether a word goes on with this character. */
+  /** Whether the character can be part of a term. */
   static boolean isTokenChar(char c) {
     return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   }

@@ -5,27 +5,29 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.util.UUID;
 
-/** One column of a block in ClickHouse's Native format, filled row by row and reused. */
+/** A column of a block in the Native format of ClickHouse. It is filled row by row and reused. */
 interface Column {
 
   void clear();
 
-  /** Bytes of the values so far, roughly. */
+  /** Returns the approximate size of the values so far, in bytes. */
   long bytes();
 
-  /** Bytes of memory held, used or not, roughly. */
+  /** Returns the approximate size of the allocated memory, used or not, in bytes. */
   long capacity();
 
-  /** What precedes the column's values once, however deep in the type it belongs. */
+  /**
+   * Writes the part that precedes all values of the column, also for a type nested in another one.
+   */
   void writePrefix(OutputStream out) throws IOException;
 
   void writeValues(OutputStream out) throws IOException;
 
-  /** Values that follow each other as they are: numbers, fixed strings, length-prefixed strings. */
+  /** A column of consecutive values: numbers, fixed strings, or strings with a length prefix. */
   final class PlainColumn implements Column {
     final ByteOutput values = new ByteOutput(1 << 12);
 
-    /** The upper half first, each half with its lowest byte first. */
+    /** Writes a UUID: the upper half first, each half in little-endian order. */
     void writeUuid(UUID value) {
       values.writeLong(value.getMostSignificantBits());
       values.writeLong(value.getLeastSignificantBits());

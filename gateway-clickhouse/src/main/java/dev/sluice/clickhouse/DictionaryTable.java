@@ -12,21 +12,21 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where entries of the dictionary are: templates, which people look at and join with logs, in a
- * table of their own, and all other kinds in another.
+ * The tables of the dictionary: one for templates, which users read and join with logs, and one for
+ * all other kinds.
  *
- * <p>Until its parts are merged a table may have several rows for an id, so every question groups
- * by it; and what is asked of some of the rows is only which ids they are of, since the entry is
- * all of them together.
+ * <p>Before parts are merged, a table may have several rows for an id, so that each query groups by
+ * id. A query that reads only some rows may use these for the ids only, since an entry is the merge
+ * of all of its rows.
  */
 enum DictionaryTable {
   TEMPLATES("log_templates", "TemplateId"),
   TEXTS("log_texts", "TextId");
 
-  /** Stands for none in ClickHouse, where it is less than any other. */
+  /** The column value for no id; ClickHouse orders it before all other UUIDs. */
   private static final UUID NONE = new UUID(0, 0);
 
-  /** Its name in the database. */
+  /** Name of the table in the database. */
   final String tableName;
 
   private final String idColumn;
@@ -43,17 +43,20 @@ enum DictionaryTable {
     };
   }
 
-  /** A link as it is in the table. */
+  /** Returns the column value of a link. */
   private static UUID toColumnValue(@Nullable UUID link) {
     return link == null ? NONE : link;
   }
 
-  /** An id as tables have it that need not be there: a link, or the template of a log. */
+  /**
+   * Returns the optional id of a column value, such as a link or the template of a log; null for no
+   * id.
+   */
   static @Nullable UUID fromColumnValue(UUID stored) {
     return stored.equals(NONE) ? null : stored;
   }
 
-  /** The rows of these entries, which all belong here; ClickHouse adds when they were written. */
+  /** Returns the rows of entries that belong to this table; ClickHouse adds the time of writing. */
   NativeBlock toBlock(List<DictionaryEntry> entries) {
     var block = new NativeBlock();
     var tenant = block.addLowCardinality("Tenant");
@@ -80,9 +83,9 @@ enum DictionaryTable {
   }
 
   /**
-   * The question for the entries of these ids, answered in RowBinary: id, text, first and last seen
-   * in nanoseconds, link. The ids are part of its text, which as UUIDs they can be, because ten
-   * thousand are too long for the address of a request, where parameters go.
+   * Returns the query for the entries of ids, with a response in RowBinary: id, text, first and
+   * last seen in nanoseconds since 1970, link. The ids are part of the query text, which is safe
+   * for UUIDs, since ten thousand ids are too long for the URL with the parameters.
    */
   String entriesQuery(Collection<UUID> ids) {
     return """
@@ -95,14 +98,14 @@ enum DictionaryTable {
         .formatted(idColumn, tableName, tenantFilter(), uuidList(ids));
   }
 
-  /** For {@code IN}. */
+  /** Returns the ids as the list of an {@code IN} condition. */
   static String uuidList(Collection<UUID> ids) {
-    return ids.stream().map(one -> "'" + one + "'").collect(Collectors.joining(", "));
+    return ids.stream().map(id -> "'" + id + "'").collect(Collectors.joining(", "));
   }
 
   /**
-   * The question which ids were last written at {@code at} or later, and if at that moment, then
-   * are greater than {@code after}; in the order of writing, the moments with them.
+   * Returns the query for ids whose last write is after {@code at}, or exactly at {@code at} with
+   * an id greater than {@code after}; in the order of writing, with the time of writing.
    */
   String changesQuery() {
     return """
@@ -123,7 +126,7 @@ enum DictionaryTable {
         : "Tenant = {tenant:String}";
   }
 
-  /** What the questions call the tenant and the kind. */
+  /** Returns the query parameters for tenant and kind. */
   Map<String, String> tenantFilter(String tenant, EntryKind kind) {
     return this == TEXTS ? Map.of("tenant", tenant, "kind", kind.name()) : Map.of("tenant", tenant);
   }

@@ -14,26 +14,33 @@ import java.util.stream.Gatherers;
 import java.util.stream.IntStream;
 
 /**
- * The identities of a portion's records, and which of them ClickHouse says it has.
+ * Determines which records of a slice ClickHouse already has, by their ids.
  *
- * <p>A portion may be made of thousands of small batches, each a run of identities. To ask for each
- * run would be a condition that ClickHouse evaluates thousands of times for each row; so runs that
- * are near each other are asked for as one range, and the answer, which then holds identities of
- * others too, is sifted here.
+ * <p>A slice may have thousands of small batches, each with a contiguous run of ids. A condition
+ * for each run would be evaluated thousands of times for each row; so runs that are near each other
+ * are queried as one range. The response then also has ids of other records, which are filtered
+ * here.
  */
 final class DuplicateCheck {
-  /** In one question: each range is two comparisons for each row that is read. */
+  /**
+   * Maximum number of ranges in one query: each range adds two comparisons for each row that is
+   * read.
+   */
   private static final int MAX_RANGES = 16;
 
-  /** What one process gives out in between is not worth a range of its own. */
+  /**
+   * Gap in milliseconds up to which runs are joined: the ids of one process within this time are
+   * not worth a range of their own.
+   */
   private static final long MIN_JOIN_GAP_MILLIS = 1_000;
 
-  /** Nor this much where there are many; more could be all that a process ever gave out. */
+  /**
+   * Maximum gap in milliseconds up to which runs are joined when there are many runs; without a
+   * limit, the range could have all ids that a process has ever assigned.
+   */
   private static final long MAX_JOIN_GAP_MILLIS = 60_000;
 
-  /**
-   * @param position in the portion of the run's first record
-   */
+  /** @param position index of the run's first record in the slice */
   private record IdRun(LogId first, int records, int position) {
     LogId last() {
       return first.plus(records - 1);
@@ -46,11 +53,12 @@ final class DuplicateCheck {
 
   private record IdRange(LogId first, LogId last) {}
 
-  /** In the order of identities. */
+  /** The runs in the order of their ids. */
   private final List<IdRun> runs = new ArrayList<>();
 
   /**
-   * @param sinceNanos batches received before are left out: they need not be there
+   * @param sinceNanos receive time in nanoseconds since 1970; batches that were received before it
+   *     are not checked, since they may be missing from the store
    */
   DuplicateCheck(DeliverySlice slice, long sinceNanos) {
     int base = -slice.from();
@@ -66,8 +74,8 @@ final class DuplicateCheck {
   }
 
   /**
-   * Questions for them, with answers in RowBinary in which there may be others too. The texts hold
-   * nothing but identities of ours.
+   * Returns the queries for the ids. Their responses in RowBinary may also have other ids. The text
+   * of a query contains no values but ids of the gateway.
    */
   List<String> queries() {
     return ranges().stream().gather(Gatherers.windowFixed(MAX_RANGES)).map(this::query).toList();
@@ -78,7 +86,7 @@ final class DuplicateCheck {
         idRanges.stream()
             .map(r -> "Id BETWEEN %s AND %s".formatted(literal(r.first()), literal(r.last())))
             .collect(Collectors.joining(" OR "));
-    // what other processes gave out at the same time stays where it is
+    // Excludes ids that other processes assigned at the same time.
     var nodes =
         runs.stream()
             .map(run -> "unhex('%s')".formatted(run.first().toHex().substring(12, 24)))
@@ -92,7 +100,10 @@ final class DuplicateCheck {
     return "toFixedString(unhex('%s'), 16)".formatted(id.toHex());
   }
 
-  /** The runs, joined where they are near each other; less near where there are many. */
+  /**
+   * Returns the runs as ranges, with neighbours joined. With many runs, neighbours at a larger
+   * distance are joined too.
+   */
   private List<IdRange> ranges() {
     if (runs.isEmpty()) {
       return List.of();
@@ -114,12 +125,12 @@ final class DuplicateCheck {
     return ranges;
   }
 
-  /** Between the run and the one before. */
+  /** Returns the time between the previous run and this one. */
   private long gapMillis(int run) {
     return (runs.get(run).first().high() >>> 16) - (runs.get(run - 1).last().high() >>> 16);
   }
 
-  /** Places in the portion of all of them. */
+  /** Returns the indexes of all checked records in the slice. */
   BitSet positions() {
     var positions = new BitSet();
     for (var run : runs) {
@@ -128,7 +139,7 @@ final class DuplicateCheck {
     return positions;
   }
 
-  /** Clears the places of those that are in an answer. */
+  /** Clears the indexes of the records whose ids are in the response. */
   void clearStored(InputStream response, BitSet missing) throws IOException {
     RowBinary.readIds(response, id -> markStored(id, missing));
   }
@@ -148,7 +159,7 @@ final class DuplicateCheck {
       } else if (id.compareTo(run.last()) > 0) {
         low = middle + 1;
       } else {
-        // the same batch may be there twice, then both of its runs are next to each other
+        // The slice may have the same batch twice; then both runs are next to each other.
         for (int i = middle; i >= 0 && runs.get(i).contains(id); i--) {
           clearStored(runs.get(i), id, missing);
         }

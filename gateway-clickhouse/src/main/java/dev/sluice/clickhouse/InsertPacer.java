@@ -12,24 +12,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How far apart inserts should be, so that merges keep up with them.
+ * Determines the minimum interval between inserts and the preferred linger of deliveries, so that
+ * the merges of ClickHouse keep up.
  *
- * <p>ClickHouse slows inserts down once a partition has {@code parts_to_delay_insert} active parts,
- * and refuses them at {@code parts_to_throw_insert}. Fewer, larger inserts make fewer parts, so the
- * gateway slows down before that: with the most parts of any partition {@code p} and {@code
- * parts_to_delay_insert} {@code d}, the distance is
+ * <p>ClickHouse delays inserts once a partition has {@code parts_to_delay_insert} active parts, and
+ * rejects inserts at {@code parts_to_throw_insert}. Fewer, larger inserts create fewer parts, so the
+ * gateway slows down before these limits: with the maximum number of active parts of a partition
+ * {@code p} and {@code parts_to_delay_insert} {@code d}, the interval is
  *
  * <pre>
  *   0                             for p &lt;= d/2
- *   30 s * ((p - d/2) / (d/2))²   up to
+ *   30 s * ((p - d/2) / (d/2))²   for d/2 &lt; p &lt; d
  *   30 s                          for p &gt;= d
  * </pre>
  *
- * <p>A part costs some milliseconds however few rows it has, and an insert makes one for each day
- * in it. So a delivery waits for company 50 ms for each part but the first that the last one made,
- * up to five seconds: logs of many days come in fewer inserts, and those of one day as ever. One
- * that is full has nothing to wait for, so that a backlog of many days is stored as fast as it can
- * be.
+ * <p>A part costs some milliseconds even with few rows, and an insert creates one part for each day
+ * in it. So a delivery lingers 50 ms for each part but the first that the last delivery created, up
+ * to five seconds: records of many days arrive in fewer inserts, and records of one day are not
+ * delayed. A full delivery does not linger, so that a backlog of many days is stored at full speed.
+ * See ADR 0025.
  *
  * <p>Safe for use by many threads.
  */
@@ -37,21 +38,27 @@ final class InsertPacer {
   private static final Logger LOG = LoggerFactory.getLogger(InsertPacer.class);
   private static final Duration MAX_INTERVAL = Duration.ofSeconds(30);
 
-  /** Parts come with inserts and go with merges: neither is a matter of milliseconds. */
+  /**
+   * Lifetime of the queried number of parts, which changes with inserts and merges, but not within
+   * milliseconds.
+   */
   private static final Duration CACHE_TTL = Duration.ofSeconds(3);
 
   private static final Duration QUERY_TIMEOUT = Duration.ofSeconds(1);
 
   /**
-   * Some five times what one costs with its first merge, 10 ms of CPU, measured with logs of 187
-   * days that came one by one.
+   * Linger for each part: about five times the CPU time of a part with its first merge; measured,
+   * see ADR 0025.
    */
   private static final Duration LINGER_PER_PART = Duration.ofMillis(50);
 
-  /** Half of what a client who waits for the store is given by default. */
+  /** Half of the default time that a client waits for the store ({@code ack=stored}). */
   private static final Duration MAX_LINGER = Duration.ofSeconds(5);
 
-  /** The most parts of a partition, the table's own limit or nothing, the limit of all tables. */
+  /**
+   * Selects the maximum number of active parts of a partition, the limit of the table itself or an
+   * empty value, and the default limit of all tables.
+   */
   private static final String PARTS_QUERY =
       """
       SELECT
@@ -64,10 +71,10 @@ final class InsertPacer {
         (SELECT any(value) FROM system.merge_tree_settings WHERE name = 'parts_to_delay_insert')
       FORMAT TSVRaw""";
 
-  /** A delivery of long ago says nothing of the next. */
+  /** Age from which on the last insert does not influence the next delivery. */
   private static final Duration LAST_INSERT_TTL = Duration.ofSeconds(30);
 
-  /** What a delivery made. */
+  /** The number of parts that a delivery created, and its time. */
   private record LastInsert(int parts, Instant time) {}
 
   private final ClickHouseClient client;
@@ -82,22 +89,25 @@ final class InsertPacer {
     this.clock = clock;
   }
 
-  /** How many parts a delivery has made. */
+  /** Records the number of parts that a delivery created. */
   void recordInsert(int parts) {
     lastInsert = new LastInsert(parts, clock.instant());
   }
 
-  /** How long the next delivery should wait for company unless it is full. */
+  /** Returns the time for which the next delivery should linger unless it is full. */
   Duration preferredLinger() {
-    var last = lastInsert; // another may make more meanwhile
+    var last = lastInsert; // one read, since other threads write the field
     boolean expired = last.time().isBefore(clock.instant().minus(LAST_INSERT_TTL));
     return expired ? Duration.ZERO : lingerFor(last.parts());
   }
 
-  /** What was last found, asked again every few seconds by one thread; zero when nobody knows. */
+  /**
+   * Returns the minimum interval between inserts. One thread at a time queries it again every few
+   * seconds; zero when the number of parts is unknown.
+   */
   Duration minInsertInterval() {
     var now = clock.instant();
-    // a clock that was set back must not make an old answer last
+    // If the clock was set back, the cached value must not stay valid for longer.
     boolean stale =
         now.isAfter(validUntil) || now.isBefore(validUntil.minus(CACHE_TTL.multipliedBy(2)));
     if (stale && queryLock.tryLock()) {
@@ -119,22 +129,20 @@ final class InsertPacer {
       return intervalFor(
           Long.parseLong(values[0]), Long.parseLong(values[1].isEmpty() ? values[2] : values[1]));
     } catch (RuntimeException e) {
-      LOG.debug("nobody knows how many parts there are", e);
+      LOG.debug("part count unavailable; inserts are not throttled", e);
       return Duration.ZERO;
     }
   }
 
-  /**
-   * @param parts made by a delivery
-   */
+  /** @param parts number of parts that a delivery created */
   static Duration lingerFor(int parts) {
     var linger = LINGER_PER_PART.multipliedBy(Math.max(0, parts - 1));
     return linger.compareTo(MAX_LINGER) < 0 ? linger : MAX_LINGER;
   }
 
   /**
-   * @param parts the most active ones of a partition
-   * @param limit from which on ClickHouse slows inserts down; 0 for never
+   * @param parts maximum number of active parts of a partition
+   * @param limit number of parts from which on ClickHouse delays inserts; 0 for no limit
    */
   static Duration intervalFor(long parts, long limit) {
     double half = limit / 2.0;

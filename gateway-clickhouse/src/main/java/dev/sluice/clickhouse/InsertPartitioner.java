@@ -4,26 +4,29 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which records of a portion go into one insert.
+ * Selects the records of a slice that go into one insert.
  *
- * <p>ClickHouse refuses an insert into too many partitions, and a partition is a day: a pass takes
- * the first {@link #MAX_DAYS} days it meets, up to a number of bytes, and leaves the others to the
- * {@link #next} one. What it takes depends on the records alone, so that a portion that is tried
- * again makes the same inserts.
+ * <p>ClickHouse rejects an insert into too many partitions, and a partition is a day. A partitioner
+ * selects the records of the first {@link #MAX_DAYS} days, up to a number of bytes, and leaves the
+ * remaining records to the {@link #next} one. The selection depends on the records only, so that a
+ * retry of a slice makes the same inserts.
  */
 final class InsertPartitioner {
-  /** Half of what ClickHouse allows, since its days may be those of another time zone. */
+  /**
+   * Maximum number of days of an insert: half of the limit of ClickHouse, since its days may be
+   * those of another time zone.
+   */
   static final int MAX_DAYS = 50;
 
   private static final long DAY_NANOS = 86_400L * 1_000_000_000L;
 
   private final long maxBytes;
 
-  /** What the passes before have left; null for everything. */
+  /** The records that earlier partitioners have left; null for all records. */
   private final @Nullable BitSet candidates;
 
   private final BitSet remaining = new BitSet();
-  private final long[] days = new long[MAX_DAYS]; // where each begins
+  private final long[] days = new long[MAX_DAYS]; // start of each selected day
   private int dayCount;
   private long lastDay = -DAY_NANOS; // none
   private int position;
@@ -38,12 +41,12 @@ final class InsertPartitioner {
     return new InsertPartitioner(maxBytes, null);
   }
 
-  /** The pass for these records, which another has taken together. */
+  /** Returns a partitioner of exactly these records, which another partitioner has selected. */
   static InsertPartitioner ofRecords(BitSet records) {
     return new InsertPartitioner(Long.MAX_VALUE, records);
   }
 
-  /** Which records it has taken, once it was asked for all. */
+  /** Returns the selected records; valid after all records have been offered. */
   BitSet selected() {
     var selected = new BitSet();
     if (candidates == null) {
@@ -55,20 +58,25 @@ final class InsertPartitioner {
     return selected;
   }
 
-  /** Of what it has taken, once it was asked for all: an insert makes a part for each. */
+  /**
+   * Returns the number of days of the selected records, valid after all records have been offered;
+   * an insert creates a part for each.
+   */
   int dayCount() {
     return dayCount;
   }
 
-  /** The pass for what this one has left; null when that is nothing. */
+  /** Returns the partitioner of the records that this one has left; null when there are none. */
   @Nullable InsertPartitioner next() {
     return remaining.isEmpty() ? null : new InsertPartitioner(maxBytes, remaining);
   }
 
   /**
-   * Whether the next record of the portion is taken; asked for each, in order.
+   * Returns whether the next record of the slice is selected. Must be called for each record, in
+   * order.
    *
-   * @param bytes size of what has been taken so far
+   * @param timeNanos event time of the record, nanoseconds since 1970
+   * @param bytes size of the records that are selected so far
    */
   boolean offer(long timeNanos, long bytes) {
     int index = position++;

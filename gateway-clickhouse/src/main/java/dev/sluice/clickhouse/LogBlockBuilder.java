@@ -23,26 +23,29 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Turns the OTLP bytes of batches into the columns of {@code otel_logs}, in one walk and without an
- * object per record.
+ * Converts the OTLP bytes of batches to columns of {@code otel_logs}, in one pass and without an
+ * object for each record.
  *
- * <p>What a resource or scope has in common is encoded when the walker enters it and copied into
- * each row. For one thread at a time; reused, and free of allocation once warm.
+ * <p>The shared values of a resource or scope are encoded when the walker enters it, and copied
+ * into each row. Not thread-safe; reusable, and free of allocation after warm-up.
  */
 final class LogBlockBuilder implements OtlpRecordVisitor {
-  /** Of the columns of a row that are the same size in all. */
+  /** Size of the fixed-size columns of a row, in bytes. */
   private static final int ROW_BYTES = 128;
 
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
   private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
 
-  /** In a block: some megabytes, while ClickHouse reads a row of small blocks at greater cost. */
+  /**
+   * Number of rows of a full block, some megabytes; with smaller blocks, ClickHouse spends more CPU
+   * for each row.
+   */
   private static final int BLOCK_ROWS = 32_768;
 
-  /** In a block whose rows are large. */
+  /** Maximum size of a block with large rows, in bytes. */
   private static final long BLOCK_BYTES = 16L << 20;
 
-  /** Takes blocks; what was in one is gone when it returns. */
+  /** Receives blocks. The content of a block is only valid until the method returns. */
   interface BlockConsumer {
     void accept(NativeBlock block) throws IOException, InterruptedException;
   }
@@ -92,37 +95,41 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
   private int scopeVersionIndex;
   private int scopeSchemaIndex;
 
-  // of the walk under way
+  // State of the current walk.
   private @Nullable LogBatch currentBatch;
   private @Nullable InsertPartitioner currentPartitioner;
   private LogEnricher currentEnricher = LogEnricher.NONE;
 
-  /** Size of what the pass has taken, by the records alone: names may be others the next time. */
+  /**
+   * Size of the selected records, in bytes. It depends on the records only, since a retry may
+   * resolve other dictionary ids.
+   */
   private long selectedBytes;
 
   private int tenantIndex;
   private int accepted;
-  private int base; // place in the portion of the batch's first record; negative before it
-  private int end; // of the portion
+  private int base; // index of the batch's first record in the slice; negative before the slice
+  private int end; // number of records of the slice
   private @Nullable String error;
 
-  /** Of every block. */
+  /** Returns the column names of every block. */
   List<String> columnNames() {
     return block.columnNames();
   }
 
-  /** Whether its memory should be given up. */
+  /** Whether the memory of the builder should be released. */
   boolean oversized() {
     return block.oversized();
   }
 
   /**
-   * Makes blocks of what the pass takes of the portion, each of whole batches. Batches without any
-   * record of the portion are not looked at.
+   * Builds blocks of the records of the slice that the partitioner selects; each block has whole
+   * batches. Skips batches without a record of the slice.
    *
-   * @param enricher what the rows say of what they share, which is to be written before they are
-   * @return rows in all blocks
-   * @throws UnstorableBatchException when a batch is not what its envelope says
+   * @param enricher the source of dictionary ids; the consumer must flush its entries before it
+   *     writes a block that refers to them
+   * @return number of rows in all blocks
+   * @throws UnstorableBatchException when the content of a batch does not match its envelope
    */
   long fill(
       DeliverySlice slice,
@@ -152,7 +159,7 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
       }
       return block.rows() == 0 ? rows : rows + flushBlock(consumer);
     } finally {
-      currentBatch = null; // this object outlives the delivery, which is large
+      currentBatch = null; // releases the delivery, which is large; the builder is reused
       currentPartitioner = null;
       currentEnricher = LogEnricher.NONE;
     }
@@ -165,7 +172,10 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     return rows;
   }
 
-  /** What is known of resource and scope are numbers within the block. */
+  /**
+   * Clears the block, with the encoded resource and scope, whose string numbers are valid within
+   * the block only.
+   */
   private void clear() {
     block.clear();
     resourceGeneration = Long.MIN_VALUE;
@@ -182,14 +192,14 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     try {
       walker.walk(otlp, 0, otlp.length, this);
     } catch (MalformedOtlpException e) {
-      throw new UnstorableBatchException(next, "it is no OTLP: " + e.getMessage());
+      throw new UnstorableBatchException(next, "malformed OTLP: " + e.getMessage());
     }
     if (error != null) {
       throw new UnstorableBatchException(next, error);
     }
     if (accepted != next.records()) {
       throw new UnstorableBatchException(
-          next, "it has %d records, its envelope says %d".formatted(accepted, next.records()));
+          next, "%d records, but the envelope has %d".formatted(accepted, next.records()));
     }
   }
 
@@ -204,8 +214,8 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
   @Override
   public void visitRejected(int ordinal, String field, String reason) {
     if (error == null && !batch().excludedOrdinals().get(ordinal)) {
-      // the field's name may hold a key that a client chose: not for logs
-      error = "record " + ordinal + ", accepted before, is now refused: " + reason;
+      // without the field name, which may contain an attribute key of the client
+      error = "record " + ordinal + " was accepted at ingest and is now rejected: " + reason;
     }
   }
 
@@ -230,9 +240,9 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     timestamp.values.writeLong(time);
     observedTimestamp.values.writeLong(observed);
     receivedTimestamp.values.writeLong(received);
-    var identity = batch.firstId().plus(n);
-    id.values.writeLongBigEndian(identity.high());
-    id.values.writeLongBigEndian(identity.low());
+    var logId = batch.firstId().plus(n);
+    id.values.writeLongBigEndian(logId.high());
+    id.values.writeLongBigEndian(logId.low());
     tenant.add(tenantIndex);
     appendResource(log);
     appendScope(log);
@@ -323,7 +333,7 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     scopeSchemaUrl.add(scopeSchemaIndex);
   }
 
-  /** Appends lower-case hexadecimal digits as a string; {@code length} is at most 16. */
+  /** Appends a string of lower-case hexadecimal digits; {@code length} is at most 16 bytes. */
   private void appendHex(byte[] bytes, int offset, int length, ByteOutput into) {
     if (length == 0) {
       into.writeByte(0);
@@ -347,7 +357,7 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
     return requireNonNull(currentPartitioner);
   }
 
-  /** A batch can never be stored: a fault of ours, or of the spool. */
+  /** A batch that can never be stored, because of a bug of the gateway or the spool. */
   static final class UnstorableBatchException extends RuntimeException {
     private static final long serialVersionUID = 1L;
 
@@ -360,7 +370,7 @@ final class LogBlockBuilder implements OtlpRecordVisitor {
       this.reason = reason;
     }
 
-    /** Of the batch. */
+    /** Returns the append id of the batch. */
     UUID appendId() {
       return appendId;
     }

@@ -17,39 +17,46 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The SQL of a {@link Query} and of what else is asked of logs. No value that somebody sent is ever
- * part of the text: all are parameters. Identities and instants are, which are numbers.
+ * The SQL of a {@link Query} and of other queries for logs. Values from clients are never part of
+ * the text but always parameters; only ids and instants, which are numbers, may be part of the
+ * text.
  *
- * <p><em>Time.</em> {@code DateTime64(9)} reaches to 2262, but the table is partitioned by {@code
- * toDate}, which starts again at 1970 after 2149, and sorted by {@code toStartOfFiveMinutes}, which
- * does so after 2106; where the server's clock is west of Greenwich, the first hours of 1970 are of
- * the last day there is. ClickHouse takes both for monotonic, and a comparison of {@code Timestamp}
- * with an instant of then would prune parts that hold what is looked for. So instants before and
- * after {@link #SORTED_END} are asked for apart: within the first, which is all but everything, the
- * sort key has the order of time, and the newest rows are read in the table's own order, without
- * sorting it. And {@code Timestamp} itself is compared only from {@link #FIRST_DAY} on, so that
- * ClickHouse derives days and sort key from it. Else it is {@code
- * toUnixTimestamp64Nano(Timestamp)}, which prunes parts by their first and last instant alone, and
- * takes 13 us more of CPU for each granule that the index on time is asked about; there the sort
- * key is compared by itself.
+ * <em>Time.</em> {@code DateTime64(9)} ends in 2262. But {@code toDate}, by which the table is
+ * partitioned, wraps around to 1970 after 2149, and {@code toStartOfFiveMinutes}, by which the
+ * table is sorted, after 2106. With a server time zone west of Greenwich, the first hours of 1970
+ * belong to the last day of the type. ClickHouse treats both functions as monotonic, so that a
+ * comparison of {@code Timestamp} with such an instant would prune parts that have matching rows.
+ * Therefore instants before and after {@link #SORTED_END} are queried separately: in the first
+ * range, which has nearly all records, the sort key has the order of time, and the newest rows are
+ * read in the order of the table, without sorting. {@code Timestamp} itself is compared only from
+ * {@link #FIRST_DAY} on, so that ClickHouse derives conditions on days and on the sort key.
+ * Otherwise the condition is on {@code toUnixTimestamp64Nano(Timestamp)}, which prunes parts only
+ * by their first and last instant and costs more CPU for each granule of the time index; there, a
+ * separate condition on the sort key is added.
  */
 final class LogQuery {
   private static final long SECOND_NANOS = 1_000_000_000L;
 
-  /** From here on it is no day before 1970, wherever the server is. */
+  /** The first instant that is not a day before 1970 in any time zone of the server. */
   private static final long FIRST_DAY = 86_400 * SECOND_NANOS;
 
-  /** 2106-02-07T06:28:16Z: from here on the sort key is not in the order of time. */
+  /** 2106-02-07T06:28:16Z, from which on the sort key does not have the order of time. */
   private static final long SORTED_END = (1L << 32) * SECOND_NANOS;
 
-  /** A row if there is any log of then; parts tell by their last instant that they have none. */
+  /**
+   * Selects one row if there is any log from {@link #SORTED_END} on; parts without such logs are
+   * pruned by their last instant.
+   */
   static final String UNSORTED_RANGE_EXISTS =
       """
       SELECT 1 FROM otel_logs WHERE toUnixTimestamp64Nano(Timestamp) >= %d LIMIT 1
       FORMAT RowBinary"""
           .formatted(SORTED_END);
 
-  /** Logs asked for as few: if they are more, as many are read for nothing. */
+  /**
+   * Maximum number of rows of a lookup in the text index: if there are more matches, the lookup was
+   * in vain.
+   */
   private static final int MAX_INDEX_LOOKUP_ROWS = 1_000;
 
   private static final String COLUMNS =
@@ -73,9 +80,9 @@ final class LogQuery {
   }
 
   /**
-   * Logs of all instants in no order; null when the query excludes them, goes on after others, or
-   * is about what many logs may have. A phrase is mostly an identifier that a few have, and these
-   * the text index tells.
+   * Returns a query for logs of all instants, unsorted; null when the query excludes all instants,
+   * continues after a cursor, or has terms that may be frequent. A phrase is mostly an identifier
+   * with few matches, which the text index finds.
    */
   static @Nullable LogQuery textIndexLookup(Query query, int limit) {
     var text = query.filter().text();
@@ -86,8 +93,8 @@ final class LogQuery {
       return null;
     }
     var where = whereBetween(query.filter(), 0, Long.MAX_VALUE);
-    // by one thread: two take no less time, since most of it is to look through the index, and a
-    // quarter more of CPU
+    // One thread: most of the time is spent in the index, so that a second thread costs CPU and
+    // saves no time; measured.
     return where == null
         ? null
         : new LogQuery(
@@ -97,7 +104,10 @@ final class LogQuery {
                 .formatted(where.bind("UInt32", limit)));
   }
 
-  /** Marks alone, and words outside ASCII, are not in the text index. */
+  /**
+   * Whether the text index narrows the query. It contains neither punctuation alone nor terms
+   * outside ASCII.
+   */
   private static boolean isIndexed(TextQuery text) {
     return switch (text) {
       case TextQuery.Phrase(var phrase) ->
@@ -108,12 +118,15 @@ final class LogQuery {
     };
   }
 
-  /** The part whose sort key is not in the order of time; null when the query excludes it. */
+  /**
+   * Returns the query for the range whose sort key does not have the order of time; null when the
+   * query excludes that range.
+   */
   static @Nullable LogQuery unsortedRange(Query query, int limit) {
     return page(query, limit, SORTED_END, Long.MAX_VALUE, "Timestamp DESC, Id DESC");
   }
 
-  /** All other instants; null when the query excludes them. */
+  /** Returns the query for all other instants; null when the query excludes these. */
   static @Nullable LogQuery sortedRange(Query query, int limit) {
     return page(
         query,
@@ -146,13 +159,13 @@ final class LogQuery {
         "ORDER BY %s\nLIMIT %s\nFORMAT RowBinary".formatted(order, where.bind("UInt32", limit)));
   }
 
-  /** Count, first and last instant of what is sorted by time. */
+  /** Returns the query for the count and the first and last instant in the sorted range. */
   static LogQuery sortedRangeExtent(LogFilter filter) {
     var where = whereBetween(filter, 0, SORTED_END - 1);
     return timeExtent(where == null ? WhereClause.matchNone() : where);
   }
 
-  /** The same of all later instants; null when the filter excludes them. */
+  /** Returns the same query for all later instants; null when the filter excludes these. */
   static @Nullable LogQuery unsortedRangeExtent(LogFilter filter) {
     var where = whereBetween(filter, SORTED_END, Long.MAX_VALUE);
     return where == null ? null : timeExtent(where);
@@ -167,7 +180,7 @@ final class LogQuery {
         "FORMAT RowBinary");
   }
 
-  /** Number of the bucket, severity number, count. */
+  /** Returns the query for rows of bucket number, severity number and count. */
   static LogQuery histogram(LogFilter filter, long originNanos, long widthNanos) {
     var where = whereBetween(filter, 0, Long.MAX_VALUE);
     var whereClause = where == null ? WhereClause.matchNone() : where;
@@ -181,7 +194,7 @@ final class LogQuery {
         "GROUP BY bucket, SeverityNumber\nORDER BY bucket\nFORMAT RowBinary");
   }
 
-  /** The templates of logs, each once. */
+  /** Returns the query for the distinct templates of logs. */
   static LogQuery templates(LogFilter filter, int limit) {
     var where = whereBetween(filter, 0, Long.MAX_VALUE);
     var whereClause = where == null ? WhereClause.matchNone() : where;
@@ -193,17 +206,17 @@ final class LogQuery {
   }
 
   /**
-   * Something about the logs of templates in these places, and perhaps in those of others among
-   * them; null when the filter excludes them all.
+   * Returns a query for the logs of templates in the given time slices; null when the filter
+   * excludes all slices. The result may also have logs of one template in a slice of another.
    *
    * @param select the columns
-   * @param rest what follows the conditions
+   * @param rest the SQL after the conditions
    */
   static @Nullable LogQuery forTemplates(
       LogFilter filter, List<TimeSlice> slices, String select, String rest) {
     var where = WhereClause.of(filter);
-    // a condition for each time and not for each place, since each is held against every row; of a
-    // template that it has too many of, those are no harm
+    // One condition for each interval and not for each slice, since each condition is evaluated for
+    // every row. Additional logs of a template do no harm.
     var ids = new LinkedHashSet<UUID>();
     var times = new LinkedHashMap<Optional<String>, NavigableMap<Long, Long>>();
     for (var slice : slices) {
@@ -244,9 +257,9 @@ final class LogQuery {
   }
 
   /**
-   * Adds a time to others, and makes one of those that touch.
+   * Adds an interval to the others, and joins intervals that overlap or are adjacent.
    *
-   * @param times the last instant of each, by the first
+   * @param times the last instant of each interval, by the first instant
    */
   private static void mergeInterval(NavigableMap<Long, Long> times, long first, long last) {
     long start = first;
@@ -261,7 +274,7 @@ final class LogQuery {
     times.put(start, end);
   }
 
-  /** The last of those that begin until the instant after this end. */
+  /** Returns the last interval that begins at most one instant after this end. */
   private static Map.@Nullable Entry<Long, Long> lastAdjacent(
       NavigableMap<Long, Long> times, long end) {
     return times.floorEntry(end == Long.MAX_VALUE ? end : end + 1);
@@ -274,7 +287,10 @@ final class LogQuery {
         .collect(Collectors.joining(", "));
   }
 
-  /** The filter's conditions for these instants; null when it excludes them all. */
+  /**
+   * Returns the conditions of the filter for these instants; null when the filter excludes all of
+   * them.
+   */
   private static @Nullable WhereClause whereBetween(LogFilter filter, long earliest, long latest) {
     long first = earliestNanos(filter, earliest);
     long last = latestNanos(filter, latest);
@@ -287,8 +303,10 @@ final class LogQuery {
   }
 
   /**
-   * @param from what stands for the first instant in the SQL
-   * @param to what does for the last one
+   * Returns the condition on a range of instants.
+   *
+   * @param from the SQL of the first instant
+   * @param to the SQL of the last instant
    */
   private static String timeCondition(long first, long last, String from, String to) {
     if (first >= FIRST_DAY && last < SORTED_END) {
@@ -296,7 +314,8 @@ final class LogQuery {
           .formatted(from, to);
     }
     var instants = "toUnixTimestamp64Nano(Timestamp) BETWEEN %s AND %s".formatted(from, to);
-    // a little later than the last one, for any time zone's idea of when five minutes begin
+    // Five minutes more than the last instant, since the time zone shifts the start of five
+    // minutes.
     return last < SORTED_END - 300 * SECOND_NANOS
         ? instants
             + " AND toStartOfFiveMinutes(Timestamp) <= toDateTime(%d)"
@@ -304,13 +323,13 @@ final class LogQuery {
         : instants;
   }
 
-  /** The first instant of these that the filter does not exclude. */
+  /** Returns the first of these instants that the filter includes. */
   private static long earliestNanos(LogFilter filter, long earliest) {
     var from = filter.fromNanos();
     return from == null ? earliest : Math.max(earliest, from);
   }
 
-  /** The last one. */
+  /** Returns the last of these instants that the filter includes. */
   private static long latestNanos(LogFilter filter, long latest) {
     var to = filter.toNanos();
     return to == null ? latest : Math.min(latest, Math.max(0, to) - 1);

@@ -8,19 +8,23 @@ import java.io.OutputStream;
 import java.util.Arrays;
 
 /**
- * {@code LowCardinality(String)}: a dictionary, and for each row the number of its string.
+ * A column of type {@code LowCardinality(String)}: a dictionary, and for each row the number of its
+ * string.
  *
  * <pre>
  *  prefix   u64 version of the format, 1
  *  values   u64 flags | u64 strings | strings | u64 rows | rows as u8, u16 or u32
  * </pre>
  *
- * Rows are collected as {@code int} and narrowed when they are written, since only then it is known
- * how many strings there are. Without rows nothing follows the prefix.
+ * <p>Rows are collected as {@code int} and narrowed when they are written, since only then the
+ * number of strings is known. A block without rows has only the prefix.
  */
 final class LowCardinalityColumn implements Column {
 
-  /** The dictionary comes with the block, and all strings in it are additional ones. */
+  /**
+   * Flags of the format: the block brings its own dictionary, and all of its strings are additional
+   * keys.
+   */
   private static final long FLAGS = 0x600;
 
   private static final int CHUNK = 1 << 13;

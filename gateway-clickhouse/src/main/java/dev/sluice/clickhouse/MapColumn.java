@@ -10,7 +10,8 @@ import java.io.IOException;
 import java.io.OutputStream;
 
 /**
- * {@code Map(LowCardinality(String), String)}: where each row ends, then all keys, then all values.
+ * A column of type {@code Map(LowCardinality(String), String)}: the end offset of each row, then
+ * all keys, then all values.
  */
 final class MapColumn implements Column {
   private final ByteOutput offsets = new ByteOutput(1 << 12);
@@ -19,7 +20,7 @@ final class MapColumn implements Column {
   private final ByteOutput scratch = new ByteOutput(1 << 8);
   private final byte[] reference = new byte[TextReference.MAX_REFERENCE_BYTES];
 
-  /** Attributes that many rows have in common, encoded once. */
+  /** Attributes that are encoded once and appended to many rows. */
   static final class EncodedAttributes {
     private final ByteOutput values = new ByteOutput(1 << 10);
     private int[] keys = new int[32];
@@ -27,9 +28,10 @@ final class MapColumn implements Column {
   }
 
   /**
-   * Appends a row, in which texts that have a name stand as a {@link TextReference}.
+   * Appends a row, in which long texts with a dictionary id are replaced by a {@link
+   * TextReference}.
    *
-   * @param enricher of long texts
+   * @param enricher the source of the ids of long texts
    */
   void add(Attributes attributes, byte[] bytes, LogEnricher enricher) {
     for (int i = 0; i < attributes.size(); i++) {
@@ -61,7 +63,10 @@ final class MapColumn implements Column {
     }
   }
 
-  /** Encodes attributes for {@link #add(EncodedAttributes)}; valid until {@link #clear}. */
+  /**
+   * Encodes attributes for {@link #add(EncodedAttributes)}; the result is valid until {@link
+   * #clear}.
+   */
   void encode(Attributes attributes, byte[] bytes, EncodedAttributes into) {
     int size = attributes.size();
     if (into.keys.length < size) {
@@ -86,7 +91,7 @@ final class MapColumn implements Column {
     return keys.intern(bytes, attributes.keyOffset(i), attributes.keyLength(i));
   }
 
-  /** Appends a value's string form behind its length. */
+  /** Appends the string form of a value, prefixed with its length. */
   static void append(AnyValue value, byte[] bytes, ByteOutput into, ByteOutput scratch) {
     switch (value.kind()) {
       case STRING -> {

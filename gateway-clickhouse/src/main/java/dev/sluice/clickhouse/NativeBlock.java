@@ -10,12 +10,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * One block in ClickHouse's Native format: the numbers of columns and rows, then each column with
- * its name and type.
+ * A block in the Native format of ClickHouse: the numbers of columns and rows, then each column
+ * with its name and type.
  */
 final class NativeBlock {
 
-  /** Memory that is kept for the next block however small the last ones were. */
+  /** Memory in bytes that a block keeps for reuse even if the recent blocks were smaller. */
   private static final long MIN_RETAINED_BYTES = 16L << 20;
 
   private record NamedColumn(String name, byte[] header, Column column) {}
@@ -70,7 +70,7 @@ final class NativeBlock {
     return rows;
   }
 
-  /** Size of the values so far. */
+  /** Returns the size of all values so far, in bytes. */
   long bytes() {
     long sum = 0;
     for (int i = 0; i < columns.size(); i++) {
@@ -92,8 +92,8 @@ final class NativeBlock {
   }
 
   /**
-   * Whether it holds far more memory than the last blocks needed, and should be given up. A large
-   * block is forgotten after some dozens of small ones.
+   * Whether the block holds far more memory than the recent blocks needed and should be discarded.
+   * The size of a large block loses its influence after some dozens of small blocks.
    */
   boolean oversized() {
     long capacity = 0;

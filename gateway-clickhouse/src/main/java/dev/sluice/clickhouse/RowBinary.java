@@ -37,12 +37,15 @@ import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /**
- * Reads rows in ClickHouse's RowBinary format, in the columns that {@link LogQuery}, {@link
+ * Reads rows in the RowBinary format of ClickHouse, with the columns that {@link LogQuery}, {@link
  * DictionaryTable}, {@link ClickHouseTemplateStats} and {@link ClickHouseTemplateVectorStore}
  * select.
  */
 final class RowBinary {
-  /** A page of large logs ends early: it is held as text, and once more as its JSON. */
+  /**
+   * Maximum size of a page in bytes. A page with large logs ends before its limit, since it is in
+   * memory as text and again as JSON.
+   */
   private static final long MAX_PAGE_BYTES = 16 << 20;
 
   private final DataInputStream in;
@@ -52,7 +55,10 @@ final class RowBinary {
     this.in = new DataInputStream(new BufferedInputStream(in, 1 << 16));
   }
 
-  /** Appends the logs of the stream; whether it stopped before the end, for their size. */
+  /**
+   * Appends the logs of the stream; returns whether it stopped before the end because of their
+   * size.
+   */
   static boolean readLogs(InputStream in, List<StoredLog> into) throws IOException {
     var rows = new RowBinary(in);
     for (int first; (first = rows.in.read()) >= 0; ) {
@@ -64,7 +70,7 @@ final class RowBinary {
     return false;
   }
 
-  /** Identities, one after the other. */
+  /** Reads log ids. */
   static void readIds(InputStream in, Consumer<LogId> into) throws IOException {
     var rows = new RowBinary(in);
     for (int first; (first = rows.in.read()) >= 0; ) {
@@ -77,7 +83,7 @@ final class RowBinary {
     return new TimeExtent(row.int64(), row.int64(), row.int64());
   }
 
-  /** Rows of bucket, severity number and count, in the order of buckets. */
+  /** Reads rows of bucket, severity number and count, sorted by bucket. */
   static List<HistogramBucket> readBuckets(InputStream in, long originNanos, long widthNanos)
       throws IOException {
     var rows = new RowBinary(in);
@@ -106,16 +112,16 @@ final class RowBinary {
     return buckets;
   }
 
-  /** A single number. */
+  /** Reads a single number. */
   static long readInt64(InputStream in) throws IOException {
     return new RowBinary(in).int64();
   }
 
   /**
-   * Entries of this tenant and kind.
+   * Reads dictionary entries of the given tenant and kind.
    *
-   * @param maxBytes of their texts
-   * @throws ClickHouseException when there are more, before all of them are read
+   * @param maxBytes maximum size of all texts in bytes
+   * @throws ClickHouseException when the texts are larger, before all of the stream is read
    */
   static List<DictionaryEntry> readEntries(
       InputStream in, String tenant, EntryKind kind, long maxBytes) throws IOException {
@@ -133,7 +139,7 @@ final class RowBinary {
               DictionaryTable.fromColumnValue(rows.uuid())));
       if (rows.bytes > maxBytes) {
         throw ClickHouseException.retryable(
-            "the texts are of more than %d bytes".formatted(maxBytes));
+            "dictionary texts exceed %d bytes".formatted(maxBytes));
       }
     }
     return entries;
@@ -158,13 +164,13 @@ final class RowBinary {
   }
 
   /**
-   * Appends the counts of the stream; whether it stopped before the end, for their number or for
-   * the bytes of their names.
+   * Appends the counts of the stream; returns whether it stopped before the end because of their
+   * number or the size of the service names.
    */
   static boolean readCounts(InputStream in, int maxRows, long maxBytes, List<TemplateCount> into)
       throws IOException {
     var rows = new RowBinary(in);
-    var services = new HashMap<String, String>(); // the same ones come again and again
+    var services = new HashMap<String, String>(); // few distinct names, shared by many rows
     while (!rows.isAtEnd()) {
       if (into.size() == maxRows || rows.bytes > maxBytes) {
         return true;
@@ -189,7 +195,7 @@ final class RowBinary {
     return minutes;
   }
 
-  /** Empty when they are more, or have more bytes. */
+  /** Reads service activity; empty when there are more rows or more bytes than allowed. */
   static Optional<List<ServiceActivity>> readServiceActivity(
       InputStream in, int maxRows, long maxBytes) throws IOException {
     return readBounded(
@@ -203,7 +209,7 @@ final class RowBinary {
                 new MinuteRange(rows.int64(), rows.int64())));
   }
 
-  /** Empty when they are more, or have more bytes. */
+  /** Reads count buckets; empty when there are more rows or more bytes than allowed. */
   static Optional<List<CountBucket>> readCountBuckets(InputStream in, int maxRows, long maxBytes)
       throws IOException {
     return readBounded(
@@ -221,16 +227,14 @@ final class RowBinary {
                 minute(rows.int64())));
   }
 
-  /** Of a {@code DateTime64(0)}. */
+  /** Returns the minute of a {@code DateTime64(0)} value. */
   private static long minute(long seconds) {
     return Math.floorDiv(seconds, 60);
   }
 
   /** Reads one row. */
   private interface RowReader<T> {
-    /**
-     * @param interner gives the same object for equal names, of which there are few
-     */
+    /** @param interner returns the same object for equal names, of which there are few */
     T read(RowBinary rows, UnaryOperator<String> interner) throws IOException;
   }
 
@@ -282,7 +286,7 @@ final class RowBinary {
     return strings;
   }
 
-  /** So many numbers. */
+  /** Reads a fixed number of values. */
   static long[] readInt64s(InputStream in, int count) throws IOException {
     var row = new RowBinary(in);
     var numbers = new long[count];
@@ -303,7 +307,7 @@ final class RowBinary {
 
   static List<Candidate> readCandidates(InputStream in) throws IOException {
     var rows = new RowBinary(in);
-    var candidates = new LinkedHashMap<UUID, Candidate>(); // a row may be there twice
+    var candidates = new LinkedHashMap<UUID, Candidate>(); // an id may have two rows before a merge
     while (!rows.isAtEnd()) {
       var id = rows.uuid();
       double score = Double.longBitsToDouble(rows.int64());
@@ -379,7 +383,7 @@ final class RowBinary {
         DictionaryTable.fromColumnValue(uuid()));
   }
 
-  /** The upper half first, each half with its lowest byte first. */
+  /** Reads a UUID: the upper half first, each half in little-endian order. */
   private UUID uuid() throws IOException {
     return new UUID(int64(), int64());
   }
@@ -401,7 +405,7 @@ final class RowBinary {
         return Math.toIntExact(value);
       }
     }
-    throw new IOException("a length of more than five bytes");
+    throw new IOException("varint length exceeds five bytes");
   }
 
   private String string() throws IOException {
@@ -412,7 +416,7 @@ final class RowBinary {
     int length = length();
     var read = in.readNBytes(length);
     if (read.length < length) {
-      throw new EOFException("the answer ends within a string");
+      throw new EOFException("response ends within a string");
     }
     bytes += length;
     return read;

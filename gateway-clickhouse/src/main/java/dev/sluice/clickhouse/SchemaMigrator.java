@@ -15,24 +15,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings the tables to the version this release needs, the first time they are needed and again
- * after they were found missing.
+ * Migrates the ClickHouse schema to the version that this release needs, before the first use of
+ * the tables and again after a schema mismatch.
  *
- * <p>Each version is a file of statements that can be repeated, and that several instances may run
- * at the same time: they end in the same tables. A version is recorded after its last statement, so
- * that one which was broken off is run again. Safe for use by many threads.
+ * <p>Each version is a file of idempotent statements, which several gateways may run concurrently
+ * with the same result. A version is recorded after its last statement, so that an interrupted
+ * version runs again. Safe for use by many threads.
  */
 final class SchemaMigrator {
   private static final Logger LOG = LoggerFactory.getLogger(SchemaMigrator.class);
   private static final Duration QUERY_TIMEOUT = Duration.ofSeconds(30);
 
-  /** One day since LastSeen is exact to the day of receipt, and one to spare. */
+  /**
+   * Time that a text outlives the logs that refer to it: one day, since LastSeen is exact to the
+   * day of receipt, and one day in reserve.
+   */
   private static final Duration TEXT_RETENTION_MARGIN = Duration.ofDays(2);
 
   /**
-   * In the order they are run; a file never changes once it was released. What a new table is
-   * sorted by, and how fine its index is, are the exceptions, which no later file could change:
-   * older tables stay as they were.
+   * The versions in the order in which they run. The statements of a released file do not change,
+   * except for the sort key and the index granularity of a new table, which no later file could
+   * change; existing tables keep theirs.
    */
   private static final List<String> VERSIONS =
       List.of(
@@ -60,7 +63,7 @@ final class SchemaMigrator {
     this.settings = settings;
   }
 
-  /** Returns at once when the tables are known to be there, else sees to it. */
+  /** Migrates the tables unless they are known to be complete; returns immediately otherwise. */
   void ensureMigrated() throws InterruptedException {
     if (ready) {
       return;
@@ -76,7 +79,9 @@ final class SchemaMigrator {
     }
   }
 
-  /** The tables turned out not to be as they should: {@link #ensureMigrated} looks again. */
+  /**
+   * Makes the next {@link #ensureMigrated} check the tables again; called after a schema mismatch.
+   */
   void invalidate() {
     ready = false;
   }
@@ -96,7 +101,7 @@ final class SchemaMigrator {
       client.execute(
           "INSERT INTO sluice_migrations (Version, Name) VALUES (%d, '%s')"
               .formatted(version, name));
-      LOG.info("ClickHouse schema is at {}", name);
+      LOG.info("ClickHouse schema migrated: {}", name);
     }
     applyRetention();
   }
@@ -104,7 +109,7 @@ final class SchemaMigrator {
   /**
    * Runs the statements of a file.
    *
-   * @param values by what stands for them in it
+   * @param values the values by placeholder
    */
   void run(String name, Map<String, String> values) {
     for (var statement : statements(name)) {
@@ -116,8 +121,9 @@ final class SchemaMigrator {
   }
 
   /**
-   * Whether the records of the bookkeeping can be believed: someone may have dropped a table. A
-   * database that never had the later ones is not whole either, and runs all versions once more.
+   * Whether the recorded version is reliable: a table or a column may have been dropped since. A
+   * database without the tables of later versions is also incomplete, so that all versions run
+   * again.
    */
   private boolean isComplete() {
     return queryInt(
@@ -135,8 +141,8 @@ final class SchemaMigrator {
   }
 
   /**
-   * Texts outlive the logs that refer to them; templates stay, since one may stand for another that
-   * is still in use.
+   * Applies the retention. Texts outlive the logs that refer to them; templates have no retention,
+   * since a template may be linked to another one that is still in use.
    */
   private void applyRetention() {
     var retention = settings.retention();
@@ -146,7 +152,10 @@ final class SchemaMigrator {
         "log_texts", "LastSeen", retention == null ? null : retention.plus(TEXT_RETENTION_MARGIN));
   }
 
-  /** The TTL follows the setting, and one that is not ours stays when nothing is set. */
+  /**
+   * Sets the TTL of a table to the retention. Without a retention, removes a TTL of Sluice and
+   * keeps any other TTL.
+   */
   private void applyRetention(String table, String time, @Nullable Duration retention) {
     var engine =
         queryText(
@@ -156,14 +165,14 @@ final class SchemaMigrator {
     if (retention == null) {
       if (engine.contains(ownTtl)) {
         client.execute("ALTER TABLE %s REMOVE TTL".formatted(table));
-        LOG.info("{} is kept for ever from now on", table);
+        LOG.info("retention removed: table {} keeps its rows without limit", table);
       }
       return;
     }
     var ownTtlWithRetention = "%s%d)".formatted(ownTtl, retention.toSeconds());
     if (!engine.contains(ownTtlWithRetention)) {
       client.execute("ALTER TABLE %s MODIFY %s".formatted(table, ownTtlWithRetention));
-      LOG.info("{} is kept for {} from now on", table, retention);
+      LOG.info("retention changed: table {} keeps its rows for {}", table, retention);
     }
   }
 
@@ -181,9 +190,10 @@ final class SchemaMigrator {
   }
 
   /**
-   * The statements of a file. They end with a semicolon at the end of a line; a line that ends with
-   * {@code -- BODY} or {@code -- COLLECTOR} belongs to that choice of indexes only, and one that
-   * ends with {@code -- KNOWS} and the name of a table's setting to a ClickHouse that has it, now.
+   * Returns the statements of a file. A statement ends with a semicolon at the end of a line. A
+   * line that ends with {@code -- BODY} or {@code -- COLLECTOR} applies to that choice of indexes
+   * only; a line that ends with {@code -- KNOWS} and the name of a table setting applies only if
+   * ClickHouse has the setting.
    */
   private List<String> statements(String name) {
     var statements = new ArrayList<String>();
@@ -221,17 +231,21 @@ final class SchemaMigrator {
           > 0;
     } catch (ClickHouseException e) {
       if (e.code() != ACCESS_DENIED) {
-        throw e; // it is asked again
+        throw e; // the next migration retries
       }
-      LOG.info("{} is left as it is, nobody says whether it exists: {}", setting, e.getMessage());
-      return false; // it saves something, and is no reason to store nothing
+      LOG.info(
+          "ClickHouse table setting {} not applied: no access to system.merge_tree_settings;"
+              + " merges cost more without it: {}",
+          setting,
+          e.getMessage());
+      return false; // the setting only reduces cost, so that its absence must not block inserts
     }
   }
 
   private static String resource(String name) {
     try (var in = SchemaMigrator.class.getResourceAsStream("/schema/" + name)) {
       if (in == null) {
-        throw new IllegalStateException("the jar lacks schema/" + name);
+        throw new IllegalStateException("resource missing in the jar: schema/" + name);
       }
       return new String(in.readAllBytes(), UTF_8);
     } catch (IOException e) {

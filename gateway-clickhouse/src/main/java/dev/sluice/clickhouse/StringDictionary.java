@@ -8,12 +8,12 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 
 /**
- * Distinct strings numbered in the order of their appearance; the empty one is number 0, as
- * ClickHouse wants it.
+ * Distinct strings, numbered in the order of their first appearance. The empty string has number 0,
+ * as the LowCardinality format requires.
  *
- * <p>An open-addressed table over the encoded strings, so that a lookup touches no object. The hash
- * is keyed by a random number of this process: attribute keys are chosen by clients, who must not
- * be able to make them collide.
+ * <p>An open-addressing hash table over the encoded strings, so that a lookup dereferences no
+ * object. The hash has a random key per process: clients choose attribute keys and must not be able
+ * to create collisions.
  */
 final class StringDictionary {
   private static final VarHandle LONG =
@@ -21,7 +21,10 @@ final class StringDictionary {
   private static final long HASH_KEY = new SecureRandom().nextLong() | 1;
   private static final long HASH_MULTIPLIER = 0x9E3779B97F4A7C15L;
 
-  /** Length as varint, then the bytes, one string after the other: what goes to ClickHouse. */
+  /**
+   * The strings in the format of ClickHouse, one after the other: the length as varint, then the
+   * bytes.
+   */
   private final ByteOutput encoded = new ByteOutput(1 << 10);
 
   private int[] slots = new int[64]; // number + 1; 0 is free
@@ -55,7 +58,10 @@ final class StringDictionary {
     return encoded.array().length + 4L * slots.length + 16L * hashes.length;
   }
 
-  /** The number of {@code bytes[offset, offset + length)}, a new one at its first appearance. */
+  /**
+   * Returns the number of the string {@code bytes[offset, offset + length)}; adds the string at its
+   * first appearance.
+   */
   int intern(byte[] bytes, int offset, int length) {
     if (length == 0) {
       return 0;

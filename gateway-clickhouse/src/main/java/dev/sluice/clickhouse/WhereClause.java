@@ -16,11 +16,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, with the parameters that
- * hold their values.
+ * Conditions on rows of {@code otel_logs} or {@code log_template_counts}, and the query parameters
+ * with their values.
  */
 final class WhereClause {
-  /** What parts words, for RE2: every ASCII character that is neither letter nor digit. */
+  /**
+   * The separator of terms as an RE2 pattern: an ASCII character that is neither letter nor digit.
+   */
   private static final String TOKEN_SEPARATOR = "[^a-zA-Z0-9\\x{80}-\\x{10FFFF}]";
 
   private final List<String> clauses = new ArrayList<>();
@@ -28,14 +30,14 @@ final class WhereClause {
 
   private WhereClause() {}
 
-  /** That no row fulfils. */
+  /** Returns a condition that no row matches. */
   static WhereClause matchNone() {
     var whereClause = new WhereClause();
     whereClause.add("0");
     return whereClause;
   }
 
-  /** Everything the filter says, but for time. */
+  /** Returns all conditions of the filter except the time range. */
   static WhereClause of(LogFilter filter) {
     var where = of(filter.tenant(), filter.service());
     where.addSeverities(filter.severities(), filter.minSeverity());
@@ -75,7 +77,10 @@ final class WhereClause {
     return where;
   }
 
-  /** Everything the question says; of as many minutes before those asked for, too. */
+  /**
+   * Returns all conditions of the query, with its minutes extended by the preceding range of the
+   * same length.
+   */
   static WhereClause of(TemplateQuery query) {
     var where = withoutTime(query);
     if (!query.minuteRange().equals(MinuteRange.ALL)) {
@@ -85,7 +90,7 @@ final class WhereClause {
     return where;
   }
 
-  /** Everything the question says but for its minutes. */
+  /** Returns all conditions of the query except the minutes. */
   static WhereClause withoutTime(TemplateQuery query) {
     var where = of(query.tenant(), query.service());
     where.addSeverities(query.severities(), query.minSeverity());
@@ -95,7 +100,7 @@ final class WhereClause {
     return where;
   }
 
-  /** All of a tenant, or of one of its services. */
+  /** Returns the condition on the tenant, and on the service unless it is null. */
   static WhereClause of(String tenant, @Nullable String service) {
     var where = new WhereClause();
     where.add("Tenant = " + where.bind("String", tenant));
@@ -105,7 +110,10 @@ final class WhereClause {
     return where;
   }
 
-  /** Only templates that came in a service, with a level, in minutes, or are among those named. */
+  /**
+   * Adds a condition on templates that have the ids of the query and were counted in its service,
+   * severities and minutes.
+   */
   void addTemplatesOf(TemplateQuery query) {
     if (!query.ids().isEmpty()) {
       add("TemplateId IN (%s)".formatted(DictionaryTable.uuidList(query.ids())));
@@ -118,7 +126,8 @@ final class WhereClause {
     var minuteRange = query.minuteRange();
     boolean hasStart = minuteRange.from() > 0;
     boolean hasEnd = minuteRange.to() < MinuteRange.ALL.to();
-    // what came at last after the beginning came in it, and there are as many rows as templates
+    // A range with one bound needs only the first or last minute of a template, from a table with
+    // one row per template and service.
     boolean needsCounts =
         !query.severities().isEmpty() || query.minSeverity() > 0 || (hasStart && hasEnd);
     if (hasStart) {
@@ -157,7 +166,7 @@ final class WhereClause {
     return conditions;
   }
 
-  /** Takes the number of a minute since 1970 and returns what stands for it in the SQL. */
+  /** Binds the number of a minute since 1970 as a parameter, and returns its SQL expression. */
   String bindMinute(long number) {
     return "toDateTime64(%s, 0)".formatted(bind("Int64", number * 60));
   }
@@ -166,7 +175,7 @@ final class WhereClause {
     clauses.add(condition);
   }
 
-  /** Takes the value as a parameter and returns what stands for it in the SQL. */
+  /** Binds a value as a parameter, and returns its placeholder for the SQL. */
   String bind(String type, Object value) {
     var name = "p" + parameters.size();
     parameters.put(name, value.toString());
@@ -174,13 +183,15 @@ final class WhereClause {
   }
 
   /**
-   * @param predicate what must also hold of the value, for which {@code %s} stands
+   * Returns the condition on an attribute.
+   *
+   * @param predicate further SQL condition on the value, in which {@code %s} is the value
    */
   private String attribute(String map, AttributeCondition condition, String predicate) {
     var key = bind("String", condition.key());
     boolean not = condition.operator() == AttributeCondition.Operator.NOT_EQUAL;
-    // a key that is not there has the value '' in ClickHouse; and its lookups do not find the key
-    // '' in a map of LowCardinality keys, though it may be there
+    // In ClickHouse an absent key has the value ''. Lookups also do not find the key '' in a map
+    // with LowCardinality keys, although the map may have it.
     var found =
         condition.key().isEmpty()
             ? "mapExists((k, v) -> k = %s%s, %s)".formatted(key, predicate.replace("%s", "v"), map)
@@ -189,7 +200,7 @@ final class WhereClause {
     return not ? "NOT (" + found + ")" : found;
   }
 
-  /** Of a value that is stored as it is. */
+  /** Returns the condition on a resource attribute, whose value is stored as it is. */
   private String resourceAttributePredicate(AttributeCondition condition) {
     return switch (condition.operator()) {
       case EQUAL, NOT_EQUAL, IN -> isOneOf(condition.values());
@@ -206,7 +217,9 @@ final class WhereClause {
             .collect(Collectors.joining(", ", " AND %s IN (", ")"));
   }
 
-  /** Of a value for which a {@link TextReference} may stand. */
+  /**
+   * Returns the condition on a log attribute, whose value may be stored as a {@link TextReference}.
+   */
   private String logAttributePredicate(LogFilter filter, AttributeCondition condition) {
     return switch (condition.operator()) {
       case EQUAL, NOT_EQUAL, IN ->
@@ -224,15 +237,16 @@ final class WhereClause {
   }
 
   /**
-   * A prefix that is within the beginning of any reference says it all. With a longer one the texts
-   * themselves are asked, which reads those of the tenant.
+   * Returns the condition on a prefix. A prefix that fits into the head of a reference needs no
+   * lookup of long texts; a longer one also queries the texts themselves, which reads all long
+   * texts of the tenant.
    */
   private String startsWith(String tenant, String prefix) {
     var prefixParameter = bind("String", prefix);
     var condition = "startsWith(%s, " + prefixParameter + ")";
     if (!TextReference.escape(prefix).equals(prefix)) {
-      condition +=
-          " AND %s != " + prefixParameter; // or the bracket more would be part of what is compared
+      // a stored value that equals such a prefix is a reference or the escaped form of another text
+      condition += " AND %s != " + prefixParameter;
     }
     var begin = TextReference.commonPrefix(prefix);
     if (begin.equals(prefix)) {
@@ -257,7 +271,7 @@ final class WhereClause {
       case TextQuery.Phrase(var text) -> phraseCondition(text);
       case TextQuery.And(var all) -> join(all, " AND ");
       case TextQuery.Or(var any) -> join(any, " OR ");
-      case TextQuery.Not(var that) -> "NOT (" + textCondition(that) + ")";
+      case TextQuery.Not(var negated) -> "NOT (" + textCondition(negated) + ")";
     };
   }
 
@@ -267,30 +281,33 @@ final class WhereClause {
         .collect(Collectors.joining(separator, "(", ")"));
   }
 
-  /** Words as the index splits them: at every ASCII character that is neither letter nor digit. */
+  /** Returns the condition on the terms of a text, split as in the text index. */
   private String tokensCondition(String text) {
-    var plain = new StringBuilder();
-    var international = new StringBuilder();
+    var ascii = new StringBuilder();
+    var nonAscii = new StringBuilder();
     for (var word : ClickHouseTokenizer.tokenize(text)) {
-      (ClickHouseTokenizer.isAscii(word) ? plain : international).append(word).append(' ');
+      (ClickHouseTokenizer.isAscii(word) ? ascii : nonAscii).append(word).append(' ');
     }
-    if (plain.isEmpty() && international.isEmpty()) {
+    if (ascii.isEmpty() && nonAscii.isEmpty()) {
       return "positionCaseInsensitiveUTF8(Body, " + bind("String", text) + ") > 0";
     }
     var conditions = new ArrayList<String>();
-    if (!plain.isEmpty()) {
-      conditions.add("hasAllTokens(lower(Body), %s)".formatted(bind("String", plain)));
+    if (!ascii.isEmpty()) {
+      conditions.add("hasAllTokens(lower(Body), %s)".formatted(bind("String", ascii)));
     }
-    if (!international.isEmpty()) {
-      // the index folds the case of ASCII only, so these are looked for without it
+    if (!nonAscii.isEmpty()) {
+      // the index folds the case of ASCII only, so that it cannot find these terms
       conditions.add(
           "hasAllTokens(lowerUTF8(Body), %s, 'splitByNonAlpha')"
-              .formatted(bind("String", international)));
+              .formatted(bind("String", nonAscii)));
     }
     return "(" + String.join(" AND ", conditions) + ")";
   }
 
-  /** Its words, for the index, and then the text itself between what parts words. */
+  /**
+   * Returns the condition on a phrase: its terms, which the index finds, and its literal text
+   * between separators.
+   */
   private String phraseCondition(String text) {
     var words = ClickHouseTokenizer.tokenize(text);
     var pattern = new StringBuilder("(?is)");

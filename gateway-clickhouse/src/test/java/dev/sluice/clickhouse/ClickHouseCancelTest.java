@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What ends a query in ClickHouse before it is done. */
+/** Tests the cancellation of queries in ClickHouse. */
 @Timeout(120)
 final class ClickHouseCancelTest {
   private static final String ENDLESS = "SELECT sum(sipHash64(number)) FROM numbers(1e15)";
@@ -53,18 +53,18 @@ final class ClickHouseCancelTest {
   @Test
   void query_longerThanItsTimeout_isTooExpensive() throws Exception {
     TestDatabase.dropAllTables();
-    var known = TestDatabase.settings();
+    var defaults = TestDatabase.settings();
     var settings =
         new ClickHouseSettings(
-            known.url(),
-            known.user(),
-            known.password(),
-            known.database(),
-            known.insertTimeout(),
+            defaults.url(),
+            defaults.user(),
+            defaults.password(),
+            defaults.database(),
+            defaults.insertTimeout(),
             Duration.ofSeconds(1),
-            known.maxInsertBytes(),
-            known.indexes(),
-            known.retention());
+            defaults.maxInsertBytes(),
+            defaults.indexes(),
+            defaults.retention());
     try (var store = new ClickHouseLogStore(settings)) {
       store.migrate();
       TestDatabase.execute(

@@ -38,12 +38,12 @@ class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
     store.close();
   }
 
-  /** As docs/operations.md has it, for those who read the tables by themselves. */
+  /** The SQL of docs/operations.md, for users who read the tables directly. */
   @Test
-  void read_byTheDocumentedSql_givesWhatWasSent() throws Exception {
+  void read_byTheDocumentedSql_returnsTheSentTexts() throws Exception {
     var sql = OperationsDoc.statements("### Long texts and resources").getFirst();
     var trace = "at com.example.Pool.take(Pool.java:42);".repeat(100);
-    var naming =
+    var encoder =
         new DictionaryEncoder(
             LogEnricher.NONE,
             new SharedDictionaryCache(new SharedDictionaryCache.CacheSettings(64, 64), dictionary)
@@ -53,9 +53,10 @@ class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
 
     assertThat(
             store.store(
-                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false), naming))
+                new LogStore.DeliverySlice("t", List.of(batch), 0, batch.records(), false),
+                encoder))
         .isEqualTo(new LogStore.StoreResult.Stored());
-    // as before parts are merged
+    // Two rows per text, as before parts are merged.
     TestDatabase.execute("SYSTEM STOP MERGES log_texts");
     TestDatabase.execute("INSERT INTO log_texts SELECT * FROM log_texts");
 
@@ -68,7 +69,7 @@ class ClickHouseDictionaryEncoderTest extends DictionaryEncoderContract {
     TestDatabase.execute("SYSTEM START MERGES log_texts");
   }
 
-  /** Of the service that the question is for, newest first. */
+  /** Returns logs of the service that the documented query selects, newest first. */
   private static LogBatch failures(String... traces) {
     var logs = ScopeLogs.newBuilder();
     for (int i = 0; i < traces.length; i++) {

@@ -51,9 +51,9 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     return dictionary;
   }
 
-  // ---- what is in the tables
+  // ---- content of the tables
 
-  /** Of RFC 1321: who looks into the table sees the MD5 as everybody writes it. */
+  /** Test vectors of RFC 1321: the id in the table is the MD5 of the text in its usual notation. */
   @ParameterizedTest
   @CsvSource({
     "'', d41d8cd9-8f00-b204-e980-0998ecf8427e",
@@ -79,7 +79,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
 
   @ParameterizedTest
   @MethodSource("texts")
-  void find_anyText_isAsItWas(String text) throws Exception {
+  void find_anyText_isUnchanged(String text) throws Exception {
     var entries =
         Stream.of(EntryKind.values()).map(kind -> entry(kind, text, AT, "other")).toList();
     write(entries.toArray(DictionaryEntry[]::new));
@@ -100,27 +100,27 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     write(entry(kind, "a b", AT + 1, "a <*>"));
     write(entry(kind, "a b", AT + 3, null), entry(kind, "c", AT, null));
     var id = ContentId.of("a b");
-    var whole = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, ContentId.of("a <*>"));
+    var merged = new DictionaryEntry("t", kind, id, "a b", AT + 1, AT + 3, ContentId.of("a <*>"));
 
     assertThat(TestDatabase.query("SELECT count() FROM " + table)).isEqualTo("4");
-    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
-    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(merged);
+    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(merged).hasSize(2);
 
     TestDatabase.execute("SYSTEM START MERGES " + table);
     TestDatabase.execute("OPTIMIZE TABLE " + table + " FINAL");
 
     assertThat(TestDatabase.query("SELECT count() FROM " + table)).isEqualTo("2");
-    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(whole);
-    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(whole).hasSize(2);
+    assertThat(dictionary.find("t", kind, List.of(id))).containsExactly(merged);
+    assertThat(dictionary.changesSince("t", kind, null, 10).entries()).contains(merged).hasSize(2);
   }
 
-  // ---- several at once
+  // ---- concurrent writes
 
   @Test
   void write_twoConcurrently_leaveOneMergedEntry() throws Exception {
-    try (var away = new ClickHouseLogStore(TestDatabase.settings());
+    try (var otherStore = new ClickHouseLogStore(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
-      var other = new ClickHouseDictionary(away);
+      var other = new ClickHouseDictionary(otherStore);
       var texts = IntStream.range(0, 50).mapToObj(i -> "text " + i).toList();
       var linked = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT, "<*>")).toList();
       var later = texts.stream().map(t -> entry(EntryKind.TEMPLATE, t, AT + 9, null)).toList();
@@ -152,13 +152,16 @@ class ClickHouseDictionaryTest extends DictionaryContract {
     }
   }
 
-  /** Its time is that of its beginning, and others have gone on before its end. */
+  /**
+   * The write time of a row is the start of its insert; other gateways may have read later rows
+   * before its end.
+   */
   @Test
-  void changesSince_insertThatTookAMinute_isShownAfterCatchingUp() throws Exception {
+  void changesSince_insertThatTookAMinute_isReturnedAfterCatchingUp() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
-    var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
+    var cursor = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
     write(entry(EntryKind.TEMPLATE, "b", AT, null));
-    place = dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).next();
+    cursor = dictionary.changesSince("t", EntryKind.TEMPLATE, cursor, 10).next();
 
     TestDatabase.execute(
         """
@@ -166,14 +169,14 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         VALUES ('t', '%s', 'late', now64(9) - INTERVAL 60 SECOND)"""
             .formatted(ContentId.of("late")));
 
-    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, cursor, 10).entries())
         .extracting(DictionaryEntry::text)
         .contains("late");
   }
 
-  /** Their times are behind those of rows that the pages before have shown. */
+  /** The write times are before those of rows on earlier pages. */
   @Test
-  void changesSince_insertThatEndsBetweenPages_isShownAfterTheLastPage() throws Exception {
+  void changesSince_insertThatEndsBetweenPages_isReturnedAfterTheLastPage() throws Exception {
     for (int i = 0; i < 3; i++) {
       write(entry(EntryKind.TEMPLATE, "text " + i, AT, null));
     }
@@ -193,7 +196,7 @@ class ClickHouseDictionaryTest extends DictionaryContract {
   }
 
   @Test
-  void changesSince_longAgo_isNotShownAgain() throws Exception {
+  void changesSince_oldRow_isNotReturnedAgain() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
     TestDatabase.execute(
         """
@@ -209,53 +212,53 @@ class ClickHouseDictionaryTest extends DictionaryContract {
         .containsExactly("a");
   }
 
-  /** What is new of it is one row; what it is, is all of them. */
+  /** The new row has no link; the entry is the merge of all its rows. */
   @Test
-  void changesSince_linkedLongAgoAndWrittenAgain_isShownWithItsLink() throws Exception {
+  void changesSince_linkedLongAgoAndWrittenAgain_isReturnedWithItsLink() throws Exception {
     write(entry(EntryKind.TEMPLATE, "a", AT, null));
     TestDatabase.execute(
         """
         INSERT INTO log_templates (Tenant, TemplateId, Text, MergedInto, WrittenAt)
         VALUES ('t', '%s', 'a', '%s', now64(9) - INTERVAL 1 HOUR)"""
             .formatted(ContentId.of("a"), ContentId.of("<*>")));
-    var place = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
+    var cursor = dictionary.changesSince("t", EntryKind.TEMPLATE, null, 10).next();
 
-    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, place, 10).entries())
+    assertThat(dictionary.changesSince("t", EntryKind.TEMPLATE, cursor, 10).entries())
         .extracting(DictionaryEntry::mergedInto)
         .containsExactly(ContentId.of("<*>"));
   }
 
   @Test
   void write_tookLongerThanTheOverlap_isRetryable() throws Exception {
-    var moments = new ArrayList<>(List.of(Instant.EPOCH, Instant.EPOCH.plusSeconds(121)));
-    var slow = new ClickHouseDictionary(store, InstantSource.system());
-    var late = new ClickHouseDictionary(store, moments::removeFirst);
+    var times = new ArrayList<>(List.of(Instant.EPOCH, Instant.EPOCH.plusSeconds(121)));
+    var fast = new ClickHouseDictionary(store, InstantSource.system());
+    var slow = new ClickHouseDictionary(store, times::removeFirst);
 
-    assertThat(slow.write(List.of(entry(EntryKind.TEXT, "a", AT, null)))).isEqualTo(new Written());
-    assertThat(late.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
+    assertThat(fast.write(List.of(entry(EntryKind.TEXT, "a", AT, null)))).isEqualTo(new Written());
+    assertThat(slow.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
         .asInstanceOf(type(Retryable.class))
         .extracting(Retryable::reason)
         .asString()
         .contains("took 121 s");
   }
 
-  // ---- when ClickHouse fails
+  // ---- failures of ClickHouse
 
   @Test
   void write_noClickHouse_isRetryableAndReadsFail() throws Exception {
-    var nowhere = ClickHouseSettings.of("http://127.0.0.1:1", "sluice", "sluice");
-    try (var away = new ClickHouseLogStore(nowhere)) {
-      var other = new ClickHouseDictionary(away);
+    var unreachable = ClickHouseSettings.of("http://127.0.0.1:1", "sluice", "sluice");
+    try (var otherStore = new ClickHouseLogStore(unreachable)) {
+      var other = new ClickHouseDictionary(otherStore);
 
       assertThat(other.write(List.of(entry(EntryKind.TEXT, "a", AT, null))))
           .asInstanceOf(type(Retryable.class))
           .extracting(Retryable::reason)
           .asString()
-          .contains("out of reach");
+          .contains("unreachable");
       assertThatThrownBy(() -> other.find("t", EntryKind.TEXT, List.of(ContentId.of("a"))))
-          .hasMessageContaining("out of reach");
+          .hasMessageContaining("unreachable");
       assertThatThrownBy(() -> other.changesSince("t", EntryKind.TEXT, null, 1))
-          .hasMessageContaining("out of reach");
+          .hasMessageContaining("unreachable");
     }
   }
 

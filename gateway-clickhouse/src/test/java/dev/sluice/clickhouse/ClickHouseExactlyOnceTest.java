@@ -23,13 +23,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Each record once, where the token alone would lose or double some: each test shows that it would.
+ * Tests that each record is stored exactly once where the deduplication token alone would lose or
+ * duplicate records; the tests also show the result of the token alone.
  */
 @Timeout(180)
 final class ClickHouseExactlyOnceTest {
   private static final StoreResult STORED = new Stored();
 
-  /** Bytes a second, with which a large insert takes a minute. */
+  /** Bytes per second at which a large insert takes a minute. */
   private static final long SLOW = 200_000;
 
   private final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
@@ -50,7 +51,7 @@ final class ClickHouseExactlyOnceTest {
     TestDatabase.execute("DROP TABLE IF EXISTS counted SYNC");
   }
 
-  // ---- what ClickHouse remembers
+  // ---- deduplication tokens
 
   @Test
   void store_tokenForgotten_isNotStoredTwice() throws Exception {
@@ -67,7 +68,7 @@ final class ClickHouseExactlyOnceTest {
   }
 
   @Test
-  void store_tokenRememberedWithoutItsRows_isStoredUnderAnother() throws Exception {
+  void store_tokenRememberedWithoutItsRows_isStoredWithAnotherToken() throws Exception {
     store.store("t", batches);
     TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
     store.store("t", batches);
@@ -92,7 +93,9 @@ final class ClickHouseExactlyOnceTest {
     assertThat(store.store(retryOf("t", batches)))
         .isInstanceOfSatisfying(
             Retryable.class,
-            later -> assertThat(later.reason()).contains("100 records that are not there"));
+            retryable ->
+                assertThat(retryable.reason())
+                    .contains("100 records that are missing from the table"));
   }
 
   @Test
@@ -122,7 +125,7 @@ final class ClickHouseExactlyOnceTest {
   }
 
   @Test
-  void store_rowsOlderThanTheRetention_areNotWaitedFor() throws Exception {
+  void store_rowsOlderThanTheRetention_areNotVerified() throws Exception {
     var now = Instant.now();
     var later = now.plus(Duration.ofDays(2));
     var settings = TestDatabase.settings().withRetention(Duration.ofDays(1));
@@ -131,7 +134,7 @@ final class ClickHouseExactlyOnceTest {
       store.store("t", batches);
       TestDatabase.execute("ALTER TABLE otel_logs DELETE WHERE 1 SETTINGS mutations_sync = 1");
 
-      // the token hides them, as the end of their time would
+      // The token hides the rows, as their expiry would.
       assertThat(aged.store(retryOf("t", batches))).isEqualTo(STORED);
       assertThat(rows()).isEqualTo("0 0");
     }
@@ -139,28 +142,28 @@ final class ClickHouseExactlyOnceTest {
     assertThat(rows()).isEqualTo("100 100");
   }
 
-  // ---- what is under way
+  // ---- inserts in flight
 
   @Test
-  void store_answerLostAfterTheCommit_isFoundThere() throws Exception {
+  void store_responseLostAfterCommit_isNotStoredTwice() throws Exception {
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
-        var far = storeThrough(proxy)) {
-      far.migrate();
+        var proxiedStore = storeThrough(proxy)) {
+      proxiedStore.migrate();
       proxy.dropNextResponse();
 
-      assertThat(far.store("t", batches)).isInstanceOf(Retryable.class);
+      assertThat(proxiedStore.store("t", batches)).isInstanceOf(Retryable.class);
       assertThat(proxy.droppedResponses()).isEqualTo(1);
       assertThat(rows()).isEqualTo("100 100");
       TestDatabase.execute(
           "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
 
-      assertThat(far.store(retryOf("t", batches))).isEqualTo(STORED);
+      assertThat(proxiedStore.store(retryOf("t", batches))).isEqualTo(STORED);
       assertThat(rows()).isEqualTo("100 100");
     }
   }
 
   @Test
-  void store_retryWhileTheFirstStillRuns_killsItAndLeavesOneCopy() throws Exception {
+  void store_retryDuringTheFirstInsert_killsItAndLeavesOneCopy() throws Exception {
     var large = LogBatches.list(4, 20_000);
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
         var slow = storeThrough(proxy);
@@ -181,7 +184,7 @@ final class ClickHouseExactlyOnceTest {
   }
 
   @Test
-  void store_sliceRetriedWhileTheDeliveryStillRuns_killsTheDelivery() throws Exception {
+  void store_sliceRetriedDuringTheInsertOfTheDelivery_killsThatInsert() throws Exception {
     var large = LogBatches.list(4, 20_000);
     try (var proxy = TcpProxy.to(SharedEngines.clickHouse().httpPort());
         var slow = storeThrough(proxy);
@@ -210,9 +213,9 @@ final class ClickHouseExactlyOnceTest {
         .equals("1");
   }
 
-  /** As when the bytes of the first attempt were held up somewhere. */
+  /** The case in which the bytes of the first attempt are delayed. */
   @Test
-  void store_firstInsertComesAfterTheSecond_leavesOneCopy() throws Exception {
+  void store_firstInsertArrivesAfterTheSecond_leavesOneCopy() throws Exception {
     assertThat(store.store(retryOf("t", batches))).isEqualTo(STORED);
 
     assertThat(store.store("t", batches)).isEqualTo(STORED);
@@ -239,7 +242,7 @@ final class ClickHouseExactlyOnceTest {
   private static boolean storeUntilStored(ClickHouseLogStore store, DeliverySlice deliverySlice)
       throws InterruptedException {
     while (!store.store(deliverySlice).equals(STORED)) {
-      Thread.onSpinWait(); // the other has ended this one's insert; the worker pauses here
+      Thread.onSpinWait(); // after a kill by the other retry; a delivery worker would pause here
     }
     return true;
   }
@@ -247,7 +250,7 @@ final class ClickHouseExactlyOnceTest {
   // ---- views of the table
 
   @Test
-  void store_sameTokenTwice_feedsAViewOnce() throws Exception {
+  void store_sameTokenTwice_writesToAViewOnce() throws Exception {
     createView(1000);
 
     store.store("t", batches);
@@ -259,7 +262,7 @@ final class ClickHouseExactlyOnceTest {
   }
 
   @Test
-  void store_retryWithForgottenTokens_feedsAViewOnce() throws Exception {
+  void store_retryWithForgottenTokens_writesToAViewOnce() throws Exception {
     createView(0);
     TestDatabase.execute(
         "ALTER TABLE otel_logs MODIFY SETTING non_replicated_deduplication_window = 0");
@@ -293,7 +296,7 @@ final class ClickHouseExactlyOnceTest {
     return DeliverySlice.of(new Delivery(token, batches, true));
   }
 
-  /** Rows of the table, and how many different ones. */
+  /** Returns the number of rows and of distinct ids. */
   private static String rows() {
     return TestDatabase.query("SELECT count(), uniqExact(Id) FROM otel_logs").replace('\t', ' ');
   }

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class ClickHouseExceptionTest {
 
-  /** The codes that other sinks for ClickHouse were seen to stumble over. */
+  /** The codes that are known to cause errors in other ClickHouse exporters. */
   @ParameterizedTest
   @CsvSource({
     "RETRYABLE, '3 107 159 164 202 203 209 210 241 242 243 252 285 319 425 999'",

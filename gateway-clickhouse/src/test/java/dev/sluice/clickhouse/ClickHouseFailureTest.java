@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What becomes of a delivery when a real ClickHouse fails. */
+/** Tests the results of deliveries when a real ClickHouse fails. */
 @Timeout(180)
 final class ClickHouseFailureTest {
   private static final StoreResult STORED = new Stored();
@@ -48,7 +48,7 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_engineStopped_isRetryableUntilItIsBack() throws Exception {
+  void store_engineStopped_isRetryableUntilItRestarts() throws Exception {
     store.migrate();
     SharedEngines.clickHouse().stop();
     try {
@@ -57,13 +57,13 @@ final class ClickHouseFailureTest {
           .asInstanceOf(type(Retryable.class))
           .extracting(Retryable::reason)
           .asString()
-          .contains("out of reach");
+          .contains("unreachable");
     } finally {
       SharedEngines.clickHouse().restart();
     }
 
     assertThat(store.unavailableReason()).isEmpty();
-    until(new Stored(), "t");
+    awaitResult(new Stored(), "t");
     assertThat(store.storedRecords()).isEqualTo(100);
   }
 
@@ -74,21 +74,23 @@ final class ClickHouseFailureTest {
     for (int i = 0; i < 12; i++) {
       deliveries.add(LogBatches.list(4, 2_500));
     }
-    var begun = new CountDownLatch(3);
+    var stored = new CountDownLatch(3);
     try (var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var running =
           threads.submit(
               () -> {
                 for (int i = 0; i < deliveries.size(); i++) {
-                  boolean again = false;
-                  while (!store.store(all("kill-" + i, deliveries.get(i), again)).equals(STORED)) {
-                    again = true; // the delivery worker pauses here
+                  boolean redelivered = false;
+                  while (!store
+                      .store(sliceOf("kill-" + i, deliveries.get(i), redelivered))
+                      .equals(STORED)) {
+                    redelivered = true; // a delivery worker would pause here
                   }
-                  begun.countDown();
+                  stored.countDown();
                 }
                 return null;
               });
-      begun.await();
+      stored.await();
       SharedEngines.clickHouse().kill();
       running.get();
     }
@@ -112,21 +114,21 @@ final class ClickHouseFailureTest {
     assertThat(store.storedRecords()).isEqualTo(100);
   }
 
-  /** The view over the logs has nowhere to write then. */
+  /** The view of the logs has no target table then. */
   @Test
-  void store_countsDropped_isSchemaMismatchAndTheyAreRecreated() throws Exception {
+  void store_countsTableDropped_isSchemaMismatchAndRecreated() throws Exception {
     store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("DROP TABLE log_template_counts SYNC");
 
-    assertThat(store.store(all("t", batches, false))).isInstanceOf(SchemaMismatch.class);
+    assertThat(store.store(sliceOf("t", batches, false))).isInstanceOf(SchemaMismatch.class);
 
-    assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.store(sliceOf("t", batches, true))).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
 
   @Test
-  void store_ownColumnDropped_isSchemaMismatchNamingItAndAddedAgain() throws Exception {
+  void store_ownColumnDropped_isSchemaMismatchWithItsNameAndAddedAgain() throws Exception {
     store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN EventName");
 
@@ -141,22 +143,22 @@ final class ClickHouseFailureTest {
   }
 
   @Test
-  void store_collectorColumnDropped_isSchemaMismatchUntilItIsBack() throws Exception {
+  void store_collectorColumnDropped_isSchemaMismatchUntilItIsAddedAgain() throws Exception {
     store.store("first", LogBatches.list(1, 10));
     TestDatabase.execute("ALTER TABLE otel_logs DROP COLUMN SeverityText");
 
-    boolean again = false;
+    boolean redelivered = false;
     for (int i = 0; i < 3; i++) {
-      assertThat(store.store(all("t", batches, again)))
+      assertThat(store.store(sliceOf("t", batches, redelivered)))
           .asInstanceOf(type(SchemaMismatch.class))
           .extracting(SchemaMismatch::reason)
           .asString()
           .contains("SeverityText");
-      again = true;
+      redelivered = true;
     }
 
     TestDatabase.execute("ALTER TABLE otel_logs ADD COLUMN SeverityText LowCardinality(String)");
-    assertThat(store.store(all("t", batches, true))).isEqualTo(STORED);
+    assertThat(store.store(sliceOf("t", batches, true))).isEqualTo(STORED);
     assertThat(store.storedRecords()).isEqualTo(110);
     assertThat(TestDatabase.query("SELECT uniqExact(Id) FROM otel_logs")).isEqualTo("110");
   }
@@ -218,11 +220,11 @@ final class ClickHouseFailureTest {
         .contains("TOO_MANY_PARTS");
   }
 
-  private static DeliverySlice all(String token, List<LogBatch> batches, boolean again) {
-    return DeliverySlice.of(new Delivery(token, batches, again));
+  private static DeliverySlice sliceOf(String token, List<LogBatch> batches, boolean redelivered) {
+    return DeliverySlice.of(new Delivery(token, batches, redelivered));
   }
 
-  private void until(StoreResult wanted, String token) {
+  private void awaitResult(StoreResult wanted, String token) {
     await().atMost(Duration.ofSeconds(60)).until(() -> store.store(token, batches).equals(wanted));
   }
 }

@@ -3,7 +3,7 @@ package dev.sluice.clickhouse;
 import dev.sluice.testkit.Containers;
 import org.junit.jupiter.api.Tag;
 
-/** The contract of reading on a ClickHouse server as its makers ship it. */
+/** Runs the log reader contract on a ClickHouse server in a container. */
 @Tag("container")
 final class ClickHouseLogReaderContainerTest extends ClickHouseLogReaderTest {
   @Override

@@ -26,10 +26,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Answers that a real ClickHouse gives rarely, from a server that gives them at once. */
+/** Tests responses that a real ClickHouse rarely sends, from a scripted server. */
 @Timeout(60)
 final class ClickHouseResponsesTest {
-  /** Answers one insert, or one question about logs. */
+  /** A response to one insert, or to one query for logs. */
   private interface ScriptedResponse {
     void send(HttpExchange exchange) throws IOException;
   }
@@ -75,7 +75,7 @@ final class ClickHouseResponsesTest {
         return;
       }
       if (!insert) {
-        respond(exchange, 200, Map.of(), "2\n"); // whatever the migration asks
+        respond(exchange, 200, Map.of(), "2\n"); // for any query of the migration
         return;
       }
       inserts.add(request);
@@ -194,10 +194,10 @@ final class ClickHouseResponsesTest {
     assertThat(store())
         .isInstanceOfSatisfying(
             StoreResult.Retryable.class,
-            later -> assertThat(later.reason()).contains(String.valueOf(code), name));
+            retryable -> assertThat(retryable.reason()).contains(String.valueOf(code), name));
   }
 
-  /** What nobody has looked at may quote anything. */
+  /** The message of an unknown error may quote values. */
   @Test
   void store_unknownCode_isRetryableWithoutQuoting() throws Exception {
     script.add(e -> respondWithError(e, 1234, "SOMETHING_NEW"));
@@ -227,7 +227,7 @@ final class ClickHouseResponsesTest {
                 assertThat(schemaMismatch.reason()).contains(String.valueOf(code), name));
   }
 
-  /** A request that brings no records says nothing against any. */
+  /** A rejected request without records does not concern records. */
   @Test
   void store_dataCodeDuringMigration_isRetryable() throws Exception {
     brokenTables = true;
@@ -238,13 +238,13 @@ final class ClickHouseResponsesTest {
 
   @Test
   void store_retryWhileTheFirstInsertIsUnknown_isRetryableAndInsertsNothing() throws Exception {
-    // here KILL QUERY is answered with something else than "finished"
+    // The server responds to KILL QUERY with a state other than "finished".
     var deliverySlice = DeliverySlice.of(new Delivery("token", LogBatches.list(1, 7), true));
 
     assertThat(store.store(deliverySlice))
         .isInstanceOfSatisfying(
             StoreResult.Retryable.class,
-            later -> assertThat(later.reason()).contains("earlier insert"));
+            retryable -> assertThat(retryable.reason()).contains("earlier insert"));
     assertThat(inserts).isEmpty();
   }
 
@@ -281,21 +281,24 @@ final class ClickHouseResponsesTest {
                     .doesNotContain("a secret"));
   }
 
-  /** The HTTP client would send it again by itself: what of it is left to send is no insert. */
+  /**
+   * The HTTP client would repeat the request automatically; the repeated request must not be a
+   * valid insert.
+   */
   @ParameterizedTest
   @ValueSource(ints = {429, 503})
   void store_retryAfterResponse_isRetryableWhateverTheNextResponseIs(int status) throws Exception {
-    script.add(e -> respond(e, status, Map.of("Retry-After", "0"), "come again"));
+    script.add(e -> respond(e, status, Map.of("Retry-After", "0"), "retry later"));
     script.add(e -> respond(e, 200, Map.of("X-ClickHouse-Summary", summary(7)), ""));
 
     assertThat(store()).isInstanceOf(StoreResult.Retryable.class);
   }
 
-  /** In no order they may be far from where it is begun to look for them. */
+  /** Without an order, the lookup may need to read much of the table before it finds the rows. */
   @Test
   void read_textIndexLookupTimesOut_readsNewestFirst() throws Exception {
     script.add(e -> respondWithError(e, 159, "TIMEOUT_EXCEEDED"));
-    script.add(e -> respond(e, 200, Map.of(), "")); // none of after 2106
+    script.add(e -> respond(e, 200, Map.of(), "")); // no logs after 2106
     script.add(e -> respond(e, 200, Map.of(), ""));
     var filter = LogFilter.of("acme").text(TextQuery.parse("\"a-1\"")).build();
 

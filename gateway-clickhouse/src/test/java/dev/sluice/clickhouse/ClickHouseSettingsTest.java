@@ -27,7 +27,7 @@ final class ClickHouseSettingsTest {
   }
 
   @Test
-  void withRetention_zero_isRefused() {
+  void withRetention_zero_isRejected() {
     assertThatThrownBy(() -> settings.withRetention(Duration.ZERO))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("retention");

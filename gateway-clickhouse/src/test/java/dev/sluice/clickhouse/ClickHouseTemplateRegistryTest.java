@@ -39,12 +39,12 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Templates of logs as ClickHouse has them: ids in the rows, texts and links in the dictionary. */
+/** Tests templates of logs in ClickHouse: ids in the rows, texts and links in the dictionary. */
 @Timeout(120)
 final class ClickHouseTemplateRegistryTest {
   private static final UUID NONE = new UUID(0, 0);
 
-  /** One gateway: connections, templates and worker of its own. */
+  /** A gateway with its own connections, templates and enricher. */
   private static final class GatewayInstance implements AutoCloseable {
     final ClickHouseLogStore store = new ClickHouseLogStore(TestDatabase.settings());
     final TemplateRegistry registry;
@@ -64,7 +64,7 @@ final class ClickHouseTemplateRegistryTest {
     }
 
     void deliver(List<String> bodies) throws InterruptedException {
-      assertThat(store.store(portion(List.of(batch(bodies))), enricher)).isEqualTo(new Stored());
+      assertThat(store.store(sliceOf(List.of(batch(bodies))), enricher)).isEqualTo(new Stored());
     }
 
     @Override
@@ -110,7 +110,7 @@ final class ClickHouseTemplateRegistryTest {
   }
 
   @Test
-  void store_bodyThatIsNoText_hasTheTemplateOfItsTextForm() throws Exception {
+  void store_bodyThatIsNoString_hasTheTemplateOfItsTextForm() throws Exception {
     var map =
         AnyValue.newBuilder()
             .setKvlistValue(
@@ -128,7 +128,7 @@ final class ClickHouseTemplateRegistryTest {
     var gateway = newInstance();
 
     gateway.store.store(
-        portion(List.of(LogBatches.of(request("shop", Stream.of(map, number))))), gateway.enricher);
+        sliceOf(List.of(LogBatches.of(request("shop", Stream.of(map, number))))), gateway.enricher);
 
     assertThat(rows())
         .containsExactlyInAnyOrder(
@@ -137,10 +137,10 @@ final class ClickHouseTemplateRegistryTest {
   }
 
   @Test
-  void store_dictionaryIsNotWritten_storesNothingUntilItIs() throws Exception {
+  void store_dictionaryIsNotWritten_storesNothingUntilItIsWritten() throws Exception {
     var gateway = newInstance();
     gateway.deliver("it is up");
-    var deliverySlice = portion(List.of(batch(List.of("order 17 took 3 ms"))));
+    var deliverySlice = sliceOf(List.of(batch(List.of("order 17 took 3 ms"))));
     TestDatabase.execute("RENAME TABLE log_templates TO log_templates_away");
     TestDatabase.execute("CREATE TABLE log_templates (Text UInt8) ENGINE = Memory");
     try {
@@ -152,8 +152,8 @@ final class ClickHouseTemplateRegistryTest {
       TestDatabase.execute("RENAME TABLE log_templates_away TO log_templates");
     }
 
-    var again = new DeliverySlice(deliverySlice.token(), deliverySlice.batches(), 0, 1, true);
-    assertThat(gateway.store.store(again, gateway.enricher)).isEqualTo(new Stored());
+    var redelivered = new DeliverySlice(deliverySlice.token(), deliverySlice.batches(), 0, 1, true);
+    assertThat(gateway.store.store(redelivered, gateway.enricher)).isEqualTo(new Stored());
 
     assertThat(rows())
         .containsExactlyInAnyOrder(
@@ -161,18 +161,18 @@ final class ClickHouseTemplateRegistryTest {
   }
 
   @Test
-  void store_engineKilledInBetween_everyRowCanBeLookedUp() throws Exception {
+  void store_engineKilledBeforeInserts_everyIdCanBeResolved() throws Exception {
     var gateway = newInstance();
     gateway.deliver("it is up");
     for (int i = 0; i < 3; i++) {
       var batch = batch(List.of("phase " + words(i) + " begins", "login of user " + words(i)));
       SharedEngines.clickHouse().kill();
-      assertThat(gateway.store.store(portion(List.of(batch)), gateway.enricher))
+      assertThat(gateway.store.store(sliceOf(List.of(batch)), gateway.enricher))
           .isInstanceOf(Retryable.class);
       SharedEngines.clickHouse().restart();
-      var again = new DeliverySlice(batch.appendId().toString(), List.of(batch), 0, 2, true);
-      while (!gateway.store.store(again, gateway.enricher).equals(new Stored())) {
-        Thread.onSpinWait(); // the delivery worker pauses here
+      var redelivered = new DeliverySlice(batch.appendId().toString(), List.of(batch), 0, 2, true);
+      while (!gateway.store.store(redelivered, gateway.enricher).equals(new Stored())) {
+        Thread.onSpinWait(); // a delivery worker would pause here
       }
     }
 
@@ -181,8 +181,8 @@ final class ClickHouseTemplateRegistryTest {
   }
 
   /**
-   * In any order, by two gateways in turn, with restarts: the rows of one statement end at one
-   * template.
+   * With any order of records, two alternating gateways and restarts, the rows of one statement
+   * have one canonical template.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
@@ -198,13 +198,13 @@ final class ClickHouseTemplateRegistryTest {
 
     for (int from = 0; from < shuffled.size(); ) {
       int to = Math.min(shuffled.size(), from + 1 + random.nextInt(20));
-      int who = random.nextInt(2);
-      two[who].deliver(shuffled.subList(from, to));
+      int index = random.nextInt(2);
+      two[index].deliver(shuffled.subList(from, to));
       from = to;
       switch (random.nextInt(4)) {
-        case 0 -> two[who] = newInstance();
-        case 1 -> two[who].registry.sync();
-        default -> {} // goes on
+        case 0 -> two[index] = newInstance();
+        case 1 -> two[index].registry.sync();
+        default -> {} // no restart and no sync
       }
     }
     for (int round = 0; round < 3; round++) {
@@ -218,7 +218,7 @@ final class ClickHouseTemplateRegistryTest {
     assertThat(unresolvedTemplates()).isEqualTo("0");
   }
 
-  /** Of some statements, of which the words that are values show only together. */
+  /** Bodies of a few statements, whose variable words only show in several bodies. */
   private static List<String> bodies() {
     return IntStream.range(0, 20)
         .boxed()
@@ -259,12 +259,12 @@ final class ClickHouseTemplateRegistryTest {
         .toByteArray();
   }
 
-  private static DeliverySlice portion(List<LogBatch> batches) {
+  private static DeliverySlice sliceOf(List<LogBatch> batches) {
     int records = batches.stream().mapToInt(LogBatch::records).sum();
     return new DeliverySlice(batches.getFirst().appendId().toString(), batches, 0, records, false);
   }
 
-  /** Each log with the text of the template that its row names. */
+  /** Returns each log body with the text of its template. */
   private static List<String> rows() {
     return TestDatabase.query(
             """
@@ -275,7 +275,10 @@ final class ClickHouseTemplateRegistryTest {
         .toList();
   }
 
-  /** Rows whose template is not in the dictionary, or whose links lead nowhere. */
+  /**
+   * Returns the number of rows whose template is not in the dictionary or has a link to a missing
+   * template.
+   */
   private static String unresolvedTemplates() {
     return TestDatabase.query(
         """
@@ -287,7 +290,7 @@ final class ClickHouseTemplateRegistryTest {
               AND MergedInto NOT IN (SELECT TemplateId FROM log_templates))""");
   }
 
-  /** A line for each group of messages, the messages sorted and each once. */
+  /** Returns a line for each canonical template, with its distinct messages sorted. */
   private static String partition() {
     var links =
         TestDatabase.query(

@@ -36,7 +36,7 @@ class ClickHouseTemplateStatsTest extends TemplateStatsContract {
     store.close();
   }
 
-  /** The schema and the question both say how much of a message is shown. */
+  /** The schema and the query both limit the length of a body. */
   @Test
   void latestSample_longMessage_isTruncatedLikeNewestLogs() throws Exception {
     var id = ContentId.of("a");
@@ -51,7 +51,10 @@ class ClickHouseTemplateStatsTest extends TemplateStatsContract {
     assertThat(latest.getFirst().body()).isEqualTo("ä".repeat(4_000));
   }
 
-  /** As one was that an earlier release made: what it has is looked for elsewhere. */
+  /**
+   * A database of an older schema version has no rows of earlier logs; these are searched in the
+   * log table.
+   */
   @Test
   void latestSample_logOlderThanTheTable_isMissing() throws Exception {
     var id = ContentId.of("a");
@@ -70,11 +73,11 @@ class ClickHouseTemplateStatsTest extends TemplateStatsContract {
   }
 
   /**
-   * Found among 2^17 names of tenants and as many of services: halfMD5 of the one with that of the
-   * other, turned by a bit, is the same of both.
+   * Two pairs of names with the same hash, found by search among 2^17 tenants and as many services:
+   * the halfMD5 of the tenant, XORed with the halfMD5 of the service rotated by one bit.
    */
   @Test
-  void latestSample_twoServicesOfOneHash_showsNoLogOfAnotherTenant() throws Exception {
+  void latestSample_twoServicesWithOneHash_returnsNoLogOfAnotherTenant() throws Exception {
     var id = ContentId.of("a");
     TestDatabase.execute(
         """
@@ -90,22 +93,24 @@ class ClickHouseTemplateStatsTest extends TemplateStatsContract {
   }
 
   @Test
-  void latestSample_deletedByTheDocumentedSql_isGoneAndTheOthersAreNot() throws Exception {
-    var said = ContentId.of("a");
-    var saidLate = ContentId.of("b");
-    var meant = ContentId.of("c");
+  void latestSample_deletedByTheDocumentedSql_isDeletedWithoutOthers() throws Exception {
+    var inBody = ContentId.of("a");
+    var beyondSample = ContentId.of("b");
+    var inAttribute = ContentId.of("c");
     var other = ContentId.of("d");
     var deletedBefore = ContentId.of("e");
-    insert(said, 7, "mail to jane@example.com was refused");
-    insert(saidLate, 7, "x".repeat(4_000) + " jane@example.com");
-    insert(meant, 7, "mail was refused", "jane@example.com");
+    insert(inBody, 7, "mail to jane@example.com was refused");
+    insert(beyondSample, 7, "x".repeat(4_000) + " jane@example.com");
+    insert(inAttribute, 7, "mail was refused", "jane@example.com");
     insert(other, 7, "mail to john@example.com was refused", "john@example.com");
     insert(deletedBefore, 7, "mail to jane@example.com was refused");
     TestDatabase.execute("DELETE FROM otel_logs WHERE TemplateId = '%s'".formatted(deletedBefore));
 
     OperationsDoc.statements("## ClickHouse").forEach(TestDatabase::execute);
 
-    assertThat(templates.latestSamples(queryFor(said, saidLate, meant, other, deletedBefore)))
+    assertThat(
+            templates.latestSamples(
+                queryFor(inBody, beyondSample, inAttribute, other, deletedBefore)))
         .extracting(SampleLog::template)
         .containsExactly(other);
     assertThat(TestDatabase.query("SELECT Body FROM otel_logs"))

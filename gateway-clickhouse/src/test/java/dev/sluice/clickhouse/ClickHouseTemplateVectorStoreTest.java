@@ -24,12 +24,12 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
-  /** More than are compared one by one. */
+  /** More rows than are compared exhaustively. */
   private static final int MANY = 25_000;
 
-  private static final int QUESTIONS = 50;
+  private static final int QUERIES = 50;
 
-  /** Numbers in a vector of the model in the jar. */
+  /** Dimension of the model in the jar. */
   private static final int BUNDLED_DIMENSION = 384;
 
   private static final TemplateQuery ALL =
@@ -128,15 +128,15 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
     try {
       vectors.write("recipe", List.of(row));
     } catch (ClickHouseException e) {
-      vectors.write("recipe", List.of(row)); // the first finds out
+      vectors.write("recipe", List.of(row)); // the first write detects the missing table
     }
 
     assertThat(vectors.find("recipe", "acme", List.of(new UUID(1, 2)))).hasSize(1);
   }
 
   /**
-   * Beyond what is compared one by one; in as many dimensions as the model in the jar has, and
-   * without any structure, which is the hardest for an index.
+   * Random vectors of the dimension of the model in the jar, which are the hardest for an index,
+   * and too many for an exhaustive comparison.
    */
   @Test
   void nearest_manyRows_areFoundByTheIndex() throws Exception {
@@ -149,25 +149,25 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
             .map(each -> new VectorRow("acme", "a", each))
             .toList();
     wide.write("recipe", rows);
-    assertThat(wide.backlog("recipe", "acme")).isZero(); // and it has counted them
+    assertThat(wide.backlog("recipe", "acme")).isZero(); // also counts the rows
     long searches = event("USearchSearchCount");
     long compared = event("USearchSearchComputedDistances");
 
     long found = 0;
-    for (int i = 0; i < QUESTIONS; i++) {
-      var asked = unit(BUNDLED_DIMENSION, random);
+    for (int i = 0; i < QUERIES; i++) {
+      var query = unit(BUNDLED_DIMENSION, random);
       var nearest =
-          wide.nearest("recipe", ALL, asked, List.of(), 10).stream().map(Candidate::id).toList();
-      found += closest(asked, rows, 10).stream().filter(nearest::contains).count();
+          wide.nearest("recipe", ALL, query, List.of(), 10).stream().map(Candidate::id).toList();
+      found += closest(query, rows, 10).stream().filter(nearest::contains).count();
     }
 
-    assertThat(found / (10.0 * QUESTIONS)).isGreaterThanOrEqualTo(0.95);
-    assertThat(event("USearchSearchCount") - searches).isGreaterThanOrEqualTo(QUESTIONS);
+    assertThat(found / (10.0 * QUERIES)).isGreaterThanOrEqualTo(0.95);
+    assertThat(event("USearchSearchCount") - searches).isGreaterThanOrEqualTo(QUERIES);
     assertThat(event("USearchSearchComputedDistances") - compared)
-        .isLessThan((long) QUESTIONS * MANY);
+        .isLessThan((long) QUERIES * MANY);
   }
 
-  /** Of another tenant they are few, and the closest of all may be none of its own. */
+  /** A tenant with few rows: the index might return only rows of the other tenant. */
   @Test
   void nearest_manyRowsOfAnotherTenant_areNotScanned() throws Exception {
     var random = new Random(2);
@@ -189,25 +189,25 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
     assertThat(event("USearchSearchCount")).isEqualTo(searches);
   }
 
-  /** How often ClickHouse has done something since it started. */
+  /** Returns the number of times that ClickHouse has counted an event since its start. */
   private static long event(String name) {
-    var said =
+    var value =
         TestDatabase.query("SELECT value FROM system.events WHERE event = '%s'".formatted(name));
-    return said.isEmpty() ? 0 : Long.parseLong(said);
+    return value.isEmpty() ? 0 : Long.parseLong(value);
   }
 
-  private static Set<UUID> closest(float[] asked, List<VectorRow> rows, int limit) {
-    record Far(UUID id, double product) {}
+  private static Set<UUID> closest(float[] query, List<VectorRow> rows, int limit) {
+    record Similarity(UUID id, double product) {}
     return rows.stream()
-        .map(row -> new Far(row.vectors().id(), product(row, asked)))
-        .sorted(Comparator.comparingDouble(Far::product).reversed())
+        .map(row -> new Similarity(row.vectors().id(), product(row, query)))
+        .sorted(Comparator.comparingDouble(Similarity::product).reversed())
         .limit(limit)
-        .map(Far::id)
+        .map(Similarity::id)
         .collect(Collectors.toSet());
   }
 
   @Test
-  void nearest_manyRowsAndWords_areThoseWithAllOfThemFirstAndEachOnce() throws Exception {
+  void nearest_manyRowsAndWords_returnsMatchesOfAllWordsFirstAndEachOnce() throws Exception {
     var rows = new ArrayList<VectorRow>();
     for (int i = 0; i < 25_000; i++) {
       var words = i % 10_000 == 7 ? "needle in hay" : "hay";
@@ -215,7 +215,7 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
       rows.add(new VectorRow("acme", words, new Vectors(new UUID(1, i + 1), vector, new byte[0])));
     }
     vectors.write("recipe", rows);
-    vectors.write("recipe", rows.subList(0, 100)); // before they are merged there are two of each
+    vectors.write("recipe", rows.subList(0, 100)); // two rows of each before a merge
     vectors.backlog("recipe", "acme");
 
     var nearest =
@@ -231,10 +231,10 @@ class ClickHouseTemplateVectorStoreTest extends TemplateVectorStoreContract {
     assertThat(nearest.subList(3, 50)).noneMatch(Candidate::matchesAllKeywords);
   }
 
-  private static double product(VectorRow row, float[] asked) {
+  private static double product(VectorRow row, float[] query) {
     double product = 0;
-    for (int i = 0; i < asked.length; i++) {
-      product += (double) row.vectors().sentenceVector()[i] * asked[i];
+    for (int i = 0; i < query.length; i++) {
+      product += (double) row.vectors().sentenceVector()[i] * query[i];
     }
     return product;
   }

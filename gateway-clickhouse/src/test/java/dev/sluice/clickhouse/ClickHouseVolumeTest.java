@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Deliveries that are large in one way or another. */
+/** Tests large deliveries: many attribute keys, many bytes, many blocks and many threads. */
 @Timeout(120)
 final class ClickHouseVolumeTest {
   private static final int KEYS_PER_RECORD = 250;
@@ -34,7 +34,7 @@ final class ClickHouseVolumeTest {
     TestDatabase.dropAllTables();
   }
 
-  /** So many that the numbers of keys need one, two and four bytes. */
+  /** The numbers of the keys need one, two and four bytes. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 40, 300})
   void store_manyDistinctKeys_keepsEachWithItsValue(int records) throws Exception {
@@ -104,7 +104,10 @@ final class ClickHouseVolumeTest {
         .isGreaterThanOrEqualTo(3);
   }
 
-  /** Parts decide what merges cost: as many as there are inserts, whatever an insert is sent in. */
+  /**
+   * The number of parts determines the cost of merges: one part per insert, regardless of its
+   * blocks.
+   */
   @Test
   void store_severalBlocks_becomeOnePart() throws Exception {
     var batches = LogBatches.list(50, 2_000);
@@ -120,7 +123,10 @@ final class ClickHouseVolumeTest {
         .isEqualTo("1\t100000");
   }
 
-  /** The client ends the request as if it were complete, so ClickHouse would make a part of it. */
+  /**
+   * The HTTP client ends the failed request as if it were complete; ClickHouse must not create a
+   * part.
+   */
   @Test
   void store_interruptedBetweenTwoBlocks_isRejectedByClickHouse() throws Exception {
     var good = LogBatches.of(40_000);
@@ -153,7 +159,7 @@ final class ClickHouseVolumeTest {
   }
 
   @Test
-  void store_manyThreadsAtOnce_storesEachDeliveryOnce() throws Exception {
+  void store_manyThreadsConcurrently_storesEachDeliveryOnce() throws Exception {
     try (var store = new ClickHouseLogStore(TestDatabase.settings());
         var threads = Executors.newVirtualThreadPerTaskExecutor()) {
       var tasks =

@@ -61,7 +61,7 @@ final class InsertPacerTest {
     assertThat(refreshedInterval()).isZero();
 
     insert(3);
-    assertThat(store.minInsertInterval()).as("asked a moment ago").isZero();
+    assertThat(store.minInsertInterval()).as("cached").isZero();
     assertThat(refreshedInterval()).isEqualTo(Duration.ofMillis(10_800));
 
     TestDatabase.execute("SYSTEM START MERGES otel_logs");
@@ -105,14 +105,14 @@ final class InsertPacerTest {
   void preferredLinger_lastDeliveryOfManyDays_isLongerUntilOneOfFew() throws Exception {
     store.store("many", List.of(ofDays(60))); // two inserts
     assertThat(store.preferredLinger()).isEqualTo(Duration.ofMillis(2_950));
-    assertThat(store.minInsertInterval()).as("one that is full need not wait").isZero();
+    assertThat(store.minInsertInterval()).as("a full delivery does not wait").isZero();
 
     store.store("one", List.of(ofDays(1)));
     assertThat(store.preferredLinger()).isZero();
   }
 
   @Test
-  void preferredLinger_deliveryOfManyDaysLongAgo_isForgotten() throws Exception {
+  void preferredLinger_oldDeliveryOfManyDays_hasNoInfluence() throws Exception {
     store.store("many", List.of(ofDays(60)));
 
     now.updateAndGet(then -> then.plusSeconds(31));
@@ -120,7 +120,7 @@ final class InsertPacerTest {
     assertThat(store.preferredLinger()).isZero();
   }
 
-  /** A log of each. */
+  /** Returns a batch with one log for each of so many days. */
   private static LogBatch ofDays(int days) {
     var logs = ScopeLogs.newBuilder();
     for (int day = 1; day <= days; day++) {
@@ -136,12 +136,12 @@ final class InsertPacerTest {
 
   private void insert(int times) throws InterruptedException {
     for (int i = 0; i < times; i++) {
-      // always of the same day
+      // All logs have the same day.
       store.store("parts " + i + now.get(), LogBatches.list(1, 1));
     }
   }
 
-  /** Asked anew. */
+  /** Returns the interval after a new query of the part count. */
   private Duration refreshedInterval() {
     now.updateAndGet(then -> then.plusSeconds(5));
     return store.minInsertInterval();

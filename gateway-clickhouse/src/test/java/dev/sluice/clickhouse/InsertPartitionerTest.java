@@ -9,26 +9,26 @@ import org.junit.jupiter.api.Test;
 final class InsertPartitionerTest {
   private static final long DAY = 86_400L * 1_000_000_000L;
 
-  /** Positions that each pass takes, when every record has one byte. */
-  private static List<List<Integer>> passes(long maxBytes, long... times) {
-    var passes = new ArrayList<List<Integer>>();
+  /** Returns the indexes of the records in each insert, with one byte per record. */
+  private static List<List<Integer>> inserts(long maxBytes, long... times) {
+    var inserts = new ArrayList<List<Integer>>();
     for (var insertPartitioner = InsertPartitioner.first(maxBytes);
         insertPartitioner != null;
         insertPartitioner = insertPartitioner.next()) {
-      var taken = new ArrayList<Integer>();
+      var selected = new ArrayList<Integer>();
       for (int i = 0; i < times.length; i++) {
-        if (insertPartitioner.offer(times[i], taken.size())) {
-          taken.add(i);
+        if (insertPartitioner.offer(times[i], selected.size())) {
+          selected.add(i);
         }
       }
-      passes.add(taken);
+      inserts.add(selected);
     }
-    return passes;
+    return inserts;
   }
 
   @Test
   void offer_fewDays_acceptsEverything() {
-    assertThat(passes(100, 0, DAY - 1, DAY, 0, Long.MAX_VALUE, DAY))
+    assertThat(inserts(100, 0, DAY - 1, DAY, 0, Long.MAX_VALUE, DAY))
         .containsExactly(List.of(0, 1, 2, 3, 4, 5));
   }
 
@@ -39,15 +39,15 @@ final class InsertPartitionerTest {
       times[i] = i % 52 * DAY + i;
     }
 
-    var passes = passes(1000, times);
+    var inserts = inserts(1000, times);
 
-    assertThat(passes).hasSize(2);
-    assertThat(passes.get(0)).hasSize(100).doesNotContain(50, 51, 102, 103);
-    assertThat(passes.get(1)).containsExactly(50, 51, 102, 103);
+    assertThat(inserts).hasSize(2);
+    assertThat(inserts.get(0)).hasSize(100).doesNotContain(50, 51, 102, 103);
+    assertThat(inserts.get(1)).containsExactly(50, 51, 102, 103);
   }
 
   @Test
   void offer_moreBytesThanAllowed_resumesInTheNextInsert() {
-    assertThat(passes(2, 1, 2, 3, 4, 5)).containsExactly(List.of(0, 1), List.of(2, 3), List.of(4));
+    assertThat(inserts(2, 1, 2, 3, 4, 5)).containsExactly(List.of(0, 1), List.of(2, 3), List.of(4));
   }
 }

@@ -19,7 +19,9 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How ClickHouse goes about our queries: asked from ClickHouse itself, with {@code EXPLAIN}. */
+/**
+ * Tests the query plans of ClickHouse for the queries of {@link LogQuery}, with {@code EXPLAIN}.
+ */
 @Timeout(120)
 final class LogQueryTest {
   private static final long SECOND = 1_000_000_000L;
@@ -33,7 +35,7 @@ final class LogQueryTest {
     try (var store = new ClickHouseLogStore(TestDatabase.settings())) {
       store.migrate();
     }
-    // three days, ten logs a second, in one part each
+    // Three days with two logs per second, in one part each.
     TestDatabase.execute(
         """
         INSERT INTO otel_logs (Timestamp, ServiceName, Body, TraceId)
@@ -44,7 +46,7 @@ final class LogQueryTest {
           lower(hex(MD5(toString(number))))
         FROM numbers(3 * 86400 * 2)"""
             .formatted(START));
-    // five minutes of a thousand logs a second
+    // Five minutes with a thousand logs per second.
     TestDatabase.execute(
         """
         INSERT INTO otel_logs (Timestamp, ServiceName, Id, Body)
@@ -66,7 +68,9 @@ final class LogQueryTest {
     assertThat(granules(plan, "PrimaryKey")).isLessThanOrEqualTo(3);
   }
 
-  /** Within five minutes the table is not in the order of time: the index on it tells. */
+  /**
+   * Within five minutes the table is not sorted by time; the index on time selects the granules.
+   */
   @Test
   void sortedRange_momentOfABusyFiveMinutes_usesTheIndexOnTime() {
     var plan =
@@ -76,8 +80,8 @@ final class LogQueryTest {
   }
 
   /**
-   * West of Greenwich they are of a day before 1970, which to the table is one of 2149. A table has
-   * the time zone in which it was made.
+   * West of Greenwich, the first hours of 1970 belong to a day before 1970, which the table treats
+   * as a day of 2149. A table has the time zone of its creation.
    */
   @Test
   void sortedRange_firstHoursOf1970InNewYork_areRead() {
@@ -123,9 +127,7 @@ final class LogQueryTest {
     assertThat(granules(plan, "Name: idx_lower_body")).isEqualTo(1);
   }
 
-  /**
-   * What a search asks for by a value of the question: of one word, and of several that are common.
-   */
+  /** The query of a search for a value: for a rare term, and for several frequent terms. */
   @Test
   void sortedRange_phrase_usesTheTextIndex() {
     assertThat(granulesOfPhrase("0x80070001")).isEqualTo(1);
@@ -156,16 +158,19 @@ final class LogQueryTest {
     assertThat(explainQuery("EXPLAIN indexes = 1 ", late)).contains("Parts: 0/4");
   }
 
-  /** By the sort key, though no row is held against it, and by the index on time within it. */
+  /**
+   * The query uses the sort key, although it has no condition on the sort key itself, and the index
+   * on time within five minutes.
+   */
   @Test
   void forTemplates_minutesFarApart_readsTheirGranulesOnly() {
-    var places =
+    var slices =
         new TimeSlice[] {
           TimeSlice.of(ID, "busy", minute(BUSY + 100 * SECOND)),
           TimeSlice.of(new UUID(1, 2), "service 3", minute(START + 100_000 * SECOND))
         };
 
-    var plan = explainQuery("EXPLAIN indexes = 1 ", forTemplates(places));
+    var plan = explainQuery("EXPLAIN indexes = 1 ", forTemplates(slices));
 
     assertThat(plan).contains("toStartOfFiveMinutes(Timestamp)");
     assertThat(granules(plan, "PrimaryKey")).isLessThan(granules(plan, "Min-Max"));
@@ -184,17 +189,17 @@ final class LogQueryTest {
     assertThat(granules(plan, "Name: idx_timestamp")).isLessThanOrEqualTo(2);
   }
 
-  /** Each time is held against every row. */
+  /** Each interval is a condition that is evaluated for every row. */
   @Test
   void forTemplates_adjacentIntervals_areMerged() {
-    var places = new ArrayList<TimeSlice>();
+    var slices = new ArrayList<TimeSlice>();
     for (long from : new long[] {20, 40, 30, 10, 25, 60}) {
-      places.add(new TimeSlice(ID, "busy", START + from, START + from + 10));
-      places.add(new TimeSlice(ID, "web", START + from, START + from + 10));
+      slices.add(new TimeSlice(ID, "busy", START + from, START + from + 10));
+      slices.add(new TimeSlice(ID, "web", START + from, START + from + 10));
     }
-    places.add(new TimeSlice(ID, "web", START + 45, Long.MAX_VALUE));
+    slices.add(new TimeSlice(ID, "web", START + 45, Long.MAX_VALUE));
 
-    var query = forTemplates(places.toArray(TimeSlice[]::new));
+    var query = forTemplates(slices.toArray(TimeSlice[]::new));
     var sql = query.sql();
     for (var parameter : query.parameters().entrySet()) {
       sql = sql.replace("{" + parameter.getKey() + ":String}", parameter.getValue());
@@ -214,18 +219,18 @@ final class LogQueryTest {
         .formatted(START + first, START + last);
   }
 
-  private static LogQuery forTemplates(TimeSlice... places) {
+  private static LogQuery forTemplates(TimeSlice... slices) {
     return requireNonNull(
         LogQuery.forTemplates(
-            LogFilter.of("default").build(), List.of(places), "SELECT Body\n", "FORMAT RowBinary"));
+            LogFilter.of("default").build(), List.of(slices), "SELECT Body\n", "FORMAT RowBinary"));
   }
 
   @Test
   void forTemplates_minutesOutsideTheFilter_isNull() {
-    var places = List.of(TimeSlice.of(ID, null, minute(START)));
+    var slices = List.of(TimeSlice.of(ID, null, minute(START)));
     var filter = LogFilter.of("default").from(START + 60 * SECOND).build();
 
-    assertThat(LogQuery.forTemplates(filter, places, "SELECT Body\n", "")).isNull();
+    assertThat(LogQuery.forTemplates(filter, slices, "SELECT Body\n", "")).isNull();
   }
 
   private static MinuteRange minute(long nanos) {
@@ -277,7 +282,7 @@ final class LogQueryTest {
     }
   }
 
-  /** Granules that are left after the index of this name or type. */
+  /** Returns the number of granules that remain after the index with this name or type. */
   private static int granules(String plan, String index) {
     var rest = plan.substring(plan.indexOf(index));
     var count = rest.substring(rest.indexOf("Granules: ") + "Granules: ".length());

@@ -6,13 +6,13 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** What docs/operations.md has an operator run, so that it is tried as it stands there. */
+/** Reads the SQL of docs/operations.md, so that tests run the documented statements unchanged. */
 final class OperationsDoc {
   private static final String BLOCK = "```sql\n";
 
   private OperationsDoc() {}
 
-  /** The statements of the first block of SQL below a heading. */
+  /** Returns the statements of the first SQL block below a heading. */
   static List<String> statements(String heading) throws IOException {
     var page = Files.readString(Path.of("../docs/operations.md"));
     int below = page.indexOf("\n" + heading + "\n");

@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 final class RowBinaryTest {
 
-  /** Id, text, first and last seen, no link. */
+  /** A row of id, text, first seen, last seen and no link. */
   private static final String ROW =
       "04b2008fd98c1dd4 7e42f8ec980980e9 03 616263 0700000000000000 0001000000000000"
           + " 0000000000000000 0000000000000000";
@@ -37,13 +37,13 @@ final class RowBinaryTest {
   }
 
   @Test
-  void readEntries_moreThanFits_fails() {
+  void readEntries_moreBytesThanAllowed_fails() {
     assertThatThrownBy(() -> RowBinary.readEntries(in(ROW.repeat(2)), "t", EntryKind.TEXT, 5))
         .isInstanceOf(ClickHouseException.class)
-        .hasMessageContaining("more than 5 bytes");
+        .hasMessageContaining("exceed 5 bytes");
   }
 
-  /** Id, service, severity number, logs in two times. */
+  /** A row of id, service, severity number, and the counts of two ranges. */
   private static final String COUNT =
       "04b2008fd98c1dd4 7e42f8ec980980e9 03 616263 11 0700000000000000 0001000000000000";
 
@@ -60,7 +60,7 @@ final class RowBinaryTest {
   }
 
   @Test
-  void readCounts_moreThanFits_stopsBeforeTheEnd() throws Exception {
+  void readCounts_moreThanAllowed_stopsBeforeTheEnd() throws Exception {
     var counts = new ArrayList<TemplateCount>();
 
     assertThat(RowBinary.readCounts(in(COUNT.repeat(3)), 2, 9, counts)).isTrue();

@@ -70,7 +70,7 @@ final class SchemaMigratorTest {
   }
 
   @Test
-  void migrate_emptyDatabase_makesTheCollectorsColumnsFirst() throws Exception {
+  void migrate_emptyDatabase_createsTheCollectorsColumnsFirst() throws Exception {
     migrate(TestDatabase.settings());
 
     assertThat(
@@ -159,7 +159,7 @@ final class SchemaMigratorTest {
   }
 
   @Test
-  void migrate_tableOfTheCollector_getsWhatItLacksAndKeepsItsRows() throws Exception {
+  void migrate_tableOfTheCollector_getsMissingColumnsAndKeepsItsRows() throws Exception {
     TestDatabase.execute(COLLECTORS_TABLE);
     TestDatabase.execute(
         "INSERT INTO otel_logs (Timestamp, ServiceName, Body, ResourceAttributes)"
@@ -176,7 +176,7 @@ final class SchemaMigratorTest {
 
       assertThat(old.body()).isEqualTo("before");
       assertThat(old.receivedNanos()).isEqualTo(old.timeNanos());
-      assertThat(store.storedRecords()).isEqualTo(10); // the Collector's are not ours
+      assertThat(store.storedRecords()).isEqualTo(10); // without the rows of the Collector
     }
     assertThat(
             TestDatabase.query(
@@ -187,7 +187,7 @@ final class SchemaMigratorTest {
   }
 
   @Test
-  void migrate_collectorsIndexes_materializesAndIndexesWhatTheCollectorDoes() throws Exception {
+  void migrate_collectorIndexes_materializesAndIndexesLikeTheCollector() throws Exception {
     migrate(TestDatabase.settings().withIndexes(Indexes.COLLECTOR));
 
     assertThat(
@@ -203,7 +203,7 @@ final class SchemaMigratorTest {
   }
 
   @Test
-  void migrate_defaultIndexes_derivesTheCollectorsColumnsWhenRead() throws Exception {
+  void migrate_defaultIndexes_derivesTheCollectorsColumnsOnRead() throws Exception {
     migrate(TestDatabase.settings());
 
     assertThat(
@@ -219,7 +219,7 @@ final class SchemaMigratorTest {
   }
 
   @Test
-  void migrate_retentionSetChangedAndRemoved_isTheTablesTtl() throws Exception {
+  void migrate_retentionSetChangedAndRemoved_becomesTheTablesTtl() throws Exception {
     migrate(TestDatabase.settings().withRetention(Duration.ofDays(3)));
     assertThat(engine()).contains("TTL toDateTime(ReceivedTimestamp) + toIntervalSecond(259200)");
     assertThat(engine("log_texts")).contains("TTL toDateTime(LastSeen) + toIntervalSecond(432000)");
@@ -250,7 +250,7 @@ final class SchemaMigratorTest {
     assertThat(engine("log_template_newest")).contains("TTL toDateTime(WrittenAt)");
   }
 
-  /** What is older goes; what was seen since stays, also of the same day. */
+  /** Texts that were last seen before the retention expire; texts that were seen since stay. */
   @Test
   void migrate_retention_expiresUnreferencedTexts() throws Exception {
     migrate(TestDatabase.settings().withRetention(Duration.ofDays(30)));
@@ -268,7 +268,7 @@ final class SchemaMigratorTest {
         .isEqualTo("['margin','old but in use']");
   }
 
-  /** What makes them, as ClickHouse says it. */
+  /** Returns the statements that create the tables, as ClickHouse reports them. */
   private static String tables() {
     return TestDatabase.query(
         "SELECT name, create_table_query FROM system.tables"

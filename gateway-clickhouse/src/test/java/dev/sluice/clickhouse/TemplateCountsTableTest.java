@@ -7,7 +7,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What the view over the logs counts. */
+/** Tests the materialized view that counts the logs of templates. */
 @Timeout(60)
 final class TemplateCountsTableTest {
   private static final String ONE = "d41d8cd9-8f00-b204-e980-0998ecf8427e";
@@ -80,7 +80,7 @@ final class TemplateCountsTableTest {
   }
 
   @Test
-  void insert_logsOfBefore1970_areCountedThere() {
+  void insert_logsBefore1970_areCountedInTheirMinutes() {
     insert(
         "('1905-02-03 04:05:00', 'a', 's', 9, '%s')".formatted(ONE),
         "('1905-02-03 04:05:59.999999999', 'a', 's', 9, '%s')".formatted(ONE),
@@ -94,7 +94,7 @@ final class TemplateCountsTableTest {
             "a s " + ONE + " 9 1970-01-01 00:00:00 1");
   }
 
-  /** As a database has it that an earlier release made. */
+  /** The view of an older schema version. */
   @Test
   void migrate_viewThatGroupsByNames_groupsByTheirHashAndKeepsTheCounts() throws Exception {
     TestDatabase.execute(
@@ -119,16 +119,16 @@ final class TemplateCountsTableTest {
     assertThat(counts("1")).isEqualTo("a s " + ONE + " 9 1 2");
   }
 
-  /** A {@code DateTime} would begin again in 1970. */
+  /** A {@code DateTime} would wrap around to 1970. */
   @Test
-  void insert_logOfTheFarFuture_isCountedThere() {
+  void insert_logInTheFarFuture_isCountedInItsMinute() {
     insert("('2200-02-03 04:05:06', 'a', 's', 9, '%s')".formatted(ONE));
 
     assertThat(counts("toString(Minute)")).isEqualTo("a s " + ONE + " 9 2200-02-03 04:05:00 1");
   }
 
   @Test
-  void insert_sameTokenAgain_isCountedOnce() {
+  void insert_repeatedToken_isCountedOnce() {
     for (int i = 0; i < 2; i++) {
       TestDatabase.execute(
           """
@@ -160,7 +160,7 @@ final class TemplateCountsTableTest {
             + String.join(", ", rows));
   }
 
-  /** A line for each, in the order of their text. */
+  /** Returns a line for each count, sorted by its text. */
   private static String counts(String minute) {
     return TestDatabase.query(
         """

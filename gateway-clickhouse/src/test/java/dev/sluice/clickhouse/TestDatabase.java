@@ -6,7 +6,8 @@ import dev.sluice.testkit.SharedEngines;
 import java.util.Map;
 
 /**
- * The engine of this JVM, asked directly. Tests run one after the other and begin with no table.
+ * Direct access to the ClickHouse of this JVM. Tests run sequentially, and each starts without
+ * tables.
  */
 final class TestDatabase {
   private static final ClickHouseClient CLIENT = new ClickHouseClient(settings());
@@ -40,7 +41,7 @@ final class TestDatabase {
     CLIENT.execute(sql);
   }
 
-  /** The answer as tab-separated text. */
+  /** Returns the response as tab-separated text. */
   static String query(String sql) {
     return CLIENT
         .query(

@@ -27,41 +27,45 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A sentence model in the ONNX format, run in this process: its output is a vector for each token,
- * of which the mean is that of the text.
+ * A sentence model in the ONNX format that runs in this process. The model returns a vector for
+ * each token; the vector of the text is their mean.
  *
- * <p>Each text is run by itself. A model with weights of eight bits takes one scale for all that it
- * is shown at once, so that the vectors of a text would depend on its company; and texts of
- * different lengths would have to be filled up.
+ * <p>Each text is a separate run of the model. A model with 8-bit weights uses one scale for all
+ * texts of a run, so that a vector would depend on the other texts of the run, and texts of
+ * different lengths would need padding; see ADR 0031.
  *
- * <p>Safe for use by many threads, whose texts are computed by as many threads of its own as it was
- * told; a text takes some milliseconds of one core.
+ * <p>Safe for use by many threads. The texts are computed on a fixed number of threads of the
+ * embedder; a text takes some milliseconds of one core.
  */
 public final class OnnxEmbedder implements Embedder, AutoCloseable {
-  /** all-MiniLM-L6-v2 with weights of eight bits, as the jar of LangChain4j has it. */
+  /** The model all-MiniLM-L6-v2 with 8-bit weights, from the jar of LangChain4j. */
   public static final Model BUNDLED = new Model("all-minilm-l6-v2-q", 384);
 
-  /** Tokens the model was trained with. */
+  /** Maximum number of tokens of a text, as in the training of the model. */
   private static final int MAX_TOKENS = 256;
 
   /**
-   * ONNX Runtime goes through a model's graph by recursion, which a thread's usual 1 MiB is too
-   * little for.
+   * Stack size of the model threads in bytes: ONNX Runtime traverses the graph of a model by
+   * recursion, for which the default of 1 MiB is too small.
    */
   private static final long STACK_BYTES = 64 << 20;
 
   private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
   /**
-   * Who asks while as many wait is told at once: they are about a second of one core, and by then
-   * an answer without vectors is worth more than one with them.
+   * Maximum number of waiting calls; further calls fail immediately. The full queue is about a
+   * second of work for one core, after which a search result without vectors is better than a later
+   * one.
    */
   private static final int QUEUE_CAPACITY = 256;
 
-  /** A property of the tokenizer's library. */
+  /** The system property that keeps the tokenizer library offline. */
   private static final String OFFLINE = "ai.djl.offline";
 
-  /** Of a text, before it is made tokens: no word of a language is longer than this. */
+  /**
+   * Maximum number of characters of a text before tokenization, since no word of a language has
+   * more than 64 characters.
+   */
   private static final int MAX_TEXT_CHARACTERS = MAX_TOKENS * 64;
 
   private final Model model;
@@ -88,10 +92,10 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   }
 
   /**
-   * The model in the jar, which is loaded when it is first asked: most of a hundred megabytes and a
-   * second, which who never asks does not pay.
+   * Returns the model in the jar. It is loaded by the first call, which takes up to a second and a
+   * hundred megabytes, so that a process without searches does not pay for it.
    *
-   * @param parallelism texts that are computed at the same time, each on one core
+   * @param parallelism maximum number of texts that are computed concurrently, each on one core
    */
   public static OnnxEmbedder bundled(int parallelism) {
     return of(
@@ -102,16 +106,20 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   }
 
   /**
-   * @param model what the ONNX file is
-   * @param onnx the file
-   * @param vocabulary the tokenizer of the same model, as Hugging Face's library writes it
+   * Returns an embedder for a model file.
+   *
+   * @param model name and dimension of the model
+   * @param onnx the source of the ONNX file
+   * @param vocabulary the source of the tokenizer file of the same model, in the JSON format of the
+   *     Hugging Face library
+   * @param parallelism maximum number of texts that are computed concurrently
    */
   static OnnxEmbedder of(
       Model model, Supplier<byte[]> onnx, Supplier<byte[]> vocabulary, int parallelism) {
     return new OnnxEmbedder(model, onnx, vocabulary, parallelism);
   }
 
-  /** What is not on the heap. */
+  /** The resources that need an explicit close, since their memory is outside the heap. */
   private record NativeResources(OrtSession session, HuggingFaceTokenizer tokenizer) {}
 
   private NativeResources ensureLoaded() throws InterruptedException {
@@ -161,9 +169,9 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
   }
 
   /**
-   * The tokenizer's library would load its native part from the internet on a machine with CUDA,
-   * though the jar has all that is needed, and on one of AWS tell its makers of it. It looks at
-   * this when it is first used, and at {@code DJL_OFFLINE} in the environment before.
+   * Keeps the tokenizer library offline. Otherwise it downloads its native library on a machine
+   * with CUDA, although the jar has one, and reports its use to its vendor on a machine of AWS. The
+   * library reads this property, or {@code DJL_OFFLINE} in the environment, at its first use.
    */
   private static void stayOffline() {
     if (System.getProperty(OFFLINE) == null) {
@@ -173,10 +181,10 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
 
   private static OrtSession session(byte[] onnx) throws OrtException {
     try (var options = new OrtSession.SessionOptions()) {
-      options.setIntraOpNumThreads(1); // several would wait for each other, spinning
+      options.setIntraOpNumThreads(1); // several threads would spin while they wait
       options.setInterOpNumThreads(1);
-      options.setMemoryPatternOptimization(false); // one pattern for each length there is
-      options.setCPUArenaAllocator(false); // keeps the most it ever needed
+      options.setMemoryPatternOptimization(false); // it keeps a pattern for each text length
+      options.setCPUArenaAllocator(false); // it never releases its maximum size
       return OrtEnvironment.getEnvironment().createSession(onnx, options);
     }
   }
@@ -206,7 +214,8 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
       throw new EmbedderUnavailableException(
           executor.isShutdown()
               ? "the model " + model.name() + " is closed"
-              : "%d wait for the model %s".formatted(QUEUE_CAPACITY, model.name()),
+              : "the queue of the model %s is full: %d calls wait"
+                  .formatted(model.name(), QUEUE_CAPACITY),
           e);
     }
     try {
@@ -217,7 +226,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
           : new EmbedderUnavailableException("the model " + model.name() + " failed", e);
     } finally {
       if (embeddings.cancel(false)) {
-        executor.remove(embeddings); // nobody waits for it any more, but it would take a place
+        executor.remove(embeddings); // without a waiting caller it needs no queue slot
       }
     }
   }
@@ -263,7 +272,7 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     var tokenTexts = encoding.getTokens();
     if (numbers.remaining() != tokenTexts.length * model.dimension()) {
       throw new EmbedderUnavailableException(
-          "%s gives %d numbers for %d tokens, not %d for each"
+          "%s returned %d numbers for %d tokens, not %d for each"
               .formatted(model.name(), numbers.remaining(), tokenTexts.length, model.dimension()));
     }
     var special = encoding.getSpecialTokenMask();
@@ -287,13 +296,13 @@ public final class OnnxEmbedder implements Embedder, AutoCloseable {
     return thread;
   }
 
-  /** Frees what is not on the heap, once nobody computes any more; who asks later is refused. */
+  /** Releases the memory outside the heap after the last computation; later calls fail. */
   @Override
   public void close() {
     executor.shutdown();
     try {
       if (!executor.awaitTermination(IDLE_TIMEOUT.toSeconds(), TimeUnit.SECONDS)) {
-        return; // rather than take away what is in use
+        return; // without release, since a computation still uses the resources
       }
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();

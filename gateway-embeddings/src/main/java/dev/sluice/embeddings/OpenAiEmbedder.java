@@ -23,30 +23,32 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * A model behind {@code POST /embeddings}, as OpenAI has it and many serve it. It tells one vector
- * for a text and none for its tokens.
+ * An embedding model behind {@code POST /embeddings} of the OpenAI API, which many servers provide.
+ * It returns one vector for a text, and none for its tokens.
  *
- * <p>A request that failed for a reason that may pass is tried again. An endpoint that fails
- * {@value #FAILURE_THRESHOLD} requests in a row is not asked for a while, so that nobody waits for
- * what does not come; the first after that shows whether it is back, while all others are still
- * told that it is not. Safe for use by many threads.
+ * <p>A request that fails for a transient reason is retried. After {@value #FAILURE_THRESHOLD}
+ * failed requests in a row the endpoint gets no request during a cooldown, so that callers fail
+ * immediately and need not wait for a timeout. The first request after the cooldown probes the
+ * endpoint, while all others still fail. Safe for use by many threads.
  */
 public final class OpenAiEmbedder implements Embedder, AutoCloseable {
   private static final int FAILURE_THRESHOLD = 3;
 
-  /** Texts in one request. */
+  /** Maximum number of texts in one request. */
   private static final int MAX_TEXTS_PER_REQUEST = 64;
 
-  /** Of a text; models take some thousand tokens. */
+  /**
+   * Maximum number of characters of a text, which is truncated; models read some thousand tokens.
+   */
   private static final int MAX_TEXT_CHARACTERS = 8_000;
 
   private static final int TOO_MANY_REQUESTS = 429;
   private static final int SERVER_ERROR = 500;
 
-  /** It does not like what it was sent. */
+  /** Statuses with which an endpoint rejects the input. */
   private static final Set<Integer> INVALID_INPUT_STATUSES = Set.of(400, 413, 422);
 
-  /** Of an answer: 64 vectors of 4,096 numbers with twenty digits each. */
+  /** Maximum size of a response in bytes: 64 vectors of 4,096 numbers with twenty digits each. */
   private static final long MAX_RESPONSE_BYTES = 8 << 20;
 
   private static final Duration INITIAL_RETRY_DELAY = Duration.ofMillis(200);
@@ -60,7 +62,7 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
   private int consecutiveFailures;
   private @Nullable Instant cooldownUntil;
 
-  /** Waits between tries. */
+  /** Waits between two attempts. */
   interface Sleeper {
     void sleep(Duration time) throws InterruptedException;
   }
@@ -97,9 +99,9 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
   }
 
   /**
-   * Asks for one vector, once.
+   * Requests one vector, without retry and cooldown.
    *
-   * @return how many numbers it has; empty when the endpoint does not give one
+   * @return the dimension of the vector; empty when the response has no vector
    */
   public OptionalInt probe() throws InterruptedException {
     try {
@@ -118,7 +120,7 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
       readEmbeddings(sendWithRetry(request(texts)), into, from, texts.size());
       onSuccess();
     } catch (InvalidInputException e) {
-      onSuccess(); // it is there to refuse
+      onSuccess(); // a rejection shows that the endpoint is available
       throw e;
     } catch (EmbedderUnavailableException e) {
       onFailure();
@@ -130,7 +132,7 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
     var body = JSON.createObjectNode().put("model", settings.model().name());
     var input = body.putArray("input");
     for (var text : texts) {
-      // an empty text is refused by most
+      // Most endpoints reject an empty text.
       var beginning = text.substring(0, Math.min(text.length(), MAX_TEXT_CHARACTERS));
       input.add(beginning.isEmpty() ? " " : beginning);
     }
@@ -167,10 +169,10 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
     }
   }
 
-  /** Null when another try may do better, with the reason. */
+  /** Sends a request; returns null and appends the reason when a retry may succeed. */
   private @Nullable JsonNode sendOnce(HttpRequest request, StringBuilder reason)
       throws InterruptedException {
-    // the request's own time-out ends with the headers
+    // The timeout of the request itself ends with the headers, not with the body.
     var pending =
         http.sendAsync(
             request, BodyHandlers.limiting(BodyHandlers.ofByteArray(), MAX_RESPONSE_BYTES));
@@ -181,10 +183,10 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
       reason.append(e.getCause());
       return null;
     } catch (TimeoutException _) {
-      reason.append("no answer within ").append(settings.timeout());
+      reason.append("no response within ").append(settings.timeout());
       return null;
     } finally {
-      pending.cancel(true); // has no effect on what is complete
+      pending.cancel(true); // has no effect on a complete response
     }
     int status = response.statusCode();
     if (status == TOO_MANY_REQUESTS || status >= SERVER_ERROR) {
@@ -201,17 +203,17 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
       return JSON.readTree(response.body());
     } catch (JacksonException e) {
       throw new EmbedderUnavailableException(
-          "%s: no JSON: %s".formatted(settings, e.getOriginalMessage()), e);
+          "%s: response is not JSON: %s".formatted(settings, e.getOriginalMessage()), e);
     }
   }
 
-  /** The vectors come in any order, each with its place. */
+  /** Reads the vectors, which have any order, each with the index of its text. */
   private void readEmbeddings(JsonNode response, Embedding[] into, int from, int count) {
     for (var each : response.path("data")) {
       int index = each.path("index").asInt(-1);
       if (index < 0 || index >= count) {
         throw new EmbedderUnavailableException(
-            "%s: a vector for text %d of %d".formatted(settings, index, count));
+            "%s: vector for text %d of %d".formatted(settings, index, count));
       }
       into[from + index] =
           new Embedding(VectorNorms.normalize(vector(each.path("embedding"))), List.of());
@@ -228,7 +230,7 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
     int dimension = settings.model().dimension();
     if (numbers.size() != dimension) {
       throw new EmbedderUnavailableException(
-          "%s: a vector of %d numbers, not of %d".formatted(settings, numbers.size(), dimension));
+          "%s: vector has dimension %d, not %d".formatted(settings, numbers.size(), dimension));
     }
     var vector = new float[dimension];
     boolean nonZero = false;
@@ -236,12 +238,12 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
       vector[i] = numbers.get(i).isNumber() ? (float) numbers.get(i).asDouble() : Float.NaN;
       if (!Float.isFinite(vector[i])) {
         throw new EmbedderUnavailableException(
-            "%s: a vector with something else than numbers".formatted(settings));
+            "%s: vector has a value that is not a finite number".formatted(settings));
       }
       nonZero |= vector[i] != 0;
     }
     if (!nonZero) {
-      throw new EmbedderUnavailableException("%s: a vector of zeros".formatted(settings));
+      throw new EmbedderUnavailableException("%s: vector is zero".formatted(settings));
     }
     return vector;
   }
@@ -255,10 +257,10 @@ public final class OpenAiEmbedder implements Embedder, AutoCloseable {
       var now = clock.instant();
       if (now.isBefore(cooldownUntil)) {
         throw new EmbedderUnavailableException(
-            "%s failed %d times and is asked again at %s"
+            "%s failed %d times in a row; no request until %s"
                 .formatted(settings, consecutiveFailures, cooldownUntil));
       }
-      cooldownUntil = now.plus(settings.cooldown()); // for all others, however this one ends
+      cooldownUntil = now.plus(settings.cooldown()); // for all others; this caller probes
     } finally {
       lock.unlock();
     }

@@ -6,14 +6,14 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an endpoint is asked.
+ * The settings of an OpenAI-compatible endpoint.
  *
- * @param url up to what is before {@code /embeddings}, such as {@code https://host/v1}
- * @param model the name it goes by there, and the numbers in its vectors
- * @param apiKey sent as bearer token; null for none
- * @param timeout of one request, its answer included
- * @param maxAttempts of one request, from 1
- * @param cooldown how long an endpoint that failed several times in a row is not asked
+ * @param url the base URL, without {@code /embeddings}, such as {@code https://host/v1}
+ * @param model the name of the model at the endpoint, and the dimension of its vectors
+ * @param apiKey the bearer token; null for none
+ * @param timeout maximum duration of one request including its response
+ * @param maxAttempts maximum number of attempts of one request, at least 1
+ * @param cooldown time without requests after several failures in a row
  */
 public record OpenAiSettings(
     URI url,
@@ -23,7 +23,7 @@ public record OpenAiSettings(
     int maxAttempts,
     Duration cooldown) {
 
-  /** Without the key. */
+  /** Returns the model and the URL, without the API key. */
   @Override
   public String toString() {
     return "%s at %s".formatted(model.name(), url);

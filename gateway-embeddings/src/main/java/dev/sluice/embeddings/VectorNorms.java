@@ -1,10 +1,12 @@
 package dev.sluice.embeddings;
 
-/** Vectors that only point. */
+/** Normalizes vectors. */
 final class VectorNorms {
   private VectorNorms() {}
 
-  /** The same one, made of length 1; one of length 0 stays what it is. */
+  /**
+   * Scales the vector in place to length 1 and returns it; a vector of length 0 stays unchanged.
+   */
   static float[] normalize(float[] vector) {
     double squares = 0;
     for (float number : vector) {

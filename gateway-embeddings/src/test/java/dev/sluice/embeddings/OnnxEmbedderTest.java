@@ -62,10 +62,10 @@ class OnnxEmbedderTest {
 
   @Test
   void embed_textsOfSimilarMeaning_haveSimilarVectors() throws InterruptedException {
-    var asked = embed("the machine ran out of memory").sentenceVector();
+    var query = embed("the machine ran out of memory").sentenceVector();
 
-    double alike = dotProduct(asked, embed("insufficient RAM available on host").sentenceVector());
-    double other = dotProduct(asked, embed("user logged in from a new address").sentenceVector());
+    double alike = dotProduct(query, embed("insufficient RAM available on host").sentenceVector());
+    double other = dotProduct(query, embed("user logged in from a new address").sentenceVector());
 
     assertThat(alike).isGreaterThan(other + 0.2);
   }
@@ -89,10 +89,10 @@ class OnnxEmbedderTest {
   @Test
   void embed_inABatch_equalsItsVectorAlone() throws InterruptedException {
     var alone = embed("disk failure").sentenceVector();
-    var inCompany =
+    var inBatch =
         EMBEDDER.embed(List.of("a much longer text than the other one", "disk failure")).getLast();
 
-    assertThat(inCompany.sentenceVector()).isEqualTo(alone);
+    assertThat(inBatch.sentenceVector()).isEqualTo(alone);
   }
 
   @Test
@@ -144,7 +144,7 @@ class OnnxEmbedderTest {
         arguments("no model", missing("m.onnx"), null, "no m.onnx on the class path"),
         arguments("half a model", half, null, "cannot be loaded: ai.onnxruntime.OrtException"),
         arguments("no vocabulary", null, missing("m.json"), "no m.json on the class path"),
-        arguments("a vocabulary that is none", null, nonsense, "cannot be loaded"));
+        arguments("an invalid vocabulary", null, nonsense, "cannot be loaded"));
   }
 
   private static Supplier<byte[]> missing(String name) {
@@ -156,31 +156,33 @@ class OnnxEmbedderTest {
   @ParameterizedTest(name = "{0}")
   @MethodSource("loadFailures")
   void embed_missingResource_failsAndIsLoadedLater(
-      String trouble,
+      String failure,
       @Nullable Supplier<byte[]> onnx,
       @Nullable Supplier<byte[]> vocabulary,
       String reason)
       throws Exception {
-    var there = new AtomicBoolean();
+    var available = new AtomicBoolean();
     try (var late =
         OnnxEmbedder.of(
             OnnxEmbedder.BUNDLED,
-            () -> onnx == null || there.get() ? onnx() : onnx.get(),
-            () -> vocabulary == null || there.get() ? vocabulary() : vocabulary.get(),
+            () -> onnx == null || available.get() ? onnx() : onnx.get(),
+            () -> vocabulary == null || available.get() ? vocabulary() : vocabulary.get(),
             1)) {
       assertThatThrownBy(() -> late.embed(List.of("text")))
-          .as(trouble)
+          .as(failure)
           .isInstanceOf(EmbedderUnavailableException.class)
           .hasMessageContaining("the model all-minilm-l6-v2-q cannot be loaded")
           .hasMessageContaining(reason);
 
-      there.set(true);
+      available.set(true);
 
       assertThat(late.embed(List.of("text"))).hasSize(1);
     }
   }
 
-  /** One whose model file comes when it is told, and those who ask it. */
+  /**
+   * An embedder whose model file is only available once the test permits it, and its pending calls.
+   */
   private static final class BlockedEmbedder implements AutoCloseable {
     final CountDownLatch loading = new CountDownLatch(1);
     final CountDownLatch proceed = new CountDownLatch(1);
@@ -216,7 +218,7 @@ class OnnxEmbedderTest {
       var first = completed.take();
       assertThatThrownBy(first::get)
           .hasCauseInstanceOf(EmbedderUnavailableException.class)
-          .hasMessageContaining(QUEUE_CAPACITY + " wait for the model all-minilm-l6-v2-q");
+          .hasMessageContaining("model all-minilm-l6-v2-q is full: " + QUEUE_CAPACITY);
     }
 
     void assertCompleted(int times) throws Exception {
@@ -252,8 +254,8 @@ class OnnxEmbedderTest {
     try (var blockedEmbedder = new BlockedEmbedder()) {
       blockedEmbedder.embedAsync(1);
       blockedEmbedder.loading.await();
-      var some = blockedEmbedder.embedAsync(QUEUE_CAPACITY);
-      some.forEach(Thread::interrupt);
+      var waiting = blockedEmbedder.embedAsync(QUEUE_CAPACITY);
+      waiting.forEach(Thread::interrupt);
       for (int i = 0; i < QUEUE_CAPACITY; i++) {
         var next = blockedEmbedder.completed.take();
         assertThatThrownBy(next::get).hasCauseInstanceOf(InterruptedException.class);
@@ -267,7 +269,7 @@ class OnnxEmbedderTest {
     }
   }
 
-  /** It is told of a machine with CUDA, for which it would load the library from the internet. */
+  /** Simulates a machine with CUDA, for which the library would download its native part. */
   @Test
   void embed_onAMachineWithCuda_usesTheLibraryInTheJar(@TempDir Path cache) throws Exception {
     System.clearProperty(OFFLINE);
@@ -308,9 +310,9 @@ class OnnxEmbedderTest {
   }
 
   private static void set(Platform platform, String field, String value) throws Exception {
-    var it = Platform.class.getDeclaredField(field);
-    it.setAccessible(true);
-    it.set(platform, value);
+    var declaredField = Platform.class.getDeclaredField(field);
+    declaredField.setAccessible(true);
+    declaredField.set(platform, value);
   }
 
   private static byte[] onnx() {

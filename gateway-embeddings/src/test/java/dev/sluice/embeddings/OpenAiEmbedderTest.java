@@ -37,13 +37,13 @@ import org.junit.jupiter.params.provider.EnumSource;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
-/** Against a server that answers from a script. */
+/** Tests against a server with scripted responses. */
 @Timeout(60)
 class OpenAiEmbedderTest {
   private static final JsonMapper JSON = new JsonMapper();
   private static final Duration COOLDOWN = Duration.ofSeconds(30);
 
-  /** Longer than any test runs. */
+  /** A timeout that is longer than any test. */
   private static final Duration HALF_AN_HOUR = Duration.ofMinutes(30);
 
   private final Queue<ScriptedResponse> script = new ConcurrentLinkedQueue<>();
@@ -53,7 +53,7 @@ class OpenAiEmbedderTest {
   private final ManualClock clock = new ManualClock("2026-01-01T00:00:00Z");
   private final ExecutorService executor = Executors.newVirtualThreadPerTaskExecutor();
 
-  /** Whoever is kept waiting. */
+  /** The points at which responses of the server are stalled. */
   private final BlockingQueue<StallPoint> stalled = new LinkedBlockingQueue<>();
 
   private final CountDownLatch release = new CountDownLatch(1);
@@ -107,8 +107,8 @@ class OpenAiEmbedderTest {
     exchange.close();
   }
 
-  private void stall(StallPoint where) {
-    stalled.add(where);
+  private void stall(StallPoint stallPoint) {
+    stalled.add(stallPoint);
     try {
       release.await();
     } catch (InterruptedException _) {
@@ -116,14 +116,14 @@ class OpenAiEmbedderTest {
     }
   }
 
-  private OpenAiEmbedder embedder(@Nullable String key, int tries) {
-    return embedder(key, tries, Duration.ofSeconds(10));
+  private OpenAiEmbedder embedder(@Nullable String key, int maxAttempts) {
+    return embedder(key, maxAttempts, Duration.ofSeconds(10));
   }
 
-  private OpenAiEmbedder embedder(@Nullable String key, int tries, Duration timeout) {
+  private OpenAiEmbedder embedder(@Nullable String key, int maxAttempts, Duration timeout) {
     var url = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/v1");
     return new OpenAiEmbedder(
-        new OpenAiSettings(url, new Model("small", 2), key, timeout, tries, COOLDOWN),
+        new OpenAiSettings(url, new Model("small", 2), key, timeout, maxAttempts, COOLDOWN),
         clock,
         sleeps::add);
   }
@@ -245,7 +245,7 @@ class OpenAiEmbedderTest {
     }
   }
 
-  /** Such as those of another model. */
+  /** Responses with vectors of another dimension, as from another model. */
   @Test
   void embed_repeatedMalformedResponses_startCooldown() {
     Stream.generate(() -> new ScriptedResponse(200, vectors(vector(0, "1,0,0"))))
@@ -273,7 +273,7 @@ class OpenAiEmbedderTest {
     int before = requests.size();
     assertThatThrownBy(() -> embedder.embed(List.of("a")))
         .isInstanceOf(EmbedderUnavailableException.class)
-        .hasMessageContaining("is asked again at " + clock.instant().plus(COOLDOWN));
+        .hasMessageContaining("no request until " + clock.instant().plus(COOLDOWN));
     assertThat(requests).hasSize(before);
   }
 
@@ -286,14 +286,14 @@ class OpenAiEmbedderTest {
           .limit(2)
           .forEach(script::add);
       clock.advance(COOLDOWN);
-      var trial = new FutureTask<>(() -> embedder.embed(List.of("a")));
-      Thread.startVirtualThread(trial);
+      var probe = new FutureTask<>(() -> embedder.embed(List.of("a")));
+      Thread.startVirtualThread(probe);
       stalled.take();
 
       assertInCooldown(embedder);
 
       release.countDown();
-      assertThat(trial.get()).hasSize(1);
+      assertThat(probe.get()).hasSize(1);
       assertThat(embedder.embed(List.of("a"))).hasSize(1);
       assertThat(embedder.embed(List.of("a"))).hasSize(1);
     }
@@ -322,11 +322,11 @@ class OpenAiEmbedderTest {
       script.add(new ScriptedResponse(200, vectors(vector(0, "1,0")), StallPoint.HEADERS));
       script.add(new ScriptedResponse(200, vectors(vector(0, "1,0"))));
       clock.advance(COOLDOWN);
-      var trial = new FutureTask<>(() -> embedder.embed(List.of("a")));
-      var thread = Thread.startVirtualThread(trial);
+      var probe = new FutureTask<>(() -> embedder.embed(List.of("a")));
+      var thread = Thread.startVirtualThread(probe);
       stalled.take();
       thread.interrupt();
-      assertThatThrownBy(trial::get).hasCauseInstanceOf(InterruptedException.class);
+      assertThatThrownBy(probe::get).hasCauseInstanceOf(InterruptedException.class);
 
       assertInCooldown(embedder);
 
@@ -369,8 +369,8 @@ class OpenAiEmbedderTest {
   @EnumSource(
       value = StallPoint.class,
       names = {"HEADERS", "BODY"})
-  void embed_stalledResponse_isUnavailable(StallPoint where) {
-    script.add(new ScriptedResponse(200, vectors(vector(0, "1,0")), where));
+  void embed_stalledResponse_isUnavailable(StallPoint stallPoint) {
+    script.add(new ScriptedResponse(200, vectors(vector(0, "1,0")), stallPoint));
 
     try (var embedder = embedder(null, 1, Duration.ofMillis(200))) {
       assertThatThrownBy(() -> embedder.embed(List.of("a")))

@@ -9,9 +9,9 @@ import org.junit.jupiter.api.Test;
 
 class OpenAiSettingsTest {
 
-  /** Messages and logs have it. */
+  /** Exception messages and logs contain the string form of the settings. */
   @Test
-  void toString_aKey_isNotShown() {
+  void toString_apiKey_isOmitted() {
     var settings =
         new OpenAiSettings(
             URI.create("https://host/v1"),
