@@ -5,32 +5,30 @@ import static java.util.Objects.requireNonNull;
 import java.util.List;
 
 /**
- * What must hold of one attribute. Values are compared as the text they are stored as.
+ * A condition on one attribute. Values are compared as the text with which they are stored.
  *
- * @param key exact name
- * @param operator what to compare
+ * @param key exact name of the attribute
+ * @param operator the comparison
  * @param values one for {@link Operator#EQUAL}, {@link Operator#NOT_EQUAL} and {@link
  *     Operator#PREFIX}, none for {@link Operator#EXISTS}, 1 to {@value #MAX_VALUES} for {@link
  *     Operator#IN}
  */
 public record AttributeCondition(String key, Operator operator, List<String> values) {
 
-  /** More are no question but a table of their own. */
+  /** Maximum number of values of {@link Operator#IN}. */
   public static final int MAX_VALUES = 100;
 
-  /** How an attribute is compared. */
+  /** The comparison of an attribute. */
   public enum Operator {
     EQUAL,
-    /** Also holds where the key is absent. */
+    /** Matches a different value, and also a record without the attribute. */
     NOT_EQUAL,
     PREFIX,
     EXISTS,
     IN
   }
 
-  /**
-   * @throws IllegalArgumentException when the values do not fit the operator
-   */
+  /** @throws IllegalArgumentException when the number of values does not fit the operator */
   public AttributeCondition {
     requireNonNull(key, "key");
     values = List.copyOf(values);

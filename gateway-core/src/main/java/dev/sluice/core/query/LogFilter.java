@@ -6,21 +6,22 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which logs; what is absent does not filter, what is present must all hold.
+ * The conditions of a log query. An absent condition does not filter; a record must match all
+ * conditions that are present.
  *
- * @param tenant whose logs
- * @param service exact name
- * @param severities severity numbers, any of them; empty for all
+ * @param tenant the tenant of the records
+ * @param service exact service name
+ * @param severities severity numbers, of which a record has one; empty for all
  * @param minSeverity lowest severity number; 0 for all
  * @param fromNanos earliest event time, nanoseconds since 1970, inclusive
- * @param toNanos latest event time, exclusive
+ * @param toNanos latest event time, nanoseconds since 1970, exclusive
  * @param traceId 32 lower-case hexadecimal digits
  * @param spanId 16 lower-case hexadecimal digits
- * @param text what the body must say
- * @param attributes of the record
- * @param resource attributes of the resource
- * @param templates ids of templates, any of them; empty for all
- * @param resourceId of the set of attributes that the resource has
+ * @param text the query that the body must match
+ * @param attributes conditions on attributes of the record
+ * @param resource conditions on attributes of the resource
+ * @param templates template ids, of which a record has one; empty for all
+ * @param resourceId id of the attribute set of the resource
  */
 public record LogFilter(
     String tenant,
@@ -37,25 +38,32 @@ public record LogFilter(
     List<UUID> templates,
     @Nullable UUID resourceId) {
 
-  /** Conditions on attributes in one filter. */
+  /** Maximum number of conditions on attributes in one filter. */
   public static final int MAX_CONDITIONS = 64;
 
-  /** Characters of all texts in it together: stores take a question in one piece. */
+  /**
+   * Maximum number of characters of all texts of a filter together, since stores limit the size of
+   * a query.
+   */
   public static final int MAX_LENGTH = 32 * 1024;
 
-  /** Templates that somebody may ask for. */
+  /** Maximum number of templates that a client may query. */
   public static final int MAX_TEMPLATES = 1_000;
 
-  /** Templates in one filter, with all that became those that were asked for. */
+  /**
+   * Maximum number of templates in one filter, with all templates that were merged into the queried
+   * ones.
+   */
   public static final int MAX_EXPANDED_TEMPLATES = 10_000;
 
-  /** In the store it stands for no template, and for no resource. */
+  /** The id that the store writes when a record has no template or no resource. */
   private static final UUID NONE = new UUID(0, 0);
 
   /**
-   * @throws IllegalArgumentException when there are too many conditions or they are too long
+   * @throws IllegalArgumentException when there are too many conditions, the conditions are too
+   *     long, or an id is the all-zero UUID
    */
-  // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+  // not a compact constructor: javac does not export the nullness of its parameters
   public LogFilter(
       String tenant,
       @Nullable String service,
@@ -77,10 +85,10 @@ public record LogFilter(
       throw new IllegalArgumentException("more than " + MAX_EXPANDED_TEMPLATES + " templates");
     }
     if (templates.contains(NONE)) {
-      throw new IllegalArgumentException("the template " + NONE + ", which is none");
+      throw new IllegalArgumentException("template id " + NONE + ", which means no template");
     }
     if (NONE.equals(resourceId)) {
-      throw new IllegalArgumentException("the resource " + NONE + ", which is none");
+      throw new IllegalArgumentException("resource id " + NONE + ", which means no resource");
     }
     int length = (text == null ? 0 : text.length()) + (service == null ? 0 : service.length());
     for (var condition : attributes) {
@@ -91,7 +99,7 @@ public record LogFilter(
     }
     if (length > MAX_LENGTH) {
       throw new IllegalArgumentException(
-          "service, text and attributes have more than %d characters".formatted(MAX_LENGTH));
+          "more than %d characters in service, text and attributes".formatted(MAX_LENGTH));
     }
     this.tenant = tenant;
     this.service = service;
@@ -108,35 +116,35 @@ public record LogFilter(
     this.resourceId = resourceId;
   }
 
-  /** All logs of a tenant, to begin with. */
+  /** Returns a builder of a filter, which starts with all records of a tenant. */
   public static Builder of(String tenant) {
     return new Builder(tenant);
   }
 
-  /** The same, but only logs of these instants. */
+  /** Returns a copy with this time range, {@code toNanos} exclusive. */
   public LogFilter between(long fromNanos, long toNanos) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
 
   /**
-   * The same, but with these conditions on attributes.
+   * Returns a copy with these conditions on attributes of the record.
    *
-   * @throws IllegalArgumentException when there are too many or they are too long
+   * @throws IllegalArgumentException when there are too many conditions or they are too long
    */
   public LogFilter withAttributes(List<AttributeCondition> attributes) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
 
   /**
-   * The same, but what the body must say is this.
+   * Returns a copy with this query on the body.
    *
-   * @throws IllegalArgumentException when it is too long
+   * @throws IllegalArgumentException when the query is too long
    */
   public LogFilter withText(TextQuery text) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
 
-  /** The same, but of these templates. */
+  /** Returns a copy with these template ids. */
   public LogFilter withTemplates(List<UUID> templates) {
     return with(text, fromNanos, toNanos, attributes, templates);
   }
@@ -163,7 +171,7 @@ public record LogFilter(
         resourceId);
   }
 
-  /** Adds one condition after the other; for one thread. */
+  /** Collects the conditions of a filter. Not thread-safe. */
   public static final class Builder {
     private final String tenant;
     private @Nullable String service;
@@ -243,9 +251,7 @@ public record LogFilter(
       return this;
     }
 
-    /**
-     * @throws IllegalArgumentException when there are too many conditions or they are too long
-     */
+    /** @throws IllegalArgumentException when there are too many conditions, or they are too long */
     public LogFilter build() {
       if (templates.size() > MAX_TEMPLATES) {
         throw new IllegalArgumentException("more than " + MAX_TEMPLATES + " templates");

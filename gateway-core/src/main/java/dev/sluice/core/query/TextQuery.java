@@ -3,28 +3,29 @@ package dev.sluice.core.query;
 import java.util.List;
 
 /**
- * What a body must say.
+ * A condition on the body of a log record.
  *
- * <p>A word is what lies between ASCII characters that are neither letters nor digits, as the text
- * index has it: every character beyond ASCII is part of one. Case does not matter.
+ * <p>A term is a run of characters without an ASCII character that is neither letter nor digit, as
+ * in the text index of the store: every character beyond ASCII is part of a term. Comparisons
+ * ignore case.
  */
 public sealed interface TextQuery {
 
   /**
-   * All words of the text, anywhere and in any order; a text without any word must be in the body
-   * as it is.
+   * Matches a body that contains all terms of the text, anywhere and in any order. A text without
+   * any term must occur in the body literally.
    */
   record AllTerms(String text) implements TextQuery {}
 
-  /** The text as it is, not inside of longer words. */
+  /** Matches a body that contains the text literally, but not inside a longer term. */
   record Phrase(String text) implements TextQuery {
-    /** Characters; what is longer is a document and no phrase. */
+    /** Maximum number of characters of a phrase. */
     public static final int MAX_LENGTH = 1024;
 
     public Phrase {
       if (text.isEmpty() || text.length() > MAX_LENGTH) {
         throw new IllegalArgumentException(
-            "a phrase of %d characters, 1 to %d are allowed".formatted(text.length(), MAX_LENGTH));
+            "a phrase of %d characters, allowed are 1 to %d".formatted(text.length(), MAX_LENGTH));
       }
     }
   }
@@ -45,7 +46,7 @@ public sealed interface TextQuery {
 
   record Not(TextQuery negated) implements TextQuery {}
 
-  /** Characters of its words and phrases. */
+  /** Returns the number of characters of all terms and phrases. */
   default int length() {
     return switch (this) {
       case AllTerms(var text) -> text.length();
@@ -58,19 +59,24 @@ public sealed interface TextQuery {
 
   private static void requireNonEmpty(List<TextQuery> queries) {
     if (queries.isEmpty()) {
-      throw new IllegalArgumentException("nothing to combine");
+      throw new IllegalArgumentException("a query without operands");
     }
   }
 
-  /** Terms in one query, parentheses and negations counted: it bounds their nesting too. */
+  /**
+   * Maximum number of terms in one query, including parentheses and negations, so that it also
+   * bounds their nesting.
+   */
   int MAX_TERMS = 64;
 
   /**
-   * Reads a query as a person types it: words, {@code "phrases"} (with {@code \"} and {@code \\}),
-   * {@code AND}, {@code OR}, {@code NOT} in capitals and parentheses. {@code NOT} binds closest,
-   * {@code OR} least; what stands side by side must all hold.
+   * Parses the query language of the API: terms, {@code "phrases"} (with {@code \"} and {@code \\}
+   * as escapes), the operators {@code AND}, {@code OR}, {@code NOT} in capitals, and parentheses.
+   * {@code NOT} has the highest precedence, {@code OR} the lowest; adjacent terms are combined with
+   * {@code AND}.
    *
-   * @throws IllegalArgumentException with what is wrong and where, when it is no query
+   * @throws IllegalArgumentException when the text is not a valid query; the message is a noun
+   *     phrase with the error and its position
    */
   static TextQuery parse(String text) {
     return new TextQueryParser(text).parse();

@@ -2,7 +2,7 @@ package dev.sluice.core.query;
 
 import java.util.ArrayList;
 
-/** {@link TextQuery#parse} by recursive descent; for one text. */
+/** A recursive-descent parser for {@link TextQuery#parse}; an instance parses one text. */
 final class TextQueryParser {
   private final String text;
   private int position;
@@ -15,7 +15,7 @@ final class TextQueryParser {
   TextQuery parse() {
     var query = or();
     if (position < text.length()) {
-      throw syntaxError("a ) too many");
+      throw syntaxError("an unmatched )");
     }
     return query;
   }
@@ -36,7 +36,7 @@ final class TextQueryParser {
     return all.size() == 1 ? all.getFirst() : new TextQuery.And(all);
   }
 
-  /** Whether another term follows without a word between. */
+  /** Whether another term follows without an operator. */
   private boolean isTermNext() {
     skipBlanks();
     return position < text.length() && text.charAt(position) != ')' && !isKeyword("OR");
@@ -51,7 +51,7 @@ final class TextQueryParser {
         || text.charAt(position) == ')'
         || isKeyword("OR")
         || isKeyword("AND")) {
-      throw syntaxError("no word");
+      throw syntaxError("no search term");
     }
     if (acceptKeyword("NOT")) {
       return new TextQuery.Not(term());
@@ -63,7 +63,7 @@ final class TextQueryParser {
         var inner = or();
         skipBlanks();
         if (position == text.length()) {
-          throw syntaxError("no )");
+          throw syntaxError("no closing )");
         }
         position++;
         yield inner;
@@ -93,10 +93,10 @@ final class TextQueryParser {
       phrase.append(c);
     }
     position = start;
-    throw syntaxError("a phrase that does not end");
+    throw syntaxError("a phrase without closing quote");
   }
 
-  /** Plain words up to the next thing that is none. */
+  /** Reads plain terms up to the next phrase, parenthesis or operator. */
   private TextQuery words() {
     var words = new StringBuilder();
     while (true) {
@@ -145,7 +145,7 @@ final class TextQueryParser {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
   }
 
-  private IllegalArgumentException syntaxError(String what) {
-    return new IllegalArgumentException(what + " at character " + (position + 1));
+  private IllegalArgumentException syntaxError(String error) {
+    return new IllegalArgumentException(error + " at character " + (position + 1));
   }
 }

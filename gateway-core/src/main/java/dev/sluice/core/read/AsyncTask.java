@@ -6,10 +6,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.FutureTask;
 
 /**
- * What is found out by another thread, while the caller goes on. Closing it ends that, if it is not
- * over; so nothing works on for a caller who has gone.
+ * A task that another thread runs while the caller continues. Closing it cancels the task and
+ * interrupts its thread if it still runs, so that no work continues for a caller that has ended.
  *
- * @param <T> what it will be
+ * @param <T> the type of the result
  */
 public final class AsyncTask<T> implements AutoCloseable {
   private final Future<T> future;
@@ -18,22 +18,24 @@ public final class AsyncTask<T> implements AutoCloseable {
     this.future = future;
   }
 
-  /** By a virtual thread of its own: for what waits, and does not compute. */
+  /**
+   * Starts the task on a new virtual thread; meant for tasks that wait, not for tasks that compute.
+   */
   public static <T> AsyncTask<T> start(Callable<T> task) {
     var future = new FutureTask<>(task);
     Thread.startVirtualThread(future);
     return new AsyncTask<>(future);
   }
 
-  /** By whoever was asked already. */
+  /** Returns the async task of a future that is already submitted. */
   public static <T> AsyncTask<T> of(Future<T> future) {
     return new AsyncTask<>(future);
   }
 
   /**
-   * Waits for it.
+   * Waits for the result.
    *
-   * @throws RuntimeException that went wrong with it, as it is
+   * @throws RuntimeException the unchanged exception of the task, if the task failed with one
    */
   public T get() throws InterruptedException {
     try {

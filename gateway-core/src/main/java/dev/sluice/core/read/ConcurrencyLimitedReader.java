@@ -9,23 +9,23 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A reader that answers so many questions at once and turns others away after a while: a thread
- * that waits is cheap, what a query costs the store is not, and the store has logs to take in. Safe
- * for use by many threads.
+ * A {@link LogReader} that limits the number of concurrent queries and rejects further queries
+ * after a maximum wait. A waiting thread is cheap, but a query takes CPU and memory of the store,
+ * which the store also needs for inserts. Safe for use by many threads.
  */
 public final class ConcurrencyLimitedReader implements LogReader {
   private final LogReader reader;
   private final Duration maxWait;
   private final Semaphore permits;
 
-  /** Turns away at once what is too many. */
+  /** Creates a reader that rejects a query immediately when all permits are in use. */
   public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent) {
     this(reader, maxConcurrent, Duration.ZERO);
   }
 
   /**
-   * @param maxConcurrent queries under way in the store at most, from all protocols together
-   * @param maxWait how long one that is too many waits for its turn
+   * @param maxConcurrent maximum number of concurrent queries, over all protocols together
+   * @param maxWait maximum time that a query waits for a permit
    */
   public ConcurrencyLimitedReader(LogReader reader, int maxConcurrent, Duration maxWait) {
     this(reader, maxWait, new Semaphore(maxConcurrent, true));
@@ -37,24 +37,24 @@ public final class ConcurrencyLimitedReader implements LogReader {
     this.permits = permits;
   }
 
-  /** Another reader, whose questions take turns with those of this one. */
+  /** Returns a limited reader for another reader; both share the permits of this one. */
   public ConcurrencyLimitedReader forReader(LogReader other) {
     return new ConcurrencyLimitedReader(other, maxWait, permits);
   }
 
-  /** As many queries as are allowed are under way; asking again is right. */
+  /** The maximum number of concurrent queries is reached; the client may retry. */
   public static final class TooManyQueriesException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 
     private TooManyQueriesException() {
-      super("too many queries at once", null, false, false);
+      super("too many concurrent queries", null, false, false);
     }
   }
 
   /**
    * {@inheritDoc}
    *
-   * @throws TooManyQueriesException when too many are under way
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
    */
   @Override
   public LogPage read(Query query) throws InterruptedException {
@@ -64,7 +64,7 @@ public final class ConcurrencyLimitedReader implements LogReader {
   /**
    * {@inheritDoc}
    *
-   * @throws TooManyQueriesException when too many are under way
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
    */
   @Override
   public TimeExtent timeExtent(LogFilter filter) throws InterruptedException {
@@ -74,7 +74,7 @@ public final class ConcurrencyLimitedReader implements LogReader {
   /**
    * {@inheritDoc}
    *
-   * @throws TooManyQueriesException when too many are under way
+   * @throws TooManyQueriesException when the query got no permit within the maximum wait
    */
   @Override
   public List<HistogramBucket> histogram(LogFilter filter, long originNanos, long widthNanos)
@@ -82,18 +82,16 @@ public final class ConcurrencyLimitedReader implements LogReader {
     return withPermit(_ -> reader.histogram(filter, originNanos, widthNanos));
   }
 
-  /** What the store is asked while it is one's turn. */
+  /** Queries that run while the caller holds a permit. */
   public interface QueryTask<T> {
-    /**
-     * @param reader whom no other question keeps waiting
-     */
+    /** @param reader the reader without the limit, since the caller holds a permit already */
     T execute(LogReader reader) throws InterruptedException;
   }
 
   /**
-   * Whatever else is asked of the store, in one turn; what is asked beside it too.
+   * Runs any queries of the store, also concurrent ones, with one permit.
    *
-   * @throws TooManyQueriesException when too many are under way
+   * @throws TooManyQueriesException when the task got no permit within the maximum wait
    */
   public <T> T withPermit(QueryTask<T> task) throws InterruptedException {
     if (!permits.tryAcquire(maxWait.toNanos(), TimeUnit.NANOSECONDS)) {

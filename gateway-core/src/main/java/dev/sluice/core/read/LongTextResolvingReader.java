@@ -16,21 +16,23 @@ import java.util.UUID;
 import java.util.stream.Gatherers;
 
 /**
- * A reader that puts long texts back where logs carry a {@link TextReference}, so that everybody is
- * given what was sent. A reference to a text that is not there stays.
+ * A {@link LogReader} that replaces each {@link TextReference} in the attributes of a log record by
+ * its long text, so that clients read the text that was sent. A reference to a text that the
+ * dictionary does not have stays in the attribute.
  *
- * <p>A page of many long texts ends early, as one of large logs does. Safe for use by many threads.
+ * <p>A page with many long texts ends before its limit, as a page with large records does. Safe for
+ * use by many threads.
  */
 public final class LongTextResolvingReader implements LogReader {
   /**
-   * Of all attributes and bodies of a page, in characters; with what is behind the log that meets
-   * it.
+   * Maximum number of characters in all bodies and attributes of a page. The record that reaches
+   * the maximum is still part of the page.
    */
   static final long MAX_PAGE_CHARS = 16 << 20;
 
   /**
-   * Texts asked for at once: each may be of {@link TextReference#MAX_TEXT_BYTES} bytes, and the
-   * answer is held here.
+   * Maximum number of texts in one dictionary lookup: each text has up to {@link
+   * TextReference#MAX_TEXT_BYTES} bytes, and the whole response is in memory.
    */
   static final int MAX_TEXTS_PER_LOOKUP = 128;
 
@@ -42,7 +44,9 @@ public final class LongTextResolvingReader implements LogReader {
     this.dictionary = dictionary;
   }
 
-  /** {@inheritDoc} A few questions more, when logs of the page refer to texts. */
+  /**
+   * {@inheritDoc} Makes further dictionary lookups when records of the page refer to long texts.
+   */
   @Override
   public LogPage read(Query query) throws InterruptedException {
     var page = reader.read(query);
@@ -66,7 +70,10 @@ public final class LongTextResolvingReader implements LogReader {
     return new LogPage(List.copyOf(resolved), new Position(last.timeNanos(), last.id()));
   }
 
-  /** Reads texts that logs from a place on refer to, and says up to which log it has all. */
+  /**
+   * Loads the texts that records from index {@code from} on refer to, and returns the index of the
+   * first record whose texts are not loaded.
+   */
   private int loadTexts(String tenant, List<StoredLog> logs, int from, Map<UUID, String> texts)
       throws InterruptedException {
     Set<UUID> unknown = new LinkedHashSet<>();

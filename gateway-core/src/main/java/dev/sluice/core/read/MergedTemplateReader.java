@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A reader to whom a template is what became of it: a log is shown with the template at the end of
- * its links, and who asks for a template is given the logs of all that became it. Safe for use by
- * many threads.
+ * A {@link LogReader} that applies the merge links of templates: a returned log record has the
+ * canonical template of its stored template, and a filter for a template matches the records of all
+ * templates that were merged into the same canonical template. Safe for use by many threads.
  */
 public final class MergedTemplateReader implements LogReader {
   private final LogReader reader;
@@ -19,12 +19,15 @@ public final class MergedTemplateReader implements LogReader {
     this.linkSource = linkSource;
   }
 
-  /** By the links as they are now, for which every question about templates asks. */
+  /** Creates a reader that loads the current links for each query that involves templates. */
   public MergedTemplateReader(LogReader reader, TemplateLinkCache links) {
     this(reader, (LinkSource) links::loadCurrent);
   }
 
-  /** By those of a moment ago, for those who ask often and would not know the difference. */
+  /**
+   * Returns a reader that uses cached links, for frequent queries to which slightly old links do
+   * not matter.
+   */
   public static MergedTemplateReader withCachedLinks(LogReader reader, TemplateLinkCache links) {
     return new MergedTemplateReader(reader, (LinkSource) links::getCached);
   }

@@ -26,25 +26,30 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The newest logs of a few templates: those that the store keeps at hand, or else looked for among
- * all logs, in the minutes of which the counts say that they are there.
+ * Finds the newest log records of a few templates: first among the latest samples that the store
+ * keeps per template, and otherwise in the log table, in the minutes in which the counts show
+ * records.
  *
  * <p>Safe for use by many threads; all methods block.
  */
 final class NewestLogFinder {
-  /** For each log that is looked for, so many are in the minutes that are looked through. */
+  /** Number of records expected in the searched minutes, for each record that the caller wants. */
   private static final long OVERSCAN_FACTOR = 4;
 
-  /** Of the table, in one question. */
+  /** Maximum number of time slices, and so of ranges of the log table, in one query. */
   private static final int MAX_RANGES = 400;
 
   /**
-   * How surely a log is in the while before an end: it has none once in a hundred and fifty times
-   * ({@code exp(-5)}), and so for one of ten templates in one answer of sixteen at most.
+   * Number of records expected in the tail of a time range that is searched first. With evenly
+   * distributed records the tail has none with a probability of {@code exp(-5)}, about 1 in 150; so
+   * at most about one of 15 results with ten templates needs a second query.
    */
   private static final double EXPECTED_LOGS = 5;
 
-  /** Templates whose logs at hand are read at once, each of up to 4,000 characters. */
+  /**
+   * Maximum number of templates whose latest samples are read in one query; the body of each sample
+   * has up to 4,000 characters.
+   */
   private static final int MAX_SAMPLED_TEMPLATES = 400;
 
   private static final Comparator<SampleLog> BY_TIME =
@@ -57,14 +62,14 @@ final class NewestLogFinder {
   }
 
   /**
-   * @param templateQuery which logs are counted, of whole minutes and whatever attributes they have
-   * @param filter which logs are shown
-   * @param groups the templates of the question, each with the one that stands for it
-   * @param maxLogs logs of each of these at most, from 1
+   * @param templateQuery the records to count, in whole minutes and without a filter by attributes
+   * @param filter the records to return
+   * @param groups the queried templates, each with its canonical template
+   * @param maxLogs maximum number of records per canonical template, at least 1
    */
   record Lookup(
       TemplateQuery templateQuery, LogFilter filter, Map<UUID, UUID> groups, int maxLogs) {
-    /** Whether the time asked for ends in this minute, and not after all of it. */
+    /** Whether the queried time range ends within this minute, before the end of the minute. */
     private boolean endsWithin(long minute) {
       var to = filter.toNanos();
       return to != null
@@ -72,7 +77,7 @@ final class NewestLogFinder {
           && to > MinuteRange.startNanos(minute);
     }
 
-    /** From when on a log comes into question. */
+    /** Returns the first instant at which a record of the tail matches the filter. */
     private long earliest(TailWindow tail) {
       var from = filter.fromNanos();
       return from == null ? tail.fromNanos : Math.max(from, tail.fromNanos);
@@ -84,10 +89,13 @@ final class NewestLogFinder {
   }
 
   /**
-   * None where more than the newest is asked for, or one that has an attribute; nor where too many
-   * became these few. Of what came after the time asked for too, a later one is at hand.
+   * Returns the latest samples of the templates. The result is empty when the caller wants more
+   * than one record per template, when the filter has attribute conditions, when the groups have
+   * more than {@link #MAX_SAMPLED_TEMPLATES} templates, or when the query is too expensive. A
+   * template whose group has records after the queried time range is left out, since its sample is
+   * later than the range.
    *
-   * @param activity when and where the templates came
+   * @param activity the services and minutes in which the templates have records
    */
   List<SampleLog> latestSamples(Lookup lookup, List<ServiceActivity> activity)
       throws InterruptedException {
@@ -115,11 +123,12 @@ final class NewestLogFinder {
   }
 
   /**
-   * The newest first; none of what would cost too much to look for, since what else is told of a
-   * template is worth having without.
+   * Returns the newest records of each canonical template, newest first. A template is missing from
+   * the result when the search for it is too expensive, since the rest of its summary is useful
+   * without records.
    *
-   * @param bucketsByTemplate in which they came within the time asked for, by what stands for them
-   * @param latestSamples what {@link #latestSamples} gave
+   * @param bucketsByTemplate the counts within the queried time range, by canonical template
+   * @param latestSamples the result of {@link #latestSamples}
    */
   Map<UUID, List<SampleLog>> find(
       Lookup lookup, Map<UUID, List<CountBucket>> bucketsByTemplate, List<SampleLog> latestSamples)
@@ -155,12 +164,12 @@ final class NewestLogFinder {
         findLatest(lookup, others, newest);
       }
     } catch (QueryTooExpensiveException _) {
-      // those that were found are told
+      // The result has the templates that were found until then.
     }
     return newest;
   }
 
-  /** The minute of the last of all. */
+  /** Returns the latest minute that has records. */
   private static long lastMinute(List<CountBucket> buckets) {
     return buckets.stream().mapToLong(CountBucket::lastMinute).max().orElseThrow();
   }
@@ -171,13 +180,16 @@ final class NewestLogFinder {
   }
 
   /**
-   * Where the newest log of a template is looked for.
+   * The time window in which the newest record of a template is searched.
    *
-   * @param minutes in which it came
-   * @param fromNanos not before this instant
+   * @param minutes the minutes in which the template has records
+   * @param fromNanos the first instant of the window
    */
   private record TailWindow(Set<Long> minutes, long fromNanos) {
-    /** What is in the place of another may not be the newest, unless none was counted since. */
+    /**
+     * Whether the record is the newest one of its template. A record that was found in the slice of
+     * another template is the newest one only if no record of its template was counted after it.
+     */
     private boolean isNewest(SampleLog log) {
       long minute = MinuteRange.minuteOf(log.timeNanos());
       return minutes.contains(minute)
@@ -195,9 +207,10 @@ final class NewestLogFinder {
   }
 
   /**
-   * First of all in so short a while before the end that surely some are in it, if they come as
-   * evenly as they were counted: at full rate each second has thousands of others, which are read
-   * too. If none is in it after all, in all the minutes in which it came last.
+   * Searches a short tail before the end of the time range first, which is expected to have {@link
+   * #EXPECTED_LOGS} records if the records are distributed as evenly as they were counted: at a
+   * high rate each second has thousands of other records, which the store reads too. For a template
+   * without a record in the tail, searches all of its latest minutes.
    */
   private void findLatest(
       Lookup lookup, Map<UUID, List<CountBucket>> others, Map<UUID, List<SampleLog>> newest)
@@ -219,8 +232,9 @@ final class NewestLogFinder {
   }
 
   /**
-   * The minute of the last of all. Where the time ends within it, a template that came in it may
-   * have come after the end, which counts do not tell: then the last minute before too.
+   * Returns the window of the latest minute that has records. If the time range ends within that
+   * minute, all records of the minute may be after the end, which the counts do not show; the
+   * window then also has the latest minute before it.
    */
   private static TailWindow tail(Lookup lookup, List<CountBucket> buckets) {
     long last = lastMinute(buckets);
@@ -236,8 +250,10 @@ final class NewestLogFinder {
   }
 
   /**
-   * From when on a log is surely to be expected until the end of the time, if they come evenly; 0
-   * where that says nothing, since it did not come until then.
+   * Returns the instant from which on {@link #EXPECTED_LOGS} records are expected until the end of
+   * the time range, if the records are distributed evenly; 0 if the counts allow no such estimate,
+   * because the latest minute with records is not the last minute of the range, or because the
+   * instant is in a minute without records.
    */
   private static long expectedFrom(Lookup lookup, Set<Long> minutes, List<CountBucket> buckets) {
     var to = lookup.filter.toNanos();
@@ -245,7 +261,7 @@ final class NewestLogFinder {
       return 0;
     }
     double logs = 0;
-    long counted = 0;
+    long countedMinutes = 0;
     for (long minute : minutes) {
       long width = 1;
       for (var each : buckets) {
@@ -254,18 +270,20 @@ final class NewestLogFinder {
           width = Math.max(width, each.lastMinute() - each.firstMinute() + 1);
         }
       }
-      counted += width;
+      countedMinutes += width;
     }
-    // of as many logs anywhere in these minutes none is in a share with (1 - share) ^ logs
+    // With n records distributed evenly over these minutes, a given share of the time has no record
+    // with the probability (1 - share) ^ n.
     double share = -Math.expm1(-EXPECTED_LOGS / logs);
-    long from = to - (long) (share * counted * MinuteRange.startNanos(1));
-    // between two minutes that are apart it did not come
+    long from = to - (long) (share * countedMinutes * MinuteRange.startNanos(1));
+    // The instant may be between two minutes that are apart, where the template has no records.
     boolean inactive = minutes.stream().noneMatch(each -> each == MinuteRange.minuteOf(from));
     return inactive ? 0 : from;
   }
 
   /**
-   * @param tails in which to look for the newest of each; the others are not looked for
+   * @param tails the window in which to search for the newest record of each canonical template;
+   *     templates without a window are not searched
    */
   private Map<UUID, List<SampleLog>> queryNewest(
       Lookup lookup, Map<UUID, List<CountBucket>> bucketsByTemplate, Map<UUID, TailWindow> tails)
@@ -288,7 +306,10 @@ final class NewestLogFinder {
     return newest;
   }
 
-  /** The latest first; in all services at once where they are too many. */
+  /**
+   * Returns the slices of the window, latest first; if there are more than {@code maxSlices},
+   * slices without a service replace the slices of the single services.
+   */
   private static List<TimeSlice> toSlices(
       List<CountBucket> buckets, TailWindow tail, int maxSlices) {
     var slices =
@@ -317,7 +338,7 @@ final class NewestLogFinder {
         .toList();
   }
 
-  /** The minutes of which not all logs come into question. */
+  /** Returns the minutes of which only a part is in the time range of the filter. */
   private static Set<Long> partialMinutes(LogFilter filter) {
     return Stream.of(filter.fromNanos(), filter.toNanos())
         .filter(Objects::nonNull)
@@ -327,10 +348,10 @@ final class NewestLogFinder {
   }
 
   /**
-   * The last minutes, until there are surely as many logs in them as are wanted, and none of the
-   * rest is newer.
+   * Returns slices of the latest minutes, until they have at least as many records as wanted and no
+   * earlier bucket can have a newer record.
    *
-   * @param partialMinutes the minutes of which not all logs come into question
+   * @param partialMinutes the minutes of which only a part is in the time range of the filter
    */
   private static List<TimeSlice> latestSlices(
       List<CountBucket> buckets, int wanted, Set<Long> partialMinutes, int maxSlices) {
@@ -349,21 +370,24 @@ final class NewestLogFinder {
       boolean complete =
           !partialMinutes.contains(each.lastMinute())
               && !partialMinutes.contains(each.firstMinute());
-      // one that is cut may have none of them
+      // The records of a bucket with a partial minute may all be outside the time range.
       long minMinutes = complete ? 1 : 2;
       long minutes =
           Math.min(all, Math.max(minMinutes, OVERSCAN_FACTOR * wanted * all / each.count()));
       long first = each.lastMinute() - minutes + 1;
       slices.add(
           TimeSlice.of(each.id(), each.service(), new MinuteRange(first, each.lastMinute() + 1)));
-      // of a part of its minutes no more is known than that there is one in the last
+      // For a part of the minutes of a bucket, only one record is certain, in its last minute.
       found += !complete ? 0 : minutes == all ? each.count() : 1;
       earliest = Math.min(earliest, first);
     }
     return slices;
   }
 
-  /** Which logs have an attribute is not counted, so all that there are have to be looked at. */
+  /**
+   * Returns one slice per template that spans all buckets: attributes are not counted, so that a
+   * record with a given attribute can be in any minute.
+   */
   private static List<TimeSlice> allSlices(Collection<List<CountBucket>> bucketLists) {
     var buckets = bucketLists.stream().flatMap(List::stream).toList();
     if (buckets.isEmpty()) {

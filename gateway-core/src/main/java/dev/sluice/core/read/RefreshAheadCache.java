@@ -10,18 +10,18 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was found out a moment ago. Whoever asks after its age is over still gets it, and it is
- * found out anew behind his back; after twice its age he waits until it is, with all others. What
- * is slow to find out has a longer age, of half a minute at most, so that it is a small part of the
- * work.
+ * A refresh-ahead cache. A read of a value that is older than its maximum age returns that value
+ * and starts a load in the background; a read of a value that is older than twice its maximum age
+ * waits for the load, together with all other readers of the key. The maximum age grows with the
+ * load time, up to 30 seconds, so that a slow load takes a small part of the time.
  *
  * <p>Safe for use by many threads.
  *
- * @param <K> of which there are few, since none is forgotten
- * @param <V> immutable
+ * @param <K> the type of the keys; there must be few, since no entry is evicted
+ * @param <V> the type of the values, which are immutable
  */
 public final class RefreshAheadCache<K, V> {
-  /** How many times longer than it took to find out something is kept. */
+  /** Ratio of the maximum age of a value to its load time, for values that load slowly. */
   private static final int LOAD_TIME_FACTOR = 20;
 
   private static final long MAX_AGE_NANOS = Duration.ofSeconds(30).toNanos();
@@ -32,15 +32,15 @@ public final class RefreshAheadCache<K, V> {
   private final Loader<K, V> loader;
   private final Map<K, CacheEntry> entries = new ConcurrentHashMap<>();
 
-  /** With a virtual thread each time that something is found out behind somebody's back. */
+  /** Creates a cache that loads each value in the background on a new virtual thread. */
   public RefreshAheadCache(Duration minAge, LongSupplier nanoClock, Loader<K, V> loader) {
     this(minAge, nanoClock, Thread::startVirtualThread, loader);
   }
 
   /**
-   * @param minAge for which something is kept at least
-   * @param nanoClock by which time passes, as {@link System#nanoTime}
-   * @param background where something is found out that nobody waits for
+   * @param minAge the maximum age of a value that loads quickly; other values have a longer one
+   * @param nanoClock the clock in nanoseconds, as {@link System#nanoTime}
+   * @param background the executor of loads for which no reader waits
    */
   public RefreshAheadCache(
       Duration minAge, LongSupplier nanoClock, Executor background, Loader<K, V> loader) {
@@ -50,22 +50,22 @@ public final class RefreshAheadCache<K, V> {
     this.loader = loader;
   }
 
-  /** Where it comes from. */
+  /** The source of the values. */
   public interface Loader<K, V> {
     V load(K key) throws InterruptedException;
   }
 
   /**
-   * As it is, or was a moment ago. What goes wrong in finding out is thrown at who waits for it,
-   * and nothing kept.
+   * Returns the value of the key, up to twice as old as its maximum age. An exception of the loader
+   * is thrown to the readers that wait for the load, and is not cached.
    */
   public V get(K key) throws InterruptedException {
     return entries.computeIfAbsent(key, CacheEntry::new).get();
   }
 
   /**
-   * @param freshUntil until when
-   * @param usableUntil until when
+   * @param freshUntil the time of the clock at which a background load becomes due
+   * @param usableUntil the time of the clock from which on readers wait for a load
    */
   private record CachedValue<V>(V value, long freshUntil, long usableUntil) {}
 
@@ -89,7 +89,7 @@ public final class RefreshAheadCache<K, V> {
         try {
           background.execute(this::refresh);
         } catch (RuntimeException _) {
-          refreshing.set(false); // the next one tries again
+          refreshing.set(false); // the next read retries
         }
       }
       return current.value;
@@ -101,13 +101,13 @@ public final class RefreshAheadCache<K, V> {
       } catch (InterruptedException _) {
         Thread.currentThread().interrupt();
       } catch (RuntimeException _) {
-        // who waits for it after its time is told why
+        // A reader that later waits for a load gets the exception of that load.
       } finally {
         refreshing.set(false);
       }
     }
 
-    /** By one thread, for which the others wait. */
+    /** Loads the value if it is due; one thread loads, the others wait for it. */
     private V loadIfStale() throws InterruptedException {
       lock.lockInterruptibly();
       try {

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What is added up for one template. */
+/** The sums of the counts of one canonical template. */
 final class TemplateCounts {
   final UUID id;
   private final Map<String, Long> services = new TreeMap<>();
@@ -33,7 +33,7 @@ final class TemplateCounts {
     }
   }
 
-  /** A part of what came, or came before. */
+  /** Adds a bucket, of the queried time range or of the preceding one. */
   void add(CountBucket bucket) {
     boolean earlier = bucket.bucket() == CountBucket.PRECEDING;
     long logs = bucket.count();
@@ -42,14 +42,18 @@ final class TemplateCounts {
             id, bucket.service(), bucket.severityNumber(), earlier ? 0 : logs, earlier ? logs : 0));
   }
 
-  /** How many times more or less than before, at least 1. */
+  /**
+   * Returns the ratio of the greater to the smaller one of both counts, each increased by one; at
+   * least 1.
+   */
   double changeRatio() {
     return (Math.max(count, countBefore) + 1.0) / (Math.min(count, countBefore) + 1.0);
   }
 
   /**
-   * @param activeRange from the first minute to the last one in which it came; null when it never
-   *     did
+   * @param text the text of the template; null when the dictionary does not have it
+   * @param activeRange the minutes from the first to the last record; null when the template has
+   *     none
    */
   Template toTemplate(@Nullable String text, @Nullable MinuteRange activeRange) {
     return new Template(

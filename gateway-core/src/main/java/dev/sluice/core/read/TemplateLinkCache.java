@@ -5,30 +5,34 @@ import java.time.Duration;
 import java.util.function.LongSupplier;
 
 /**
- * The links of each tenant's templates, all of them in one question. Safe for use by many threads.
+ * A cache of the merge links of templates; one query loads all links of a tenant. Safe for use by
+ * many threads.
  */
 public final class TemplateLinkCache {
-  /** In memory, some 200 bytes each; of more, some are not followed. */
+  /**
+   * Maximum number of links of a tenant, each with some 200 bytes in memory; the links beyond it
+   * are ignored.
+   */
   private static final int MAX_LINKS = 200_000;
 
   private final TemplateStats templates;
   private final RefreshAheadCache<String, TemplateMergeGraph> cache;
 
   /**
-   * @param maxAge how old those may be that are known already
-   * @param nanos by which time passes, as {@link System#nanoTime}
+   * @param maxAge the age from which on cached links are refreshed
+   * @param nanos the clock in nanoseconds, as {@link System#nanoTime}
    */
   public TemplateLinkCache(TemplateStats templates, Duration maxAge, LongSupplier nanos) {
     this.templates = templates;
     cache = new RefreshAheadCache<>(maxAge, nanos, this::loadCurrent);
   }
 
-  /** As they are now. */
+  /** Loads the current links. */
   TemplateMergeGraph loadCurrent(String tenant) throws InterruptedException {
     return new TemplateMergeGraph(templates.links(tenant, MAX_LINKS));
   }
 
-  /** As they were a moment ago, for those who ask often and would not know the difference. */
+  /** Returns cached links, for frequent queries to which slightly old links do not matter. */
   TemplateMergeGraph getCached(String tenant) throws InterruptedException {
     return cache.get(tenant);
   }

@@ -15,12 +15,12 @@ import java.util.UUID;
 import java.util.stream.Gatherers;
 
 /**
- * The links of a tenant from templates to those that stand for them, which are followed forth and
- * back. A log keeps the template it was stored with; a person is shown the one at the end of its
- * links.
+ * The merge links of a tenant's templates, which can be followed in both directions. A log record
+ * keeps the template that it was stored with; clients are shown the canonical template, which is
+ * the end of the links.
  *
- * <p>In a circle, which nobody should have written, the greatest is the end, so that it is one for
- * all of them. Immutable.
+ * <p>In a cycle, which is an error of the writer, the greatest id is the canonical one, so that all
+ * members of the cycle have the same. Immutable.
  */
 public final class TemplateMergeGraph {
   private final Map<UUID, UUID> mergedInto = new HashMap<>();
@@ -33,7 +33,7 @@ public final class TemplateMergeGraph {
     }
   }
 
-  /** What became of a template; itself where there is no link. */
+  /** Returns the canonical template of a template; the id itself if the template has no link. */
   public UUID canonical(UUID id) {
     var visited = new HashSet<UUID>();
     var current = id;
@@ -53,7 +53,7 @@ public final class TemplateMergeGraph {
     return greatest;
   }
 
-  /** What became of each of these. */
+  /** Returns the canonical template of each id. */
   Map<UUID, UUID> canonicalIds(Collection<UUID> ids) {
     var canonicalIds = new HashMap<UUID, UUID>();
     ids.forEach(id -> canonicalIds.put(id, canonical(id)));
@@ -61,9 +61,10 @@ public final class TemplateMergeGraph {
   }
 
   /**
-   * These and all from which links lead to them, each with the one of these that it leads to.
+   * Returns the given canonical templates and all templates that were merged into them, each with
+   * its canonical template.
    *
-   * @throws QueryTooExpensiveException when they are more than {@code most}
+   * @throws QueryTooExpensiveException when the result has more than {@code limit} templates
    */
   Map<UUID, UUID> membersOf(Collection<UUID> canonicalIds, int limit) {
     var all = new LinkedHashMap<UUID, UUID>();
@@ -78,13 +79,15 @@ public final class TemplateMergeGraph {
       }
       if (all.size() > limit) {
         throw new QueryTooExpensiveException(
-            "the templates, with those that became them, are more than %d".formatted(limit));
+            "the templates and the templates merged into them are more than %d".formatted(limit));
       }
     }
     return all;
   }
 
-  /** As many as fit into a question each. */
+  /**
+   * Splits the ids into lists of at most {@link TemplateStats#MAX_IDS}, the maximum of one query.
+   */
   static List<List<UUID>> partition(Collection<UUID> ids) {
     return ids.stream().gather(Gatherers.windowFixed(TemplateStats.MAX_IDS)).toList();
   }

@@ -20,12 +20,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What logs say, how often, and what of it is new: templates by their counts, from the counts
- * alone. Only templates at the end of their links are told; what was counted for those that became
- * them is theirs, so that it is no news when a template is generalised.
+ * Reports templates by their counts: the most frequent, the new, the vanished and the changed ones.
+ * It reads the counts only, not the log records. A report has canonical templates only; the counts
+ * of the templates merged into them are added to theirs, so that a template that is generalised is
+ * not reported as a new one.
  *
- * <p>Safe for use by many threads. What is asked here waits in the same queue as questions for
- * logs, each in one place of it.
+ * <p>Safe for use by many threads. Each report takes one permit of the {@link
+ * ConcurrencyLimitedReader} that also limits log queries.
  */
 public final class TemplateReport {
   private final TemplateStats templates;
@@ -33,9 +34,7 @@ public final class TemplateReport {
   private final TemplateLinkCache links;
   private final ConcurrencyLimitedReader limiter;
 
-  /**
-   * @param limiter whose turn to wait for
-   */
+  /** @param limiter the reader whose permits limit the reports */
   public TemplateReport(
       TemplateStats templates,
       Dictionary dictionary,
@@ -47,31 +46,44 @@ public final class TemplateReport {
     this.limiter = limiter;
   }
 
-  /** Which templates, and in which order; equal ones by identity. */
+  /**
+   * The selection and the order of the templates; templates that are equal in the order are sorted
+   * by id.
+   */
   public enum View {
-    /** Those that came, the most frequent first. */
+    /** Templates with records in the time range, the most frequent first. */
     TOP,
-    /** Those of the first that never came before; the most frequent first. */
+    /**
+     * Templates of {@link #TOP} that have no records before the time range, the most frequent
+     * first.
+     */
     NEW,
-    /** Those that came in the time before and not any more; the most frequent then first. */
+    /**
+     * Templates with records in the preceding time range and none in the queried one, the most
+     * frequent first.
+     */
     VANISHED,
     /**
-     * Those that came more or less often than in the time before, by how many times; one log more
-     * is taken for either time, so that one that did not come there has its place too.
+     * Templates with different counts in the queried and the preceding time range, the greatest
+     * ratio first; the ratio adds one record to each count, so that it is finite for a count of
+     * zero.
      */
     CHANGED
   }
 
   /**
-   * A template that stands for itself.
+   * A canonical template.
    *
-   * @param text null when the dictionary does not have it
-   * @param count logs in the time asked for
-   * @param countBefore logs in the equally long time before
-   * @param firstMinute of the first log of all, in the service asked for; null when there is none
-   * @param lastMinute of the last one
-   * @param services logs in the time asked for of every service that had any in either time
-   * @param severities the same of levels; logs without one are in none
+   * @param text the text of the template; null when the dictionary does not have it
+   * @param count records in the queried time range
+   * @param countBefore records in the preceding time range, which has the same length
+   * @param firstMinute minute of the first record at any time, in the queried service; null when
+   *     there is none
+   * @param lastMinute minute of the last record, in the queried service; null when there is none
+   * @param services records in the queried time range by service; has each service with records in
+   *     one of both time ranges
+   * @param severities records in the queried time range by severity; has each severity with records
+   *     in one of both time ranges, and does not count records without a severity
    */
   public record Template(
       UUID id,
@@ -83,7 +95,10 @@ public final class TemplateReport {
       Map<String, Long> services,
       Map<Severity, Long> severities) {
 
-    /** By which part of what it was the count has changed, from -1; empty when it was nothing. */
+    /**
+     * Returns the change of the count relative to the preceding time range, at least -1; empty when
+     * the preceding count is 0.
+     */
     public Optional<Double> rateChange() {
       return countBefore == 0
           ? Optional.empty()
@@ -92,8 +107,8 @@ public final class TemplateReport {
   }
 
   /**
-   * @param total templates in the view
-   * @param templates the first of them
+   * @param total number of templates in the view
+   * @param templates the first templates of the view
    */
   public record Listing(int total, List<Template> templates) {
     public Listing {
@@ -102,8 +117,8 @@ public final class TemplateReport {
   }
 
   /**
-   * @param template the template that an id stands for by now
-   * @param mergedIds the others that became it, too
+   * @param template the canonical template of the queried id
+   * @param mergedIds the other templates that were merged into it
    */
   public record TemplateDetail(Template template, Set<UUID> mergedIds) {
     public TemplateDetail {
@@ -112,11 +127,11 @@ public final class TemplateReport {
   }
 
   /**
-   * The templates of a view.
+   * Lists the templates of a view.
    *
-   * @param templateQuery of no templates in particular
-   * @param limit templates at most, from 1
-   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
+   * @param templateQuery the query, without template ids
+   * @param limit maximum number of templates, at least 1
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many queries run
    */
   public Listing list(TemplateQuery templateQuery, View view, int limit)
       throws InterruptedException {
@@ -124,10 +139,10 @@ public final class TemplateReport {
   }
 
   /**
-   * What became of one template; empty when the dictionary has none with this id.
+   * Returns the canonical template of a template; empty when the dictionary does not have it.
    *
-   * @param templateQuery of no templates in particular
-   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
+   * @param templateQuery the query, without template ids
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many queries run
    */
   public Optional<TemplateDetail> find(TemplateQuery templateQuery, UUID id)
       throws InterruptedException {
@@ -135,10 +150,11 @@ public final class TemplateReport {
   }
 
   /**
-   * When logs of a template came, as it was counted; empty when the dictionary has none with this
-   * id.
+   * Returns the minutes from the first to the last counted record of a template and of the
+   * templates merged with it; {@link MinuteRange#ALL} when none was counted; empty when the
+   * dictionary does not have the template.
    *
-   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many queries run
    */
   public Optional<MinuteRange> activeRange(String tenant, UUID id) throws InterruptedException {
     return limiter.withPermit(_ -> doActiveRange(tenant, id));
@@ -190,7 +206,7 @@ public final class TemplateReport {
     return candidates.stream().filter(countsPredicate::test).toList();
   }
 
-  /** What was counted, by the ends of links. */
+  /** Returns the counts, added up by canonical template. */
   private Collection<TemplateCounts> countsByCanonicalId(TemplateQuery templateQuery)
       throws InterruptedException {
     var counts = templates.counts(templateQuery);
@@ -213,7 +229,7 @@ public final class TemplateReport {
         });
   }
 
-  /** All that became these, each with the one it became. */
+  /** Returns the templates and all templates merged into them, each with its canonical template. */
   private Map<UUID, UUID> membersOf(
       TemplateQuery templateQuery, Collection<TemplateCounts> candidates)
       throws InterruptedException {
@@ -222,7 +238,7 @@ public final class TemplateReport {
         .membersOf(candidates.stream().map(counts -> counts.id).toList(), TemplateStats.MAX_COUNTS);
   }
 
-  /** By the ends of links. */
+  /** Returns the active minutes by canonical template. */
   private Map<UUID, MinuteRange> activeRangesOf(TemplateQuery templateQuery, Map<UUID, UUID> groups)
       throws InterruptedException {
     var ranges = new HashMap<UUID, MinuteRange>();
@@ -230,7 +246,7 @@ public final class TemplateReport {
       templates
           .activeRanges(templateQuery.tenant(), templateQuery.service(), batch)
           .forEach(
-              (id, came) -> ranges.merge(groups.getOrDefault(id, id), came, MinuteRange::union));
+              (id, range) -> ranges.merge(groups.getOrDefault(id, id), range, MinuteRange::union));
     }
     return ranges;
   }

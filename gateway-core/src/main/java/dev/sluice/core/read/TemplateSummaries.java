@@ -24,8 +24,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that a few templates that were found are shown with: how often and when they came, over time,
- * and their newest logs; of those that became them too.
+ * Summarizes a few canonical templates for a search result: counts, active minutes, counts over
+ * time, and the newest log records. A summary includes the templates merged into the canonical one.
  *
  * <p>Safe for use by many threads; all methods block.
  */
@@ -44,9 +44,9 @@ public final class TemplateSummaries {
   }
 
   /**
-   * @param summaries in the order asked for
-   * @param startMinute the first minute of the first span
-   * @param bucketMinutes minutes in a span
+   * @param summaries the summaries in the order of the queried templates
+   * @param startMinute the first minute of the first bucket
+   * @param bucketMinutes minutes in a bucket
    */
   public record SummaryResult(
       List<TemplateSummary> summaries, long startMinute, long bucketMinutes) {
@@ -56,9 +56,9 @@ public final class TemplateSummaries {
   }
 
   /**
-   * @param bucketCounts logs in each span of the time asked for, as far as any of the templates
-   *     came in it
-   * @param newestLogs logs, the newest first
+   * @param bucketCounts records in each bucket; the buckets span the part of the queried time range
+   *     in which any of the templates has records
+   * @param newestLogs the newest records, newest first
    */
   public record TemplateSummary(
       Template template, List<Long> bucketCounts, List<SampleLog> newestLogs) {
@@ -69,12 +69,14 @@ public final class TemplateSummaries {
   }
 
   /**
-   * @param templateQuery which logs to count, of no templates in particular
-   * @param filter which logs to show: what is counted by minutes knows neither instants nor
-   *     attributes
-   * @param canonicalIds templates that stand for themselves, at most {@link TemplateStats#MAX_IDS}
-   * @param bucketCount into which to divide the time, from 1
-   * @param logsPerTemplate logs of each at most, from 1
+   * Summarizes templates.
+   *
+   * @param templateQuery the records to count, without template ids
+   * @param filter the records to return; it is needed beside the template query, since counts by
+   *     minute have neither instants nor attributes
+   * @param canonicalIds the canonical templates, at most {@link TemplateStats#MAX_IDS}
+   * @param bucketCount number of buckets into which to divide the time range, at least 1
+   * @param logsPerTemplate maximum number of records per template, at least 1
    */
   public SummaryResult summarize(
       TemplateQuery templateQuery,
@@ -91,7 +93,7 @@ public final class TemplateSummaries {
     var ids = groups.keySet();
     var lookup =
         new NewestLogFinder.Lookup(templateQuery.withIds(ids), filter, groups, logsPerTemplate);
-    // beside each other what need not know of the other
+    // These queries run concurrently, since none needs the result of another.
     try (var texts = AsyncTask.start(() -> this.texts.get(templateQuery.tenant(), canonicalIds))) {
       var activity =
           templates.serviceActivity(templateQuery.tenant(), templateQuery.service(), ids);
@@ -139,12 +141,10 @@ public final class TemplateSummaries {
     }
   }
 
-  /**
-   * @param layout by which they are divided
-   */
+  /** Returns the merge links of a tenant's templates. */
   private record BucketedCounts(BucketLayout layout, List<CountBucket> buckets) {}
 
-  /** By no more than one span where it would be too much by so many. */
+  /** Queries the counts; with a single bucket if the counts of all buckets are too expensive. */
   private BucketedCounts queryCounts(
       TemplateQuery templateQuery, BucketLayout layout, List<ServiceActivity> activity)
       throws InterruptedException {
@@ -156,17 +156,17 @@ public final class TemplateSummaries {
     }
   }
 
-  /** The links of a tenant's templates. */
+  /** Returns the cached merge links of a tenant's templates. */
   public TemplateMergeGraph mergeGraph(String tenant) throws InterruptedException {
     return links.getCached(tenant);
   }
 
-  /** The texts of templates; one that the dictionary does not have is left out. */
+  /** Returns the texts of templates; a template that the dictionary does not have is left out. */
   public Map<UUID, String> texts(String tenant, Collection<UUID> ids) throws InterruptedException {
     return texts.get(tenant, ids);
   }
 
-  /** What is put together for one of them. */
+  /** Collects the parts of the summary of one template. */
   private static final class SummaryBuilder {
     private final TemplateCounts counts;
     private final long[] bucketCounts;

@@ -10,14 +10,17 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * The texts of templates, of which those that were asked for last are kept: an id always stands for
- * the same text. Safe for use by many threads.
+ * An LRU cache of the texts of templates. Entries never become stale: an id always has the same
+ * text. Safe for use by many threads.
  */
 final class TemplateTextCache {
-  /** Of texts that are kept, for a character of one byte; as much again at most for others. */
+  /**
+   * Maximum size of the cached texts in bytes, for texts with one byte per character; other texts
+   * take up to twice as much memory.
+   */
   private static final long MAX_BYTES = 4 << 20;
 
-  /** Of the rest of what is kept with a text. */
+  /** Estimated memory of an entry beside its text, in bytes. */
   private static final int ENTRY_OVERHEAD_BYTES = 200;
 
   private final Dictionary dictionary;
@@ -30,7 +33,7 @@ final class TemplateTextCache {
     this.dictionary = dictionary;
   }
 
-  /** One that the dictionary does not have is left out. */
+  /** Returns the texts of templates; a template that the dictionary does not have is left out. */
   Map<UUID, String> get(String tenant, Collection<UUID> ids) throws InterruptedException {
     var texts = new HashMap<UUID, String>();
     var missing = new ArrayList<UUID>();

@@ -24,30 +24,32 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sees to it that every template has its vectors: whatever is in the dictionary and has none by the
- * recipe of today, be it new, or of a time when the model could not be asked or was another one.
+ * Embeds every template of the dictionary that has no vectors of the current {@link
+ * EmbeddingStrategy}: new templates, and templates from a time when the model was unavailable or
+ * another one.
  *
- * <p>Nothing that takes logs in waits for it, and what fails leaves no row and is tried again.
- * Other gateways may do the same at the same time; what is made twice has the same template, and at
- * most another log for its sample. For one thread.
+ * <p>Ingest never waits for the backfill. A failed template leaves no row and is retried. Several
+ * gateways may run a backfill concurrently; their rows for a template differ at most in the sample
+ * log. Not thread-safe.
  */
 public final class EmbeddingBackfill {
-  /** Templates that are looked at together. */
+  /** Maximum number of templates of a page. */
   private static final int PAGE_SIZE = TemplateVectorStore.MAX_IDS;
 
-  /** Rows in one write, and templates that a model elsewhere is asked for together. */
+  /** Maximum number of rows in one write, and of templates in one call of a remote model. */
   private static final int BATCH_SIZE = 64;
 
   /**
-   * The dictionary has a template before its first log is stored, and who asks for a log of it
-   * should give that one time to arrive.
+   * Maximum wait for the first log record of a template. The dictionary has a template before its
+   * first record is stored; the wait gives that record time to arrive, since it has the service,
+   * component and sample of the template.
    */
   private static final Duration FIRST_LOG_TIMEOUT = Duration.ofMinutes(1);
 
-  /** From the last row that was written. */
+  /** Minimum time from the last written row to a compaction. */
   private static final Duration COMPACT_DELAY = Duration.ofSeconds(10);
 
-  /** From one time to the next: all rows are written again. */
+  /** Minimum time between two compactions, since each rewrites all rows. */
   private static final Duration COMPACT_INTERVAL = Duration.ofMinutes(5);
 
   private final TemplateStats templates;
@@ -57,17 +59,15 @@ public final class EmbeddingBackfill {
   private final InstantSource clock;
   private final String tenant;
 
-  /** What the model will never take; asked again by the next process. */
+  /** Templates whose text the model rejects; a new process tries these templates again. */
   private final Set<UUID> rejected = new HashSet<>();
 
-  /** When the last row was that is not settled yet; null when all are. */
+  /** Time of the last write since the last compaction; null when there is none. */
   private @Nullable Instant lastWrite;
 
   private Instant lastCompaction = Instant.MIN;
 
-  /**
-   * @param clock by which the dictionary's times are told
-   */
+  /** @param clock the clock that also determines the times in the dictionary */
   public EmbeddingBackfill(
       TemplateStats templates,
       TemplateVectorStore vectors,
@@ -86,22 +86,24 @@ public final class EmbeddingBackfill {
   /**
    * Embeds the next templates that have no vectors.
    *
-   * @param throttle asked between templates, so that it ends soon when it is to end
-   * @return whether there is nothing to do until the dictionary has more
-   * @throws Embedder.EmbedderUnavailableException when the model cannot be asked; what was embedded
-   *     before is kept
-   * @throws RuntimeException when dictionary or store cannot answer
+   * @param throttle the CPU limit, called between templates, so that the method ends soon when the
+   *     backfill stops
+   * @return whether the caller should wait before the next call, since the dictionary has no more
+   *     templates, or templates wait for their first log record
+   * @throws Embedder.EmbedderUnavailableException when the model is unavailable; rows that were
+   *     written before stay
+   * @throws RuntimeException when the dictionary or the store is unavailable
    */
   public boolean embedNextPage(Throttle throttle) throws InterruptedException {
     var unembedded = vectors.findUnembedded(strategy.name(), tenant, rejected, PAGE_SIZE);
     int rejectedBefore = rejected.size();
-    boolean last = unembedded.size() < PAGE_SIZE; // and so it is known how many there are
+    boolean last = unembedded.size() < PAGE_SIZE; // and the page is the whole backlog
     long total =
         last ? unembedded.size() + rejectedBefore : vectors.backlog(strategy.name(), tenant);
     int rows = 0;
     try {
       for (int from = 0; from < unembedded.size(); from += BATCH_SIZE) {
-        metrics.recordBacklog(total - rows); // a page takes a minute, by a small share of a core
+        metrics.recordBacklog(total - rows); // often, since a page may take a minute
         rows +=
             embed(
                 unembedded.subList(from, Math.min(unembedded.size(), from + BATCH_SIZE)), throttle);
@@ -122,48 +124,54 @@ public final class EmbeddingBackfill {
     return last || waiting;
   }
 
-  /** Not at once, since where a new template came from more may be coming. */
+  /**
+   * Compacts the vector store, if the last write is long enough ago: new templates often come in
+   * groups.
+   */
   private void compact() throws InterruptedException {
     var now = clock.instant();
     if (lastWrite != null
         && !now.isBefore(lastWrite.plus(COMPACT_DELAY))
         && !now.isBefore(lastCompaction.plus(COMPACT_INTERVAL))) {
-      lastWrite = null; // if it fails, then until there is more
+      lastWrite = null; // also if the compaction fails; the next write makes one due again
       lastCompaction = now;
       try {
         vectors.compact(strategy.name());
       } catch (RuntimeException _) {
-        // they stay as they are, which only takes longer to ask
+        // Without a compaction, queries are slower but correct.
       }
     }
   }
 
-  /** Whether to go on. */
+  /** Limits the CPU use of the backfill. */
   public interface Throttle {
     /**
-     * Called before each template, or before several that are asked for together; may wait.
+     * Waits until the backfill may continue. Called before each template, or before each batch of a
+     * remote model.
      *
-     * @param busyTime for how long what was before took a core
+     * @param busyTime the time for which the previous step used a core
+     * @return whether to continue; false stops the backfill
      */
     boolean awaitPermit(Duration busyTime) throws InterruptedException;
   }
 
-  /** How many of them could be. */
+  /** Embeds the templates of a batch that are ready, and returns the number of written rows. */
   private int embed(List<UnembeddedTemplate> batch, Throttle throttle) throws InterruptedException {
-    // looking for a log among millions costs more than embedding it: both have one share
+    // The search for samples counts as busy time too, since it can take more CPU than the model.
     long sampleStart = System.nanoTime();
     var samples = samples(batch.stream().map(UnembeddedTemplate::id).toList());
     var rows = new ArrayList<VectorRow>();
     var ready =
         batch.stream().filter(template -> isReady(template, samples.get(template.id()))).toList();
-    // one by one where each takes a core, and a question that comes meanwhile is to wait for one;
-    // elsewhere all of them, after which there is nothing to rest from
+    // A local model embeds one template at a time, so that a concurrent search waits for one
+    // template at most. A remote model embeds the whole batch, and needs no pause, since it uses no
+    // CPU here.
     int batchSize = strategy.isRemote() ? BATCH_SIZE : 1;
     try {
       var busyTime = Duration.ofNanos(System.nanoTime() - sampleStart);
       for (int from = 0; from < ready.size(); from += batchSize) {
         if (!throttle.awaitPermit(busyTime)) {
-          throw new InterruptedException("no more");
+          throw new InterruptedException("embedding backfill stopped");
         }
         long start = System.nanoTime();
         embedBatch(ready.subList(from, Math.min(ready.size(), from + batchSize)), samples, rows);
@@ -178,7 +186,10 @@ public final class EmbeddingBackfill {
     return rows.size();
   }
 
-  /** Those that the model takes; where it refuses one of several, each by itself. */
+  /**
+   * Embeds templates and adds their rows. If the model rejects one of several texts, embeds each
+   * template by itself and leaves out the rejected ones.
+   */
   private void embedBatch(
       List<UnembeddedTemplate> batch, Map<UUID, TemplateSample> samples, List<VectorRow> rows)
       throws InterruptedException {
@@ -206,12 +217,15 @@ public final class EmbeddingBackfill {
     batch.forEach(_ -> metrics.recordEmbedded(each));
   }
 
-  /** Of the last minute of each; none where that would be too much. */
+  /**
+   * Returns a log record of the last active minute of each template; empty when the query is too
+   * expensive.
+   */
   private Map<UUID, TemplateSample> samples(List<UUID> ids) throws InterruptedException {
     var minutes = new HashMap<UUID, MinuteRange>();
     templates
         .activeRanges(tenant, null, ids)
-        .forEach((id, came) -> minutes.put(id, came.lastMinute()));
+        .forEach((id, range) -> minutes.put(id, range.lastMinute()));
     try {
       return vectors.samples(tenant, minutes);
     } catch (QueryTooExpensiveException _) {
@@ -219,7 +233,10 @@ public final class EmbeddingBackfill {
     }
   }
 
-  /** One text must not keep all others waiting. */
+  /**
+   * Excludes a template from further pages, so that its text does not block all other templates.
+   * The set of excluded templates is bounded; an evicted template is tried again.
+   */
   private void reject(UUID id) {
     if (rejected.size() == TemplateVectorStore.MAX_IDS) {
       rejected.remove(rejected.iterator().next());

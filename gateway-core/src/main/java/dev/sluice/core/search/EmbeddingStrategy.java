@@ -18,12 +18,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What of a template is embedded, and how well it meets a question. Chosen by measurement, which is
- * told in {@code docs/search.md}; whatever changes here needs another {@link #VERSION}.
+ * Defines the texts of a template that are embedded, and scores templates against a query. The
+ * choices are measured in {@code docs/search.md}; each change here needs a new {@link #VERSION}.
  *
- * <p>A template is embedded as it is written, in plain words, and with what its jargon means. One
- * vector of the whole finds those that may be meant; the vectors of all tokens tell which of them
- * are, since a short question often means a part of what a template says.
+ * <p>A template is embedded as it is written, in plain words, and with the glossary meanings of its
+ * terms. The sentence vector selects candidates; the token vectors rank them, since a short query
+ * often means only a part of a template.
  *
  * <p>Safe for use by many threads.
  */
@@ -31,23 +31,29 @@ final class EmbeddingStrategy {
   private static final String VERSION = "1";
 
   /**
-   * How much the tokens count beside the whole: over the pairs of questions and templates the
-   * closeness of tokens spreads less, 0.069 against 0.084 (standard deviations), and both are to
-   * have the same say.
+   * Weight of the token score relative to the sentence score: the ratio of the standard deviations
+   * of both scores over pairs of queries and templates, so that both have the same influence; see
+   * {@code docs/search.md}.
    */
   private static final double TOKENS_WEIGHT = 1.22;
 
-  /** Tokens of a question that are compared: each costs as much as all of a short template. */
+  /**
+   * Maximum number of query tokens that are scored; the cost of a score grows with each query
+   * token.
+   */
   private static final int MAX_QUERY_TOKENS = 64;
 
-  /** Before a token that goes on with the word before. */
+  /** Prefix of a token that continues the word of the previous token. */
   private static final String SUBWORD_PREFIX = "##";
 
   private final Embedder embedder;
   private final Glossary glossary;
   private final int dimension;
 
-  /** A meaning is the same wherever it is met; as many as the glossary has at most. */
+  /**
+   * Packed token vectors by glossary meaning, since many templates share a meaning; at most one
+   * entry for each entry of the glossary.
+   */
   private final Map<String, byte[]> meaningVectors = new ConcurrentHashMap<>();
 
   EmbeddingStrategy(Embedder embedder, Glossary glossary) {
@@ -56,17 +62,18 @@ final class EmbeddingStrategy {
     dimension = embedder.model().dimension();
   }
 
-  /** By which its vectors are told from all others; the model is part of it. */
+  /** Returns the embedding version under which vectors are stored; it includes the model. */
   String name() {
     return "%s/%d/%s".formatted(embedder.model().name(), dimension, VERSION);
   }
 
   /**
-   * What a question is, as templates are asked.
+   * A query with its vectors.
    *
-   * @param outOfVocabulary words of it that the model knows by their parts alone, such as {@code
-   *     deadbeef} and whom a log is about: they may be values; in lower case, none for a model
-   *     without tokens
+   * @param tokens the packed token vectors, at most {@link #MAX_QUERY_TOKENS}
+   * @param outOfVocabulary words of the query that the model only knows by their subwords, such as
+   *     {@code deadbeef} or a user name, in lower case: they may be values in logs; empty for a
+   *     model without tokens
    */
   record EmbeddedQuery(float[] sentenceVector, byte[] tokens, List<String> outOfVocabulary) {}
 
@@ -80,7 +87,7 @@ final class EmbeddingStrategy {
   }
 
   private static List<String> outOfVocabulary(String query, List<Token> tokens) {
-    // of a long text the model may not have seen the end
+    // The model may have truncated a long text, so that its last words have no tokens.
     if (tokens.isEmpty() || tokens.size() > MAX_QUERY_TOKENS) {
       return List.of();
     }
@@ -96,16 +103,16 @@ final class EmbeddingStrategy {
         .toList();
   }
 
-  /** Whether the model computes elsewhere. */
+  /** Whether the model runs elsewhere and uses no CPU of this machine. */
   boolean isRemote() {
     return embedder.isRemote();
   }
 
   /**
-   * In the order of the passages, asking the model once.
+   * Computes the vectors of templates in one call of the model, in the order of the documents.
    *
-   * @throws Embedder.EmbedderUnavailableException when the model is
-   * @throws Embedder.InvalidInputException when it takes one of them for no text
+   * @throws Embedder.EmbedderUnavailableException when the model is unavailable
+   * @throws Embedder.InvalidInputException when the model rejects one of the texts
    */
   List<Vectors> embeddingsOf(Map<UUID, TemplateDocument> documents) throws InterruptedException {
     var all = new LinkedHashMap<UUID, ExpandedDocument>();
@@ -130,7 +137,9 @@ final class EmbeddingStrategy {
   }
 
   /**
-   * @param meanings of its jargon; may be empty
+   * A document with its glossary meanings.
+   *
+   * @param meanings the meanings of terms in the document; may be empty
    */
   private record ExpandedDocument(TemplateDocument document, List<String> meanings) {
     String text() {
@@ -163,7 +172,10 @@ final class EmbeddingStrategy {
     return Objects.requireNonNull(embeddings.get(text));
   }
 
-  /** How well each template meets the question: what is more is better. */
+  /**
+   * Returns the scores of templates for a query, in the order of the templates; a greater score is
+   * better.
+   */
   double[] scores(EmbeddedQuery query, List<Vectors> templates) {
     var tokens = query.tokens.length == 0 ? null : new MaxSim.QueryScorer(query.tokens, dimension);
     return templates.stream().mapToDouble(each -> score(query, tokens, each)).toArray();
@@ -180,7 +192,7 @@ final class EmbeddingStrategy {
     return score;
   }
 
-  /** Without marks, which say nothing by themselves. */
+  /** Packs the token vectors, without tokens that are punctuation only. */
   private static byte[] packTokens(Embedding embedding) {
     return MaxSim.pack(
         embedding.tokens().stream()
@@ -189,7 +201,9 @@ final class EmbeddingStrategy {
             .toList());
   }
 
-  /** Their mean, of length 1; the first where they cancel each other out. */
+  /**
+   * Returns the mean of both vectors, normalized to length 1; the first vector if the sum is zero.
+   */
   private static float[] normalizedMean(float[] one, float[] other) {
     var mean = new float[one.length];
     double squares = 0;

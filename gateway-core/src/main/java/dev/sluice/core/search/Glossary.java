@@ -12,14 +12,14 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * What the words of the trade mean to somebody who does not know them: who asks why a machine ran
- * out of memory does not say {@code oom}. Written without a look at any question or template that
- * search is measured with; see {@code docs/search.md}.
+ * Maps technical terms to their meaning in everyday words: a query for machines that ran out of
+ * memory may not contain {@code oom}. To keep the search evaluation valid, entries are written
+ * without knowledge of its queries and templates; see {@code docs/search.md}.
  *
  * <p>Immutable.
  */
 final class Glossary {
-  /** More would drown what the template itself says. */
+  /** Maximum number of meanings of a text; more meanings would outweigh the text itself. */
   private static final int MAX_MEANINGS = 6;
 
   private static final String RESOURCE = "glossary.tsv";
@@ -37,11 +37,11 @@ final class Glossary {
             + 1;
   }
 
-  /** The one in the jar. */
+  /** Returns the glossary in the jar. */
   static Glossary bundled() {
     try (var in = Glossary.class.getResourceAsStream(RESOURCE)) {
       if (in == null) {
-        throw new IllegalStateException("the jar lacks " + RESOURCE);
+        throw new IllegalStateException("glossary missing in the jar: " + RESOURCE);
       }
       return of(new String(in.readAllBytes(), UTF_8));
     } catch (IOException e) {
@@ -50,7 +50,10 @@ final class Glossary {
   }
 
   /**
-   * @param lines words, a tab, what they mean; lines that begin with {@code #} say something else
+   * Parses a glossary.
+   *
+   * @param lines entries of words, a tab and the meaning; lines that begin with {@code #} are
+   *     comments
    */
   static Glossary of(String lines) {
     var meanings = new HashMap<String, String>();
@@ -62,21 +65,22 @@ final class Glossary {
               int tab = line.indexOf('\t');
               if (tab < 1
                   || meanings.put(line.substring(0, tab), line.substring(tab + 1)) != null) {
-                throw new IllegalArgumentException("no entry, or one that is there: " + line);
+                throw new IllegalArgumentException("invalid or duplicate glossary entry: " + line);
               }
             });
     return new Glossary(meanings);
   }
 
-  /** Everything that is explained. */
+  /** Returns the terms of all entries. */
   Set<String> words() {
     return meanings.keySet();
   }
 
   /**
-   * What these words mean, in their order, each meaning once; of entries at one place the longest.
+   * Returns the distinct meanings of a text, in the order of its words; of entries that begin at
+   * the same word, the longest one matches.
    *
-   * @param words as {@link TextNormalizer#toPlainWords} gives them
+   * @param words plain words, as from {@link TextNormalizer#toPlainWords}
    */
   List<String> meanings(String words) {
     var each = words.isEmpty() ? new String[0] : words.split(" ", -1);
@@ -87,7 +91,10 @@ final class Glossary {
     return found.stream().limit(MAX_MEANINGS).collect(Collectors.toUnmodifiableList());
   }
 
-  /** How many words it is of; one where there is none. */
+  /**
+   * Adds the meaning of the entry that begins at a word, and returns the number of words of the
+   * entry; 1 when no entry begins there.
+   */
   private int meaningAt(String[] words, int index, Set<String> found) {
     for (int length = Math.min(maxWordsPerKey, words.length - index); length > 0; length--) {
       var meaning = meanings.get(String.join(" ", List.of(words).subList(index, index + length)));

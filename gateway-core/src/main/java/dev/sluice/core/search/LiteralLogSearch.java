@@ -16,19 +16,21 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The newest logs that mention what a question names.
+ * Searches the newest log records that contain literal terms of a query.
  *
- * @param filter which logs come into question
- * @param limit logs at least, if there are as many
+ * @param filter conditions on the records
+ * @param limit number of records that the caller needs; a search may return up to {@value
+ *     #SAMPLE_SIZE} records if that is more
+ * @param reader the reader of the records
  */
 record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
-  /** By so many of them their templates are told. */
+  /** Number of newest records from which the matching templates are determined. */
   private static final int SAMPLE_SIZE = 20;
 
   private static final int MAX_NAMES = 8;
   private static final int MAX_FEW_WORDS = 2;
 
-  /** Those with all of these; none where there are none. */
+  /** Returns records that contain all words; empty when there are no words. */
   List<StoredLog> findByWords(List<String> words) throws InterruptedException {
     return words.isEmpty() ? List.of() : query(allTerms(words));
   }
@@ -38,9 +40,11 @@ record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
   }
 
   /**
-   * Those with all values, or, where none has, with some.
+   * Returns records that contain all values, or, if there are none, records that contain some of
+   * the values.
    *
-   * @param words which those are to have, too, if there are such; none when they do not matter
+   * @param words words that the records should also contain, if such records exist; empty to ignore
+   *     words
    */
   List<StoredLog> findByValues(List<String> values, List<String> words)
       throws InterruptedException {
@@ -65,9 +69,10 @@ record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
   }
 
   /**
-   * Those with all names, or with some, which may be values, though nothing says so. Nobody has
-   * asked for it, so it is not to cost much: what is beyond ASCII is in no index and not looked
-   * for, and what takes too long has found nothing.
+   * Returns records that contain all names, or else some of the names. The names may be values
+   * although the query does not mark them as such. Since the query does not request this search
+   * explicitly, it must be cheap: names with characters beyond ASCII, which have no index, are
+   * ignored, and a search that is too expensive returns no records.
    */
   List<StoredLog> findByNames(List<String> names) throws InterruptedException {
     var asciiNames = names.stream().filter(LiteralLogSearch::isAscii).limit(MAX_NAMES).toList();
@@ -78,7 +83,10 @@ record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
     }
   }
 
-  /** The same of words, all of them; more than a few are a sentence, of which no log has each. */
+  /**
+   * Returns records that contain all words, with the same limits as {@link #findByNames}; empty for
+   * more than {@value #MAX_FEW_WORDS} words, since no record contains every word of a sentence.
+   */
   List<StoredLog> findByFewWords(List<String> words) throws InterruptedException {
     if (words.size() > MAX_FEW_WORDS || !words.stream().allMatch(LiteralLogSearch::isAscii)) {
       return List.of();
@@ -99,16 +107,18 @@ record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
     return reader.read(new LogReader.Query(filter.withText(text), maxLogs, null)).logs();
   }
 
-  /** By what the texts of templates are found. */
+  /** The source of template texts. */
   interface TemplateTexts {
     Map<UUID, String> get(Collection<UUID> ids) throws InterruptedException;
   }
 
   /**
-   * The templates that are found by what these logs mention. What many logs have may be a word that
-   * looks like a value, such as {@code k8s}; where a template has it itself, it is one.
+   * Returns the templates of the newest records that contain the literal terms. A value with many
+   * matches may be a common word that looks like a value, such as {@code k8s}; then templates whose
+   * own text contains the value are left out.
    *
-   * @param values that were asked for; none when logs were found by words that no template has
+   * @param values the values of the query; empty when the records were found by words that no
+   *     template contains
    */
   static Set<UUID> templatesOf(List<StoredLog> logs, List<String> values, TemplateTexts texts)
       throws InterruptedException {
@@ -129,7 +139,7 @@ record LiteralLogSearch(LogFilter filter, int limit, LogReader reader) {
         .collect(Collectors.toSet());
   }
 
-  /** One that its template has not. */
+  /** Whether the body contains one of the values outside the constant text of its template. */
   private static boolean hasValue(String body, String template, List<String> values) {
     var message = body.toLowerCase(Locale.ROOT);
     var constantText = template.toLowerCase(Locale.ROOT);

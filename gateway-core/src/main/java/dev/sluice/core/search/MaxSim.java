@@ -4,17 +4,18 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Vectors of tokens as they are stored: a byte for each number, which costs nothing of what search
- * finds and a quarter of the space.
+ * Packs token vectors and compares them with MaxSim. A packed vector has one byte for each
+ * component, a quarter of the size of floats, without an effect on search results.
  *
- * <p>A vector is of length 1, so its numbers are from -1 to 1, and are kept in steps of 1/127.
+ * <p>A vector has length 1, so that its components are from -1 to 1; they are stored in steps of
+ * 1/127.
  */
 final class MaxSim {
   private static final double SCALE = 127;
 
   private MaxSim() {}
 
-  /** One after the other. */
+  /** Packs vectors one after the other. */
   static byte[] pack(List<float[]> vectors) {
     if (vectors.isEmpty()) {
       return new byte[0];
@@ -37,20 +38,17 @@ final class MaxSim {
   }
 
   /**
-   * A question that is held against texts, one after the other: for one thread.
+   * Scores texts against one query. Not thread-safe.
    *
-   * <p>What is multiplied are two arrays of ints from their beginnings: of that the JVM (25) makes
-   * vector instructions, and of bytes, or of a part of an array, it does not, which takes five
-   * times as long.
+   * <p>The inner loop multiplies two int arrays from their beginning, since HotSpot generates
+   * vector instructions for that loop, but not for bytes or for a part of an array; see ADR 0032.
    */
   static final class QueryScorer {
     private final int[][] queryVectors;
     private final int[] closest;
     private final int[] token;
 
-    /**
-     * @param packed at least one vector
-     */
+    /** @param packed the token vectors of the query, at least one */
     QueryScorer(byte[] packed, int dimension) {
       queryVectors = new int[packed.length / dimension][dimension];
       for (int i = 0; i < queryVectors.length; i++) {
@@ -61,11 +59,11 @@ final class MaxSim {
     }
 
     /**
-     * How well it is met by a text: for each token of the question the closest one of the text, in
-     * the mean (MaxSim, as in ColBERT: Khattab and Zaharia, SIGIR 2020).
+     * Returns the MaxSim score of a text: for each token of the query the similarity of the closest
+     * token of the text, averaged (as in ColBERT: Khattab and Zaharia, SIGIR 2020).
      *
-     * @param packed vectors of the same dimension, at least one
-     * @return from -1 to 1
+     * @param packed the token vectors of the text, at least one, of the same dimension
+     * @return the score, from -1 to 1
      */
     double score(byte[] packed) {
       Arrays.fill(closest, Integer.MIN_VALUE);

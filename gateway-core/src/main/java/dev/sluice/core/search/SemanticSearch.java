@@ -30,30 +30,36 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds templates by what they mean and by the words they have, and logs by the values in them.
+ * Searches templates by meaning and by words, and log records by the values in them.
  *
- * <p>Words that all occur in a template are worth more than any meaning, and values found in logs
- * more than words: who knows what a log says is looking for it. Safe for use by many threads; all
- * methods block.
+ * <p>A template that contains all words of the query ranks above every match by meaning, and a
+ * template whose records contain a value of the query ranks above both: a query with exact text of
+ * a record is meant to find that record. Safe for use by many threads; all methods block.
  */
 public final class SemanticSearch {
-  /** Templates that are held against a question closely; all others lie too far away. */
+  /**
+   * Maximum number of templates that are scored with their token vectors; the sentence vectors of
+   * all other templates are less similar to the query.
+   */
   private static final int RERANK_LIMIT = 100;
 
-  /** More than any closeness there is. */
+  /** Score of a template that contains all words; greater than every score by meaning. */
   private static final double KEYWORD_BOOST = 20;
 
   private static final double LITERAL_BOOST = 2 * KEYWORD_BOOST;
 
-  /** Into which the time of an answer is divided. */
+  /** Number of time buckets in the summary of a hit. */
   private static final int BUCKETS = 30;
 
   private static final Duration BACKLOG_MAX_AGE = Duration.ofSeconds(2);
 
-  /** To go through some thousand templates takes 25 ms of the store. */
+  /** Maximum age of the cached vocabulary, whose query reads all templates of the tenant. */
   private static final Duration VOCABULARY_MAX_AGE = Duration.ofSeconds(10);
 
-  /** Of all templates, some megabytes; a system has some thousand. */
+  /**
+   * Maximum number of words of all templates, some megabytes; a system typically has some thousand
+   * words.
+   */
   private static final int MAX_VOCABULARY = 50_000;
 
   private final TemplateVectorStore vectors;
@@ -66,8 +72,8 @@ public final class SemanticSearch {
   private final RefreshAheadCache<String, Optional<Set<String>>> vocabularies;
 
   /**
-   * @param limiter whose turn to wait for, and who reads logs
-   * @param nanos by which time passes, as {@link System#nanoTime}
+   * @param limiter the reader that limits concurrent queries and reads log records
+   * @param nanos the clock in nanoseconds, as {@link System#nanoTime}
    */
   public SemanticSearch(
       TemplateVectorStore vectors,
@@ -92,94 +98,101 @@ public final class SemanticSearch {
   }
 
   /**
-   * What it may take of the process.
+   * The resources of the process that searches may use.
    *
-   * @param scoringExecutor where questions are held against templates, for milliseconds each:
-   *     threads that others share would be missed by them
-   * @param vectorCacheBytes of vectors at most that are kept in memory
+   * @param scoringExecutor the executor that scores templates, some milliseconds for each query;
+   *     its threads should not be shared with other work, which would be delayed
+   * @param vectorCacheBytes maximum size of the cached vectors in bytes
    */
   public record SearchResources(ExecutorService scoringExecutor, long vectorCacheBytes) {}
 
-  /** By what to look. */
+  /** The search method. */
   public enum Mode {
-    /** By all that follows. */
+    /** The combination of both other modes. */
     HYBRID,
-    /** By meaning alone. */
+    /** The search by meaning only. */
     SEMANTIC,
-    /** By words, and by values in logs. */
+    /** The search by words, and by values in log records. */
     KEYWORD
   }
 
-  /** By what a template was found. */
+  /** The reason for which a template matches. */
   public enum MatchReason {
     WORDS,
     MEANING,
-    /** A log that has it holds a value that was asked for. */
+    /** A log record of the template contains a value of the query. */
     VALUE
   }
 
   /**
-   * @param text what somebody wants to know; at most {@link #MAX_CHARACTERS}
-   * @param filter which logs come into question; by tenant, service, levels, time and attributes
-   *     alone
-   * @param offset how many of the best templates to leave out, from 0
-   * @param limit templates and logs at most, from 1
-   * @param logsPerTemplate logs of each template at most, from 1
+   * A search query.
+   *
+   * @param text the text of the user; at most {@link #MAX_CHARACTERS}
+   * @param filter conditions on log records; only tenant, service, severities, time and attributes
+   *     of the record are supported
+   * @param offset number of best templates to skip, at least 0
+   * @param limit maximum number of templates and of log records, at least 1
+   * @param logsPerTemplate maximum number of log records per template, at least 1
    */
   public record SearchQuery(
       String text, Mode mode, LogFilter filter, int offset, int limit, int logsPerTemplate) {
-    /** A question, and not a document. */
+    /** Maximum number of characters of a query. */
     public static final int MAX_CHARACTERS = 1_000;
 
-    /** Templates that can be gone through. */
+    /** Maximum number of templates over all pages. */
     public static final int MAX_RESULTS = 100;
 
-    /** Templates, where nobody says how many. */
+    /** Default number of templates of a page. */
     public static final int DEFAULT_LIMIT = 10;
 
-    /** Newest logs of a template. */
+    /** Maximum number of newest log records per template. */
     public static final int MAX_LOGS_PER_TEMPLATE = 10;
 
-    /** How many were shown, and of which question. */
+    /** The offset of the next page and the fingerprint of the query. */
     private static final Pattern CURSOR = Pattern.compile("([0-9]{1,3})\\.([0-9a-f]{8})");
 
     /**
-     * The same from where an answer ended.
+     * Returns a copy that continues at a cursor.
      *
-     * @param cursor what {@link #nextCursor} said
-     * @throws IllegalArgumentException when it was said of another question, or never
+     * @param cursor the result of {@link #nextCursor}
+     * @throws IllegalArgumentException when the cursor is invalid or belongs to another query
      */
     public SearchQuery after(String cursor) {
       var parts = CURSOR.matcher(cursor);
       if (!parts.matches()
           || Integer.parseInt(parts.group(1)) > MAX_RESULTS
           || !parts.group(2).equals(fingerprint())) {
-        throw new IllegalArgumentException("is none that was given out for this question");
+        throw new IllegalArgumentException("is not a cursor of this query");
       }
       return new SearchQuery(
           text, mode, filter, Integer.parseInt(parts.group(1)), limit, logsPerTemplate);
     }
 
-    /** The cursor of what comes after. */
+    /** Returns the cursor of the next page. */
     public String nextCursor() {
       return "%d.%s".formatted(offset + limit, fingerprint());
     }
 
-    /** The same in every process: of texts alone, since an enum's hash is its own in each. */
+    /**
+     * Returns the same fingerprint in every process: a hash of strings only, since the hash code of
+     * an enum constant differs between processes.
+     */
     private String fingerprint() {
       return "%08x".formatted((text + mode + filter).hashCode());
     }
   }
 
   /**
+   * A page of results.
+   *
    * @param hits templates, the best first
-   * @param startMinute the first minute of the first span of each
-   * @param bucketMinutes minutes in a span
-   * @param logs in which what was asked for occurs, the newest first: values, or words that no
-   *     template has
+   * @param startMinute the first minute of the first time bucket, the same for all hits
+   * @param bucketMinutes minutes in a bucket
+   * @param logs newest records that contain values of the query, or words that no template contains
    * @param hasMore whether there are more templates
-   * @param backlog templates that have no vectors yet, and are not found by meaning
-   * @param semanticUnavailableReason why meaning had no part in it; null when it had, or was not to
+   * @param backlog number of templates without vectors, which the search by meaning cannot find yet
+   * @param semanticUnavailableReason the reason for which the search by meaning failed; null when
+   *     it succeeded or was not requested
    */
   public record SearchResult(
       List<Hit> hits,
@@ -196,7 +209,9 @@ public final class SemanticSearch {
   }
 
   /**
-   * @param score what is more is better; comparable within one answer
+   * A template that matches.
+   *
+   * @param score the greater the better; comparable within one result only
    */
   public record Hit(TemplateSummary summary, double score, Set<MatchReason> reasons) {
     public Hit {
@@ -204,7 +219,9 @@ public final class SemanticSearch {
     }
   }
 
-  /** What speaks for a template: of several that became it, what speaks most. */
+  /**
+   * The score of a canonical template: for each reason the best score among its merged templates.
+   */
   private static final class Score {
     private final Map<MatchReason, Double> pointsByReason = new EnumMap<>(MatchReason.class);
 
@@ -222,8 +239,10 @@ public final class SemanticSearch {
   }
 
   /**
-   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many are asking
-   * @throws LogReader.QueryTooExpensiveException when the question needs more than one may
+   * Searches templates and log records.
+   *
+   * @throws ConcurrencyLimitedReader.TooManyQueriesException when too many queries run
+   * @throws LogReader.QueryTooExpensiveException when the search exceeds a limit of the store
    */
   public SearchResult search(SearchQuery searchQuery) throws InterruptedException {
     var minuteRange = minutes(searchQuery.filter());
@@ -241,7 +260,7 @@ public final class SemanticSearch {
     return new SearchResult(List.of(), 0, 1, List.of(), false, backlog, unavailableReason);
   }
 
-  /** Which minutes come into question; null when none does. */
+  /** Returns the minutes of the filter's time range; null when the range is empty. */
   private static @Nullable MinuteRange minutes(LogFilter filter) {
     var from = filter.fromNanos();
     var to = filter.toNanos();
@@ -254,8 +273,10 @@ public final class SemanticSearch {
   }
 
   /**
-   * @param query null when it is not known what the question means, or is of no account
-   * @param unavailableReason why it is not known; null when it is, or is of no account
+   * The outcome of embedding the query.
+   *
+   * @param query null when the embedding failed or is not needed
+   * @param unavailableReason the reason of the failure; null when there is none
    */
   private record QueryEmbedding(
       EmbeddingStrategy.@Nullable EmbeddedQuery query, @Nullable String unavailableReason) {}
@@ -291,7 +312,7 @@ public final class SemanticSearch {
     var terms = parseTerms(searchQuery, query);
     var literalSearch = new LiteralLogSearch(filter, searchQuery.limit(), reader);
     List<StoredLog> logs;
-    // beside each other: neither needs to know of the other
+    // Both searches run concurrently, since neither needs the result of the other.
     try (var found = AsyncTask.start(() -> findLiterals(terms, query == null, literalSearch))) {
       if (query == null) {
         scoreByKeywords(templateQuery, terms.words, scoresByTemplate);
@@ -316,11 +337,12 @@ public final class SemanticSearch {
   }
 
   /**
-   * What of a question is looked for as text.
+   * The parts of a query that are searched as text.
    *
-   * @param words that tell something; none when nothing is looked for
-   * @param values that it names
-   * @param names where it names none, words that neither the model nor any template has
+   * @param words significant words; empty when words are not searched
+   * @param values literal values in the query
+   * @param names words that neither the model nor any template knows; only for a query without
+   *     values
    */
   private record QueryTerms(List<String> words, List<String> values, List<String> names) {
     boolean isKeywordsOnly() {
@@ -358,7 +380,8 @@ public final class SemanticSearch {
       Map<UUID, Score> scoresByTemplate)
       throws InterruptedException {
     var mergeGraph = summaries.mergeGraph(templateQuery.tenant());
-    // twice as many, since several may have become one, of which the closest stands for them
+    // Twice the limit, since several candidates may have the same canonical template; the nearest
+    // of the candidates represents it.
     var candidates =
         vectors.nearest(
             strategy.name(), templateQuery, query.sentenceVector(), words, 2 * RERANK_LIMIT);
@@ -399,9 +422,9 @@ public final class SemanticSearch {
   }
 
   /**
-   * They are not found by meaning yet.
+   * Adds keyword matches of templates without vectors, which the search by meaning cannot find yet.
    *
-   * @param includePartial whether those that have but some of the words come into question
+   * @param includePartial whether templates with only some of the words are added
    */
   private void scoreUnembeddedByKeywords(
       TemplateQuery templateQuery,
@@ -434,7 +457,10 @@ public final class SemanticSearch {
     }
   }
 
-  /** Those of these words that no template has itself; none where that costs too much to know. */
+  /**
+   * Returns the words that occur in no template; empty when the vocabulary is too expensive to
+   * load.
+   */
   private List<String> absentFromTemplates(String tenant, List<String> words)
       throws InterruptedException {
     if (words.isEmpty()) {
@@ -446,7 +472,10 @@ public final class SemanticSearch {
         .orElse(List.of());
   }
 
-  /** Empty where there are too many or it takes too long: what is not known is no guess. */
+  /**
+   * Loads the words of all templates; empty when there are too many words or the query takes too
+   * long, since an incomplete vocabulary does not show which words are absent.
+   */
   private Optional<Set<String>> loadVocabulary(String tenant) throws InterruptedException {
     try {
       return Optional.of(vectors.vocabulary(tenant, MAX_VOCABULARY));
@@ -456,8 +485,8 @@ public final class SemanticSearch {
   }
 
   /**
-   * Whether a template has these words itself. If none has, and be it that all are known of one of
-   * its logs, some of them are in the places of values.
+   * Whether the text of a template contains all of the words. A template can match all words by its
+   * sample record while its text lacks some of them; these words then are values in records.
    */
   private boolean anyTemplateHasAll(
       String tenant, List<String> words, Map<UUID, Score> scoresByTemplate)
@@ -514,7 +543,7 @@ public final class SemanticSearch {
       hits.add(
           new Hit(summarized.summaries().get(i), score.total(), score.pointsByReason.keySet()));
     }
-    // those of the first page are not told again
+    // The records are part of the first page only.
     var shown = searchQuery.offset() > 0 ? List.<StoredLog>of() : logs;
     return new SearchResult(
         hits,

@@ -1,30 +1,34 @@
 package dev.sluice.core.search;
 
 /**
- * A template and where it comes from, as texts a model can read.
+ * A template with its origin, from which the texts for the embedding model are derived.
  *
- * @param service empty when no log of it is known
- * @param component what of the service wrote it, such as the name of a logger; may be empty
- * @param template with {@code <*>} in the places of values
- * @param sample a message that has it; may be empty
+ * @param service the service name; empty when no log record of the template is known
+ * @param component the component of the service that writes the records, such as the name of a
+ *     logger; may be empty
+ * @param template the template, with {@code <*>} for each variable part
+ * @param sample the body of a record of the template; may be empty
  */
 record TemplateDocument(String service, String component, String template, String sample) {
-  /** A question has few words; what is far inside a long message is found by the text index. */
+  /**
+   * Maximum number of characters of the sample whose words are indexed; words further inside a long
+   * message are found by the text index.
+   */
   private static final int SAMPLE_CHARACTERS = 2_000;
 
-  /** Service, component and template, as they are written. */
+  /** Returns service, component and template as they are written. */
   String originalText() {
     var part = TextNormalizer.component(component);
     return originPrefix(part.isEmpty() ? service : service + " " + part)
         + TextNormalizer.withoutValues(template);
   }
 
-  /** Service and template in plain words. */
+  /** Returns service and template in plain words. */
   String plainText() {
     return originPrefix(service) + plainTemplate();
   }
 
-  /** What its jargon is looked up by. */
+  /** Returns the words for which the glossary is searched. */
   String glossaryKey() {
     return (TextNormalizer.component(component) + " " + plainTemplate()).strip();
   }
@@ -37,7 +41,7 @@ record TemplateDocument(String service, String component, String template, Strin
     return origin.isBlank() ? "" : origin.strip() + ": ";
   }
 
-  /** All words in it, each once, with spaces between them. */
+  /** Returns all words of the document, each once, separated by spaces. */
   String words() {
     var beginning = sample.substring(0, Math.min(sample.length(), SAMPLE_CHARACTERS));
     return String.join(

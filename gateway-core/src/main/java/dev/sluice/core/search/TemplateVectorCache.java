@@ -10,11 +10,11 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * The vectors of templates that were held against a question last: they are 10 to 30 kB each, and
- * questions of one morning are about the same things. Safe for use by many threads.
+ * An LRU cache of the vectors of templates, with 10 to 30 kB for each template: consecutive queries
+ * often match the same templates. Safe for use by many threads.
  */
 final class TemplateVectorCache {
-  /** Of what is kept with the numbers. */
+  /** Estimated memory of an entry beside its vectors, in bytes. */
   private static final int ENTRY_OVERHEAD_BYTES = 250;
 
   private final VectorLoader loader;
@@ -24,7 +24,7 @@ final class TemplateVectorCache {
 
   private record Key(String tenant, UUID id) {}
 
-  /** Who has those that are not kept. */
+  /** The source of vectors that are not cached. */
   interface VectorLoader {
     List<Vectors> load(String tenant, Collection<UUID> ids) throws InterruptedException;
   }
@@ -35,7 +35,7 @@ final class TemplateVectorCache {
   }
 
   /**
-   * One that has none is left out.
+   * Returns the vectors of templates; a template without vectors is left out.
    *
    * @param ids at most {@link TemplateVectorStore#MAX_IDS}
    */

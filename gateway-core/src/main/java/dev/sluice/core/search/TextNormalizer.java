@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** How names and templates read as plain words. */
+/** Converts names, templates and queries to plain words, and finds literal values in queries. */
 final class TextNormalizer {
   private static final Pattern CAMEL_CASE = Pattern.compile("(?<=[a-z0-9])(?=[A-Z])");
   private static final Pattern ACRONYM = Pattern.compile("(?<=[A-Z])(?=[A-Z][a-z])");
@@ -14,29 +14,33 @@ final class TextNormalizer {
   private static final Pattern SPACE = Pattern.compile("\\s+");
   private static final Pattern NON_WORD = Pattern.compile("[^\\p{L}\\p{N}]+");
 
-  /** What numbers loggers put before a name: a process, an address, a place in the source. */
+  /** Numbers that loggers write before a name: a process id, an address, a line number. */
   private static final Pattern LEADING_NUMBERS = Pattern.compile("^[0-9.:/]+");
 
-  /** Of English, so common that they tell nothing of what is looked for. */
+  /** English words that are too common to select a template. */
   private static final Set<String> STOP_WORDS =
       Set.of(
           "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "in", "is", "it",
           "its", "of", "on", "or", "that", "the", "to", "was", "were", "will", "with");
 
-  /** Marks of the sentence around a term. */
+  /** Punctuation around a term in a sentence. */
   private static final Pattern EDGE_PUNCTUATION =
       Pattern.compile("^[^\\p{L}\\p{N}/]+|[^\\p{L}\\p{N}]+$");
 
   private static final Pattern VALUE = Pattern.compile("\\p{N}|[_@/:=\\\\]|\\p{L}\\.\\p{L}");
 
-  /** Its name may be written otherwise in a log; that of a short one is needed to tell it. */
+  /**
+   * A key and a value of at least three characters. Only the value is searched, since a record may
+   * write the key differently; a shorter value is searched with its key, since it is not specific
+   * enough alone.
+   */
   private static final Pattern KEY_VALUE =
       Pattern.compile("[\\p{L}\\p{N}_.-]+=[^\\p{L}\\p{N}/]*([\\p{L}\\p{N}/][^=]{2,})");
 
-  /** What is to be found just so. */
+  /** A quoted part of a query, which is searched literally. */
   private static final Pattern QUOTED = Pattern.compile("\"([^\"]*)\"");
 
-  /** Beyond them a question is a text, of which not every word is in what it is about. */
+  /** Maximum number of words of a query; no template contains every word of a longer text. */
   private static final int MAX_WORDS = 32;
 
   private static final int MIN_VALUE_LENGTH = 3;
@@ -44,12 +48,15 @@ final class TextNormalizer {
 
   private TextNormalizer() {}
 
-  /** Without the places of values. */
+  /** Returns the template without the placeholders of its variable parts. */
   static String withoutValues(String template) {
     return SPACE.matcher(template.replace("<*>", " ")).replaceAll(" ").strip();
   }
 
-  /** Identifiers taken apart, no marks, in lower case: {@code NoRouteToHost} is four words. */
+  /**
+   * Returns the words of a text in lower case, without punctuation, with identifiers split: {@code
+   * NoRouteToHost} becomes four words.
+   */
   static String toPlainWords(String text) {
     var split = ACRONYM.matcher(CAMEL_CASE.matcher(text).replaceAll(" ")).replaceAll(" ");
     return SPACE
@@ -59,13 +66,15 @@ final class TextNormalizer {
         .toLowerCase(Locale.ROOT);
   }
 
-  /** The last part of a logger's name, as words; may be empty. */
+  /** Returns the last part of a logger's name as plain words; may be empty. */
   static String component(String name) {
-    var bare = LEADING_NUMBERS.matcher(name).replaceFirst("");
-    return toPlainWords(bare.substring(bare.lastIndexOf('.') + 1));
+    var unnumbered = LEADING_NUMBERS.matcher(name).replaceFirst("");
+    return toPlainWords(unnumbered.substring(unnumbered.lastIndexOf('.') + 1));
   }
 
-  /** Letters and digits between anything else, in lower case, each once; stop words too. */
+  /**
+   * Returns the distinct runs of letters and digits in a text, in lower case, including stop words.
+   */
   static Set<String> words(String text) {
     var words = new LinkedHashSet<String>();
     for (var word : NON_WORD.split(text.toLowerCase(Locale.ROOT), -1)) {
@@ -76,24 +85,27 @@ final class TextNormalizer {
     return words;
   }
 
-  /** The words of a question that tell something; all of them when none does. The first of them. */
-  static List<String> significantWords(String question) {
-    var words = words(question);
+  /**
+   * Returns the first {@value #MAX_WORDS} words of a query that are not stop words; if all are stop
+   * words, the first words.
+   */
+  static List<String> significantWords(String query) {
+    var words = words(query);
     var significant =
         words.stream().filter(word -> !STOP_WORDS.contains(word)).limit(MAX_WORDS).toList();
     return significant.isEmpty() ? words.stream().limit(MAX_WORDS).toList() : significant;
   }
 
   /**
-   * What of a question is no word of any language but a value that is to be found as it is: an
-   * identifier, an address, a code. It is in quotation marks, has a digit in it, is written as
-   * names are, or has its name before it, as in {@code user=root}.
+   * Returns the terms of a query that are literal values rather than words of a language, such as
+   * an identifier, an address or a code. A value is in quotation marks, contains a digit, is
+   * written like a name with punctuation, or follows its key, as in {@code user=root}.
    */
-  static List<String> values(String question) {
+  static List<String> values(String query) {
     var values = new LinkedHashSet<String>();
     var rest =
         QUOTED
-            .matcher(question)
+            .matcher(query)
             .replaceAll(
                 quoted -> {
                   if (!words(quoted.group(1)).isEmpty()) {
@@ -102,12 +114,12 @@ final class TextNormalizer {
                   return " ";
                 });
     for (var term : SPACE.split(rest, -1)) {
-      var bare = EDGE_PUNCTUATION.matcher(term).replaceAll("");
-      var named = KEY_VALUE.matcher(bare);
-      if (named.matches()) {
-        values.add(named.group(1));
-      } else if (bare.length() >= MIN_VALUE_LENGTH && VALUE.matcher(bare).find()) {
-        values.add(bare);
+      var trimmed = EDGE_PUNCTUATION.matcher(term).replaceAll("");
+      var keyValue = KEY_VALUE.matcher(trimmed);
+      if (keyValue.matches()) {
+        values.add(keyValue.group(1));
+      } else if (trimmed.length() >= MIN_VALUE_LENGTH && VALUE.matcher(trimmed).find()) {
+        values.add(trimmed);
       }
     }
     return values.stream().limit(MAX_VALUES).toList();

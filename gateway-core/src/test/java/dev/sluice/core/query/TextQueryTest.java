@@ -44,7 +44,7 @@ class TextQueryTest {
   }
 
   @Test
-  void parse_phrase_keepsWhatIsInIt() {
+  void parse_phrase_keepsItsTextLiterally() {
     assertThat(TextQuery.parse("\"a  (b) OR\"")).isEqualTo(new Phrase("a  (b) OR"));
     assertThat(TextQuery.parse("\"say \\\"hi\\\" c:\\\\x \\n\""))
         .isEqualTo(new Phrase("say \"hi\" c:\\x \\n"));
@@ -53,15 +53,15 @@ class TextQueryTest {
 
   @Test
   void parse_syntaxError_reportsReasonAndPosition() {
-    assertRejected("", "no word at character 1");
-    assertRejected("a OR", "no word at character 5");
-    assertRejected("OR a", "no word at character 1");
-    assertRejected("a AND OR b", "no word at character 7");
-    assertRejected("a NOT", "no word at character 6");
-    assertRejected("(a OR b", "no ) at character 8");
-    assertRejected("()", "no word at character 2");
-    assertRejected("a) b", "a ) too many at character 2");
-    assertRejected("a \"b", "a phrase that does not end at character 3");
+    assertRejected("", "no search term at character 1");
+    assertRejected("a OR", "no search term at character 5");
+    assertRejected("OR a", "no search term at character 1");
+    assertRejected("a AND OR b", "no search term at character 7");
+    assertRejected("a NOT", "no search term at character 6");
+    assertRejected("(a OR b", "no closing ) at character 8");
+    assertRejected("()", "no search term at character 2");
+    assertRejected("a) b", "an unmatched ) at character 2");
+    assertRejected("a \"b", "a phrase without closing quote at character 3");
     assertRejected("\"" + "x".repeat(1025) + "\"", "a phrase that is too long at character 1");
     assertRejected("\"\"", "an empty phrase at character 1");
   }

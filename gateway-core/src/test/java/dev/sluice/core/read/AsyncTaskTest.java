@@ -39,13 +39,13 @@ class AsyncTaskTest {
   }
 
   @Test
-  void close_whileRunning_cancelsIt() throws Exception {
-    var begun = new CountDownLatch(1);
+  void close_whileRunning_interruptsTheTask() throws Exception {
+    var started = new CountDownLatch(1);
     var ended = new CountDownLatch(1);
     try (var _ =
         AsyncTask.start(
             () -> {
-              begun.countDown();
+              started.countDown();
               try {
                 new CountDownLatch(1).await();
               } finally {
@@ -53,7 +53,7 @@ class AsyncTaskTest {
               }
               return null;
             })) {
-      begun.await();
+      started.await();
     }
     ended.await();
   }

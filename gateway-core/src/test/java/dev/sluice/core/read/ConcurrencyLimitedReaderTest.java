@@ -21,7 +21,10 @@ class ConcurrencyLimitedReaderTest {
   private final CountDownLatch started = new CountDownLatch(2);
   private final CountDownLatch released = new CountDownLatch(1);
 
-  /** Two of its questions wait for {@link #released}; the others fail. */
+  /**
+   * A reader whose {@code read} calls wait for {@link #released} and whose {@code timeExtent} calls
+   * fail.
+   */
   private final LogReader logs =
       new LogReader() {
         @Override
@@ -33,7 +36,7 @@ class ConcurrencyLimitedReaderTest {
 
         @Override
         public TimeExtent timeExtent(LogFilter filter) {
-          throw new IllegalStateException("away");
+          throw new IllegalStateException("unavailable");
         }
 
         @Override
@@ -62,7 +65,7 @@ class ConcurrencyLimitedReaderTest {
   }
 
   @Test
-  void span_failed_releasesItsPermit() throws Exception {
+  void timeExtent_failed_releasesItsPermit() throws Exception {
     for (int i = 0; i < 3; i++) {
       assertThatThrownBy(() -> reader.timeExtent(ALL)).isInstanceOf(IllegalStateException.class);
     }

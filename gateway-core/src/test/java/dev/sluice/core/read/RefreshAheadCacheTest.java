@@ -53,7 +53,7 @@ class RefreshAheadCacheTest {
 
     nanos.addAndGet(SECOND);
     cache.get("a");
-    assertThat(background).as("and again").hasSize(1);
+    assertThat(background).as("next refresh").hasSize(1);
   }
 
   @Test
@@ -95,7 +95,7 @@ class RefreshAheadCacheTest {
     background.removeFirst().run();
 
     assertThat(failing.get("a")).isEqualTo(1);
-    assertThat(background).as("tried again").hasSize(1);
+    assertThat(background).as("retry").hasSize(1);
     nanos.addAndGet(SECOND);
     assertThatThrownBy(() -> failing.get("a")).hasMessage("no more");
   }

@@ -20,7 +20,7 @@ class EmbeddingStrategyTest {
   private static final float[] X = {1, 0, 0};
   private static final float[] Y = {0, 1, 0};
 
-  /** Vectors of before would be taken for those of today. */
+  /** Without a new version, vectors of changed texts would be compared with older vectors. */
   @Test
   void name_embeddedTexts_belongToTheVersion() throws Exception {
     var templateDocument =
@@ -43,30 +43,30 @@ class EmbeddingStrategyTest {
 
     assertThat(embeddingStrategy.name()).isEqualTo("none/3/1");
     assertThat(HexFormat.of().formatHex(digest.digest(), 0, 8))
-        .as("what goes into vectors has changed: Recipe.VERSION has to, and then this")
+        .as("the embedded texts changed: change EmbeddingStrategy.VERSION, and then this hash")
         .isEqualTo("243d563522a33842");
   }
 
   @Test
   void scores_queryTokensInATemplate_outweighASlightlyCloserSentenceVector() {
     var embeddingStrategy = new EmbeddingStrategy(new UnavailableEmbedder(), Glossary.bundled());
-    var one = MaxSim.pack(List.of(new float[] {0, 0, 1}, X));
-    var none = MaxSim.pack(List.of(Y, Y));
-    var closer = new Vectors(new UUID(1, 1), new float[] {0.8f, 0.6f, 0}, none);
-    var meant = new Vectors(new UUID(1, 2), new float[] {0.6f, 0.8f, 0}, one);
+    var matchingTokens = MaxSim.pack(List.of(new float[] {0, 0, 1}, X));
+    var otherTokens = MaxSim.pack(List.of(Y, Y));
+    var closer = new Vectors(new UUID(1, 1), new float[] {0.8f, 0.6f, 0}, otherTokens);
+    var meant = new Vectors(new UUID(1, 2), new float[] {0.6f, 0.8f, 0}, matchingTokens);
 
-    var byWhole =
+    var bySentence =
         embeddingStrategy.scores(
             new EmbeddedQuery(X, new byte[0], List.of()), List.of(closer, meant));
-    var byAll =
+    var bySentenceAndTokens =
         embeddingStrategy.scores(
             new EmbeddedQuery(X, MaxSim.pack(List.of(X)), List.of()), List.of(closer, meant));
 
-    assertThat(byWhole[0]).isGreaterThan(byWhole[1]);
-    assertThat(byAll[0]).isLessThan(byAll[1]);
+    assertThat(bySentence[0]).isGreaterThan(bySentence[1]);
+    assertThat(bySentenceAndTokens[0]).isLessThan(bySentenceAndTokens[1]);
   }
 
-  /** As it is until all templates are embedded by a model that tells tokens. */
+  /** The case until all templates are embedded by a model that provides token vectors. */
   @Test
   void scores_templateWithoutTokens_usesTheSentenceVector() {
     var embeddingStrategy = new EmbeddingStrategy(new UnavailableEmbedder(), Glossary.bundled());
@@ -83,8 +83,8 @@ class EmbeddingStrategyTest {
     var embeddingStrategy = new EmbeddingStrategy(new SentenceEmbedder(), Glossary.bundled());
 
     var embeddedQuery = embeddingStrategy.embedQuery("disk");
-    var passages = Map.of(new UUID(1, 1), new TemplateDocument("web", "", "enospc", ""));
-    var template = embeddingStrategy.embeddingsOf(passages).getFirst();
+    var documents = Map.of(new UUID(1, 1), new TemplateDocument("web", "", "enospc", ""));
+    var template = embeddingStrategy.embeddingsOf(documents).getFirst();
 
     assertThat(embeddedQuery.tokens()).isEmpty();
     assertThat(template.tokenVectors()).isEmpty();
@@ -109,26 +109,28 @@ class EmbeddingStrategyTest {
   }
 
   /**
-   * @param subwords of each text
+   * An embedder that returns the same tokens for each text.
+   *
+   * @param subwords the tokens of each text
    */
   private record SubwordEmbedder(String... subwords) implements Embedder {
     @Override
     public Model model() {
-      return new Model("parts", 3);
+      return new Model("subwords", 3);
     }
 
     @Override
     public List<Embedding> embed(List<String> texts) {
-      var tokens = Stream.of(subwords).map(part -> new Token(part, X)).toList();
+      var tokens = Stream.of(subwords).map(subword -> new Token(subword, X)).toList();
       return texts.stream().map(_ -> new Embedding(X.clone(), tokens)).toList();
     }
   }
 
-  /** As an endpoint is; all texts mean the same to it. */
+  /** An embedder without token vectors, as an endpoint is; all texts have the same vector. */
   private static final class SentenceEmbedder implements Embedder {
     @Override
     public Model model() {
-      return new Model("whole", 3);
+      return new Model("sentence", 3);
     }
 
     @Override
@@ -145,7 +147,7 @@ class EmbeddingStrategyTest {
 
     @Override
     public List<Embedding> embed(List<String> texts) {
-      throw new EmbedderUnavailableException("there is none");
+      throw new EmbedderUnavailableException("no model");
     }
   }
 }

@@ -24,7 +24,7 @@ class GlossaryTest {
   }
 
   @Test
-  void meanings_ofManyWords_areTheFirstSix() {
+  void meanings_ofManyTerms_areTheFirstSix() {
     var lines = new StringBuilder();
     for (int i = 0; i < 10; i++) {
       lines.append("word").append(i).append("\tmeaning ").append(i).append('\n');
@@ -43,9 +43,9 @@ class GlossaryTest {
         .hasMessageContaining("a\tc");
   }
 
-  /** Or its entries would never be met. */
+  /** An entry in another form would never match a template. */
   @Test
-  void bundled_everyEntry_isWrittenAsTemplatesAreRead() {
+  void bundled_everyEntry_isInPlainWords() {
     assertThat(Glossary.bundled().words())
         .hasSizeGreaterThan(1_000)
         .allSatisfy(words -> assertThat(TextNormalizer.toPlainWords(words)).isEqualTo(words));

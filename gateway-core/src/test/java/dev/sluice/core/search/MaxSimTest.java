@@ -11,8 +11,8 @@ class MaxSimTest {
   private static final float[] Y = {0, 1};
   private static final float[] BETWEEN = {0.6f, 0.8f};
 
-  private static double score(List<float[]> question, List<float[]> text) {
-    return new MaxSim.QueryScorer(MaxSim.pack(question), 2).score(MaxSim.pack(text));
+  private static double score(List<float[]> query, List<float[]> text) {
+    return new MaxSim.QueryScorer(MaxSim.pack(query), 2).score(MaxSim.pack(text));
   }
 
   @Test
@@ -25,11 +25,11 @@ class MaxSimTest {
 
   @Test
   void score_severalTexts_areIndependent() {
-    var asked = new MaxSim.QueryScorer(MaxSim.pack(List.of(X)), 2);
+    var scorer = new MaxSim.QueryScorer(MaxSim.pack(List.of(X)), 2);
 
-    assertThat(asked.score(MaxSim.pack(List.of(Y, BETWEEN, X)))).isCloseTo(1, within(0.01));
-    assertThat(asked.score(MaxSim.pack(List.of(Y)))).isCloseTo(0, within(0.01));
-    assertThat(asked.score(MaxSim.pack(List.of(Y, BETWEEN, Y, Y)))).isCloseTo(0.6, within(0.01));
+    assertThat(scorer.score(MaxSim.pack(List.of(Y, BETWEEN, X)))).isCloseTo(1, within(0.01));
+    assertThat(scorer.score(MaxSim.pack(List.of(Y)))).isCloseTo(0, within(0.01));
+    assertThat(scorer.score(MaxSim.pack(List.of(Y, BETWEEN, Y, Y)))).isCloseTo(0.6, within(0.01));
   }
 
   @Test

@@ -18,54 +18,54 @@ class TemplateVectorCacheTest {
   private static final UUID C = new UUID(1, 3);
   private static final int TOKENS = 10_000;
 
-  /** Of two, and half a one more. */
+  /** Capacity for two entries and a half. */
   private static final long CAPACITY = 2 * TOKENS + TOKENS / 2;
 
   private final RecordingLoader loader = new RecordingLoader();
 
-  private TemplateVectorCache cache(long mostBytes) {
-    return new TemplateVectorCache(loader, mostBytes);
+  private TemplateVectorCache cache(long maxBytes) {
+    return new TemplateVectorCache(loader, maxBytes);
   }
 
-  private static Vectors vectors(UUID id, float... whole) {
-    return new Vectors(id, whole, new byte[TOKENS]);
+  private static Vectors vectors(UUID id, float... sentenceVector) {
+    return new Vectors(id, sentenceVector, new byte[TOKENS]);
   }
 
   @Test
   void get_cachedIds_areNotLoadedAgain() throws Exception {
     loader.put("acme", vectors(A, 1, 0));
     loader.put("acme", vectors(B, 0, 1));
-    var known = cache(CAPACITY);
+    var cache = cache(CAPACITY);
 
-    assertThat(known.get("acme", List.of(A))).extracting(Vectors::id).containsExactly(A);
-    assertThat(known.get("acme", List.of(B, A))).extracting(Vectors::id).containsExactly(A, B);
-    assertThat(known.get("acme", List.of(A, B))).extracting(Vectors::id).containsExactly(A, B);
+    assertThat(cache.get("acme", List.of(A))).extracting(Vectors::id).containsExactly(A);
+    assertThat(cache.get("acme", List.of(B, A))).extracting(Vectors::id).containsExactly(A, B);
+    assertThat(cache.get("acme", List.of(A, B))).extracting(Vectors::id).containsExactly(A, B);
 
     assertThat(loader.requests).containsExactly(List.of(A), List.of(B));
   }
 
   @Test
   void get_missingVectors_areOmittedAndLoadedAgain() throws Exception {
-    var known = cache(CAPACITY);
-    assertThat(known.get("acme", List.of(A))).isEmpty();
+    var cache = cache(CAPACITY);
+    assertThat(cache.get("acme", List.of(A))).isEmpty();
     loader.put("acme", vectors(A, 1, 0));
 
-    assertThat(known.get("acme", List.of(A))).hasSize(1);
+    assertThat(cache.get("acme", List.of(A))).hasSize(1);
   }
 
-  /** The same text has the same id, whosever template it is. */
+  /** The same text has the same template id for every tenant. */
   @Test
   void get_sameIdOfTwoTenants_isSeparate() throws Exception {
     loader.put("acme", vectors(A, 1, 0));
     loader.put("other", vectors(A, 0, 1));
-    var known = cache(CAPACITY);
+    var cache = cache(CAPACITY);
 
     for (int i = 0; i < 2; i++) {
-      assertThat(known.get("acme", List.of(A)))
+      assertThat(cache.get("acme", List.of(A)))
           .satisfiesExactly(each -> assertThat(each.sentenceVector()).containsExactly(1, 0));
-      assertThat(known.get("other", List.of(A)))
+      assertThat(cache.get("other", List.of(A)))
           .satisfiesExactly(each -> assertThat(each.sentenceVector()).containsExactly(0, 1));
-      assertThat(known.get("third", List.of(A))).isEmpty();
+      assertThat(cache.get("third", List.of(A))).isEmpty();
     }
   }
 
@@ -74,36 +74,36 @@ class TemplateVectorCacheTest {
     for (var id : List.of(A, B, C)) {
       loader.put("acme", vectors(id, 1, 0));
     }
-    var known = cache(CAPACITY);
+    var cache = cache(CAPACITY);
     for (var id : List.of(A, B, A, C)) {
-      known.get("acme", List.of(id));
+      cache.get("acme", List.of(id));
     }
     loader.requests.clear();
 
-    known.get("acme", List.of(A, C));
+    cache.get("acme", List.of(A, C));
     assertThat(loader.requests).isEmpty();
 
-    known.get("acme", List.of(B));
+    cache.get("acme", List.of(B));
     assertThat(loader.requests).containsExactly(List.of(B));
 
     loader.requests.clear();
-    known.get("acme", List.of(C, B, A));
+    cache.get("acme", List.of(C, B, A));
     assertThat(loader.requests).containsExactly(List.of(A));
   }
 
   @Test
   void get_zeroCapacity_loadsEachTime() throws Exception {
     loader.put("acme", vectors(A, 1, 0));
-    var known = cache(0);
+    var cache = cache(0);
 
     for (int i = 0; i < 2; i++) {
-      assertThat(known.get("acme", List.of(A))).hasSize(1);
+      assertThat(cache.get("acme", List.of(A))).hasSize(1);
     }
 
     assertThat(loader.requests).containsExactly(List.of(A), List.of(A));
   }
 
-  /** Knows which ids it was asked for. */
+  /** A loader that records the requested ids. */
   private static final class RecordingLoader implements TemplateVectorCache.VectorLoader {
     private record Key(String tenant, UUID id) {}
 

@@ -39,7 +39,7 @@ class TextNormalizerTest {
   }
 
   @Test
-  void significantWords_question_omitsStopWords() {
+  void significantWords_query_omitsStopWords() {
     assertThat(TextNormalizer.significantWords("was the disk of it full"))
         .containsExactly("disk", "full");
     assertThat(TextNormalizer.significantWords("to be or is it"))
@@ -48,7 +48,7 @@ class TextNormalizerTest {
   }
 
   @Test
-  void values_question_areItsIdentifiersAndCodes() {
+  void values_query_areItsIdentifiersAndCodes() {
     assertThat(TextNormalizer.values("what became of blk_38865049064139660 on 10.250.14.224?"))
         .containsExactly("blk_38865049064139660", "10.250.14.224");
     assertThat(TextNormalizer.values("error 0x80070001 in /var/log, please"))
