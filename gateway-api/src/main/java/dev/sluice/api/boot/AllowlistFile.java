@@ -7,8 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An allow list as a file: one message a line; lines that are blank or begin with {@code #} are
- * none.
+ * The file of the allowlist: one log body per line. Blank lines and lines that begin with {@code #}
+ * are ignored.
  */
 final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
   static final int MAX_LINES = 100_000;
@@ -19,9 +19,9 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
   private AllowlistFile() {}
 
   /**
-   * Reads the list for the first time.
+   * Reads the allowlist.
    *
-   * @throws IllegalArgumentException when it cannot be used, naming the setting
+   * @throws IllegalArgumentException when the file is invalid; the message names the setting
    */
   static FileWatcher<BodyAllowlist> read(Path path) {
     return FileWatcher.read(path, new AllowlistFile());
@@ -34,7 +34,7 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
 
   @Override
   public String title() {
-    return "the allow list";
+    return "allowlist";
   }
 
   @Override
@@ -56,9 +56,9 @@ final class AllowlistFile implements FileWatcher.Handler<BodyAllowlist> {
   @Override
   public void onLoaded(Path path, BodyAllowlist list) {
     if (list.size() == 0) {
-      LOG.warn("the allow list {} is empty: no logs are taken", path);
+      LOG.warn("allowlist loaded: {} is empty, all logs are filtered out", path);
     } else {
-      LOG.info("logs are taken that are on the allow list {}: {} messages", path, list.size());
+      LOG.info("allowlist loaded: {} log bodies of {}", list.size(), path);
     }
   }
 }

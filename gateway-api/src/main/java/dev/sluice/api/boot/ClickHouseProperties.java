@@ -10,19 +10,24 @@ import org.springframework.util.unit.DataSize;
 /**
  * The log store on ClickHouse.
  *
- * @param url HTTP address of your ClickHouse, 26.2 or later; when unset the gateway starts one of
- *     its own
- * @param user who writes and reads
- * @param password of the user
- * @param database where {@code otel_logs} is
- * @param indexes {@code body} for the text index on the body and what point lookups need, {@code
- *     collector} for all that the OpenTelemetry Collector's table has
- * @param insertTimeout how long an insert may take before its outcome counts as unknown
- * @param queryTimeout how long a query for logs may take
- * @param maxConcurrentQueries queries for logs and searches under way at once, from all protocols
- *     together; others are told to come again. A search asks up to two things at the same time
- * @param maxInsert size of the columns of one insert; a larger batch becomes several. It takes
- *     ClickHouse's memory; the gateway never has more than some megabytes of them
+ * @param url URL of the HTTP interface of ClickHouse 26.2 or later, such as {@code
+ *     http://host:8123}; unset means that the gateway starts ClickHouse itself
+ * @param user ClickHouse user of all reads and writes; it must have the privileges to create and
+ *     alter tables
+ * @param password password of that user
+ * @param database existing database of the table {@code otel_logs}
+ * @param indexes indexes of a new table: {@code body} for the text index of the body and the
+ *     indexes of point lookups, {@code collector} for all indexes of the OpenTelemetry Collector's
+ *     table
+ * @param insertTimeout time that an insert may take, at least 1s; then its outcome is unknown and
+ *     it is verified before the retry
+ * @param queryTimeout time that a query for logs may take, at least 1s; then the gateway cancels
+ *     it and the client gets an error
+ * @param maxConcurrentQueries queries and searches that run at a time, from all protocols; above it
+ *     a request waits a second and then gets an error with Retry-After; a search runs up to two
+ *     queries at a time
+ * @param maxInsert size of the columns of one insert, 1MB to 2GB; a larger batch becomes
+ *     several inserts; it takes memory in ClickHouse, not in the gateway
  */
 @ConfigurationProperties("sluice.clickhouse")
 record ClickHouseProperties(
@@ -44,7 +49,7 @@ record ClickHouseProperties(
     PropertyChecks.requirePositive("sluice.clickhouse.max-insert", maxInsert);
   }
 
-  /** Without the password. */
+  /** Returns a text without the password. */
   @Override
   public String toString() {
     return "ClickHouseProperties[url=%s, user=%s, database=%s]".formatted(url, user, database);

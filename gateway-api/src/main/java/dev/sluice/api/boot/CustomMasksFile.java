@@ -12,16 +12,17 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Extra masks as a file: one mask a line, {@code service /pattern/}, or {@code * /pattern/} for all
- * services; lines that are blank or begin with {@code #} are none. They are applied in their order.
+ * The file of custom masks: one mask per line, {@code service /pattern/}, or {@code * /pattern/}
+ * for all services. Blank lines and lines that begin with {@code #} are ignored. Masks are applied
+ * in the order of the file.
  *
- * <p>A service is what stands before the first slash that has white space before it, so it may have
- * spaces; the pattern goes from there to the last slash of the line, so it may have both.
+ * <p>The service ends at the first slash that follows white space, so it may contain spaces. The
+ * pattern ends at the last slash of the line, so it may contain spaces and slashes.
  */
 final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
-  static final int MAX_LINES = 1_000; // each is tried on each message whose form is new
+  static final int MAX_LINES = 1_000; // every mask is tried on every message with a new skeleton
   static final int MAX_BYTES = 1 << 20;
-  static final int MAX_LINE_LENGTH = 1_000; // of a line: compiling nested groups takes stack
+  static final int MAX_LINE_LENGTH = 1_000; // compiling nested groups takes stack
 
   private static final Logger LOG = LoggerFactory.getLogger(CustomMasksFile.class);
   private static final Pattern LINE = Pattern.compile("(?<service>.*?\\S)\\s+/(?<mask>.+)/\\s*");
@@ -34,10 +35,10 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
   }
 
   /**
-   * Reads the masks for the first time.
+   * Reads the masks.
    *
-   * @param consumer is given them now, and again whenever they change
-   * @throws IllegalArgumentException when they cannot be used, naming the setting
+   * @param consumer the receiver of the masks, called now and after each change of the file
+   * @throws IllegalArgumentException when the file is invalid; the message names the setting
    */
   static FileWatcher<List<CustomMask>> read(Path path, Consumer<List<CustomMask>> consumer) {
     return FileWatcher.read(path, new CustomMasksFile(consumer));
@@ -50,7 +51,7 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
 
   @Override
   public String title() {
-    return "the list of extra masks";
+    return "custom masks";
   }
 
   @Override
@@ -77,11 +78,11 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
 
   private static CustomMask parseMask(String line, String name) throws IOException {
     if (line.length() > MAX_LINE_LENGTH) {
-      throw new IOException("has more than " + MAX_LINE_LENGTH + " characters in " + name);
+      throw new IOException(name + " has more than " + MAX_LINE_LENGTH + " characters");
     }
     var parts = LINE.matcher(line);
     if (!parts.matches()) {
-      throw new IOException("has no \"service /pattern/\" in " + name);
+      throw new IOException(name + " is not \"service /pattern/\"");
     }
     var service = parts.group("service").strip();
     return new CustomMask(
@@ -97,10 +98,10 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
     } catch (PatternSyntaxException e) {
       var position = e.getIndex() < 0 ? "" : " at character " + (e.getIndex() + 1);
       throw new IOException(
-          "has no regular expression in %s: %s%s".formatted(name, e.getDescription(), position), e);
+          "%s is not a regular expression: %s%s".formatted(name, e.getDescription(), position), e);
     }
-    if (pattern.matcher("").find()) { // then it does between any two characters
-      throw new IOException("has a pattern that matches no characters in " + name);
+    if (pattern.matcher("").find()) { // such a pattern matches between any two characters
+      throw new IOException(name + " has a pattern that matches the empty text");
     }
     return pattern;
   }
@@ -108,6 +109,6 @@ final class CustomMasksFile implements FileWatcher.Handler<List<CustomMask>> {
   @Override
   public void onLoaded(Path path, List<CustomMask> masks) {
     consumer.accept(masks);
-    LOG.info("extra masks of {} are in force: {}", path, masks.size());
+    LOG.info("custom masks loaded: {} masks of {}", masks.size(), path);
   }
 }

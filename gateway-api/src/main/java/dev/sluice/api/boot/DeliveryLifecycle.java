@@ -18,13 +18,13 @@ import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Starts the delivery workers before the doors open and ends them after the doors are shut, so that
- * what was accepted last is delivered too, as far as the shutdown budget reaches.
+ * Starts the delivery workers before the servers accept requests, and stops them after the servers,
+ * so that the last accepted logs are delivered as well, until the shutdown deadline.
  */
 final class DeliveryLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(DeliveryLifecycle.class);
 
-  /** Below the web servers' phases: started before them, stopped after them. */
+  /** Below the phases of the web servers: starts before them, stops after them. */
   private static final int PHASE = 0;
 
   private static final Duration MIGRATION_TIMEOUT = Duration.ofSeconds(10);
@@ -40,7 +40,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
   private volatile List<SpoolConsumer> consumers = List.of();
 
   /**
-   * @param enrichers makes one for each worker
+   * @param enrichers the factory of the enricher of each worker
    */
   DeliveryLifecycle(
       SpoolBackend spoolBackend,
@@ -69,7 +69,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
     var started = new ArrayList<DeliveryWorker>();
     var consumersByWorker = spoolBackend.consumers(settings.workers());
     consumers = List.copyOf(consumersByWorker.values());
-    // the log's worker stores while those of Redis have nothing to, and so at a pace of its own
+    // the worker of the fallback stores while the workers of Redis are idle, at a pace of its own
     int concurrentWorkers =
         consumersByWorker.size() - (consumersByWorker.containsKey(SpoolBackend.WAL_WORKER) ? 1 : 0);
     for (var entry : consumersByWorker.entrySet()) {
@@ -96,7 +96,10 @@ final class DeliveryLifecycle implements SmartLifecycle {
     workers = List.copyOf(started);
   }
 
-  /** So that the tables are there before the first log; without ClickHouse it is made up for. */
+  /**
+   * Creates or upgrades the tables before the first log, for a limited time. Without ClickHouse the
+   * store does it before the first insert.
+   */
   private void migrate() {
     var migration =
         Thread.ofVirtual()
@@ -108,17 +111,19 @@ final class DeliveryLifecycle implements SmartLifecycle {
                   } catch (InterruptedException _) {
                     Thread.currentThread().interrupt();
                   } catch (RuntimeException e) {
-                    LOG.warn("the tables are made when ClickHouse can: {}", e.getMessage());
+                    LOG.warn(
+                        "schema migration failed, retrying before the first insert: {}",
+                        e.getMessage());
                   }
                 });
     try {
-      migration.join(MIGRATION_TIMEOUT); // logs are taken whatever ClickHouse does
+      migration.join(MIGRATION_TIMEOUT); // ingest does not depend on ClickHouse
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Workers that store nothing at the moment, for this cause. */
+  /** Returns the number of workers that are paused for this reason. */
   long pausedWorkers(PauseReason pauseReason) {
     return workers.stream()
         .filter(
@@ -126,7 +131,7 @@ final class DeliveryLifecycle implements SmartLifecycle {
         .count();
   }
 
-  /** Spool entries that this release cannot read; they stay pending. */
+  /** Returns the number of spool entries that this release cannot decode; they stay pending. */
   int skippedEntries() {
     return consumers.stream().mapToInt(SpoolConsumer::skippedEntries).sum();
   }
@@ -141,7 +146,10 @@ final class DeliveryLifecycle implements SmartLifecycle {
       drained &= worker.shutdown(deadline.remaining());
       worker.close();
     }
-    LOG.info(drained ? "delivery ended" : "delivery ended with the shutdown budget");
+    LOG.info(
+        drained
+            ? "delivery stopped: backlog delivered"
+            : "delivery stopped at the shutdown timeout: undelivered logs remain in the spool");
   }
 
   @Override

@@ -57,7 +57,9 @@ record DeliveryProperties(
         "sluice.delivery.max-dead-letters-per-batch", maxDeadLettersPerBatch);
     if (maxDeadLetters < maxDeadLettersPerBatch) {
       throw new IllegalArgumentException(
-          "sluice.delivery.max-dead-letters is %d, must be at least sluice.delivery.max-dead-letters-per-batch, which is %d: a batch with more dead letters than the shard can keep pauses delivery for ever"
+          ("sluice.delivery.max-dead-letters is %d, must be at least"
+                  + " sluice.delivery.max-dead-letters-per-batch, which is %d: a batch with more"
+                  + " dead letters than the shard can keep pauses delivery for ever")
               .formatted(maxDeadLetters, maxDeadLettersPerBatch));
     }
   }

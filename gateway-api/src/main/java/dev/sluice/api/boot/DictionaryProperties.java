@@ -8,16 +8,16 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * What logs have in common is kept once in the dictionary; which texts are known to be there is
- * remembered. What is forgotten for want of room is written again, which does no harm.
+ * The dictionary, which stores texts that logs share once. Caches remember the texts that are in
+ * the dictionary. A text that a full cache has evicted is written again, which is idempotent.
  *
- * @param workerCacheEntries texts that each delivery worker remembers for itself, 40 bytes each;
- *     from 8 to 67108864
- * @param cacheEntries texts that all workers of the process remember together, 32 bytes each; from
- *     8 to 67108864
- * @param longTextThreshold an attribute's value of so many bytes, from 512 to 1MB, is kept in the
- *     dictionary from the second time on, and its rows refer to it; 0 for never
- * @param encodeResources whether rows carry the identity of their resource's attributes
+ * @param workerCacheEntries entries of the cache of each delivery worker, 40 bytes each, from 8 to
+ *     67108864; above it older entries are evicted
+ * @param cacheEntries entries of the cache that all workers of the process share, 32 bytes each,
+ *     from 8 to 67108864; above it older entries are evicted
+ * @param longTextThreshold size from which an attribute value is stored in the dictionary, from
+ *     its second occurrence on, and the rows refer to it; from 512B to 1MB; 0 means never
+ * @param encodeResources whether the rows have the id of their resource attributes
  */
 @ConfigurationProperties("sluice.dictionary")
 record DictionaryProperties(

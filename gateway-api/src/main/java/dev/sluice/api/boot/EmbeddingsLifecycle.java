@@ -11,18 +11,18 @@ import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Has templates embedded on a thread of its own, which takes no more than its share of a core and
- * for which nobody waits.
+ * Runs the embedding backfill on a thread of its own, which uses at most its share of one core.
+ * Ingest and delivery never wait for it.
  */
 final class EmbeddingsLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(EmbeddingsLifecycle.class);
 
-  /** After a failure; doubled with each that follows. */
+  /** The delay after a failure; it doubles with each further failure in a row. */
   private static final Duration INITIAL_DELAY = Duration.ofSeconds(1);
 
   private static final Duration MAX_DELAY = Duration.ofMinutes(1);
 
-  /** What is embedded when the end comes may be finished. */
+  /** Time in which a running embedding may finish before it is interrupted. */
   private static final Duration STOP_TIMEOUT = Duration.ofSeconds(2);
 
   private final EmbeddingBackfill embeddings;
@@ -34,8 +34,8 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
   private boolean stopping;
 
   /**
-   * @param interval between looks for templates without vectors
-   * @param cpuShare of one core, above 0 to 1
+   * @param interval the interval between two checks for templates without vectors
+   * @param cpuShare the maximum share of one core, above 0 and at most 1
    */
   EmbeddingsLifecycle(EmbeddingBackfill embeddings, Duration interval, double cpuShare) {
     this.embeddings = embeddings;
@@ -63,9 +63,9 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
         running = !upToDate || sleep(interval);
       } catch (InterruptedException _) {
         return;
-      } catch (RuntimeException | Error e) { // such as no memory: the next round may have some
+      } catch (RuntimeException | Error e) { // an OutOfMemoryError, too, can be temporary
         if (!failing) {
-          LOG.warn("templates are embedded later: {}", e.getMessage());
+          LOG.warn("embedding of templates failed, retrying: {}", e.getMessage());
           failing = true;
         }
         running = sleepQuietly(delay);
@@ -74,7 +74,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
     }
   }
 
-  /** As long after each template that this one is the share of the time; false at the end. */
+  /** Sleeps in proportion to the busy time, to keep the CPU share; false when stopping. */
   private boolean throttle(Duration busyTime) throws InterruptedException {
     return sleep(throttle(busyTime, cpuShare));
   }
@@ -91,7 +91,7 @@ final class EmbeddingsLifecycle implements SmartLifecycle {
     }
   }
 
-  /** Whether to go on after that. */
+  /** Sleeps; false when stopping. */
   private boolean sleep(Duration time) throws InterruptedException {
     lock.lockInterruptibly();
     try {

@@ -8,25 +8,26 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * Vectors of templates, by which logs are found by meaning.
+ * Embedding vectors of templates, for search by meaning.
  *
- * @param enabled whether templates are embedded, and questions answered by meaning, in this
- *     process; where they are not, words and values are all that is searched by
- * @param pollInterval how often to look for templates that have no vectors
- * @param cpuShare of one core that embedding templates by the model in the jar takes at most, above
- *     0 to 1, so that it does not keep logs waiting
- * @param parallelism texts that are embedded, and questions that are held against templates, at the
- *     same time, each on one core
- * @param cacheSize of the vectors that questions were held against last, in memory; those of a
- *     template are 10 to 30 kB
- * @param url of an endpoint that serves a model as OpenAI does, up to what is before {@code
- *     /embeddings}; the model in the jar when unset
- * @param model by which name that endpoint knows it
- * @param dimensions numbers in its vectors
- * @param apiKey for that endpoint, sent as bearer token; better set in the environment than in a
- *     file
- * @param timeout of one request to it
- * @param maxAttempts of one request to it, from 1
+ * @param enabled whether this process embeds templates and searches by meaning; if not, search uses
+ *     only words and values
+ * @param pollInterval interval at which the gateway looks for templates without vectors
+ * @param cpuShare share of one core that the model in the jar may use to embed templates, above 0
+ *     and at most 1
+ * @param parallelism texts that are embedded concurrently, and queries that are scored
+ *     concurrently, each on one core
+ * @param cacheSize memory of the cache of template vectors that queries use, 10 to 30 kB per
+ *     template; above it the least recently used are removed; 0 means no cache
+ * @param url base URL of an OpenAI-compatible endpoint, without {@code /embeddings}; unset means
+ *     the model in the jar
+ * @param model name of the model at the endpoint; unused without {@code sluice.embeddings.url}
+ * @param dimensions dimension of the vectors of that model; another one fails the start; unused
+ *     without {@code sluice.embeddings.url}
+ * @param apiKey API key of the endpoint, sent as bearer token; set it as an environment variable
+ *     rather than in a file; unset means no authentication
+ * @param timeout time that one request to the endpoint may take; then it counts as failed
+ * @param maxAttempts attempts of one request to the endpoint, at least 1
  */
 @ConfigurationProperties("sluice.embeddings")
 record EmbeddingsProperties(
@@ -46,12 +47,12 @@ record EmbeddingsProperties(
     PropertyChecks.requirePositive("sluice.embeddings.poll-interval", pollInterval);
     if (!(cpuShare > 0 && cpuShare <= 1)) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.cpu-share is %s, above 0 to 1".formatted(cpuShare));
+          "sluice.embeddings.cpu-share is %s, must be above 0 and at most 1".formatted(cpuShare));
     }
     PropertyChecks.requirePositive("sluice.embeddings.parallelism", parallelism);
     if (cacheSize.isNegative()) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.cache-size is %s, at least 0".formatted(cacheSize));
+          "sluice.embeddings.cache-size is %s, must not be negative".formatted(cacheSize));
     }
     PropertyChecks.requirePositive("sluice.embeddings.dimensions", dimensions);
     PropertyChecks.requirePositive("sluice.embeddings.timeout", timeout);
@@ -61,11 +62,12 @@ record EmbeddingsProperties(
             || url.getScheme() == null
             || !url.getScheme().matches("https?"))) {
       throw new IllegalArgumentException(
-          "sluice.embeddings.url is %s, must be like https://host/v1".formatted(url));
+          "sluice.embeddings.url is %s, must be an HTTP URL such as https://host/v1"
+              .formatted(url));
     }
   }
 
-  /** Without the key. */
+  /** Returns a text without the API key. */
   @Override
   public String toString() {
     return "EmbeddingsProperties[url=%s, model=%s]".formatted(url, model);

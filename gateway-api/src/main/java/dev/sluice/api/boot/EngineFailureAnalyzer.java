@@ -4,7 +4,7 @@ import dev.sluice.engines.EngineStartException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** An engine that does not start ends the gateway with its one sentence instead of a stack. */
+/** Reports an engine that does not start by its message, without a stack trace. */
 final class EngineFailureAnalyzer extends AbstractFailureAnalyzer<EngineStartException> {
   @Override
   protected FailureAnalysis analyze(Throwable rootFailure, EngineStartException cause) {

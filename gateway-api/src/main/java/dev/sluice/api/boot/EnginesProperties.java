@@ -5,12 +5,12 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The engines that the gateway starts when it is not told of others. They listen on loopback only.
+ * The engines that the gateway starts when no URL is configured. They listen on loopback only.
  *
- * @param dataDir where their data lie
- * @param cacheDir where the ClickHouse library is kept once it was fetched
- * @param redis the embedded Redis
- * @param clickhouse the embedded ClickHouse
+ * @param dataDir directory of the data of the engines
+ * @param cacheDir directory of the ClickHouse library, which is downloaded once
+ * @param redis Redis as a child process
+ * @param clickhouse ClickHouse as a child process
  */
 @ConfigurationProperties("sluice.engines")
 record EnginesProperties(
@@ -20,8 +20,11 @@ record EnginesProperties(
     @DefaultValue ClickHouse clickhouse) {
 
   /**
-   * @param port 0 for any free one
-   * @param maxMemory at which Redis takes no more logs, in Redis' notation
+   * Settings of the managed Redis.
+   *
+   * @param port port of the managed Redis; 0 means any free port
+   * @param maxMemory memory limit of the managed Redis in the format of redis.conf, such as {@code
+   *     512mb}; at the limit Redis rejects logs
    */
   record Redis(@DefaultValue("16379") int port, @DefaultValue("1gb") String maxMemory) {
     Redis {
@@ -30,8 +33,10 @@ record EnginesProperties(
   }
 
   /**
-   * @param httpPort 0 for any free one
-   * @param tcpPort native protocol; 0 for any free one
+   * Settings of the managed ClickHouse.
+   *
+   * @param httpPort HTTP port of the managed ClickHouse; 0 means any free port
+   * @param tcpPort port of the native protocol of the managed ClickHouse; 0 means any free port
    */
   record ClickHouse(@DefaultValue("18123") int httpPort, @DefaultValue("19000") int tcpPort) {
     ClickHouse {

@@ -5,11 +5,11 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * When the write-ahead log stands in for Redis, where {@code sluice.spool} is redis-then-wal.
+ * The failover from Redis to the write-ahead log, when {@code sluice.spool} is redis-then-wal.
  *
- * @param primaryTimeout how long Redis may take with an append before the write-ahead log takes it;
- *     noticed up to a tenth of a second late
- * @param probeInterval how often Redis is asked whether it is well again
+ * @param primaryTimeout time that Redis may take to append, detected with a precision of 100ms;
+ *     then the write-ahead log accepts the logs
+ * @param probeInterval interval at which an unavailable Redis is checked
  */
 @ConfigurationProperties("sluice.failover")
 record FailoverProperties(

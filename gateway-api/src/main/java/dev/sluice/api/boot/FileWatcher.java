@@ -21,22 +21,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A list as a file, in lines of UTF-8. Who watches it has a changed file's list within a second; a
- * file that cannot be used leaves the list as it was.
+ * A list that is read from a file of UTF-8 lines, and reloaded when the file changes. After {@link
+ * #watch} a change takes effect within about a second. While the file is invalid or missing, the
+ * previous list stays in use.
  */
 final class FileWatcher<T> implements Supplier<T> {
   private static final Logger LOG = LoggerFactory.getLogger(FileWatcher.class);
   private static final Duration POLL_INTERVAL = Duration.ofSeconds(1);
 
-  /** Files that are small enough are read at each look: their times may be too coarse to tell. */
+  /**
+   * Smaller files are read at each poll, because the resolution of a modification time can be too
+   * coarse to detect two changes.
+   */
   private static final int SMALL_FILE_BYTES = 64 << 10;
 
-  /** What is in such a file. */
+  /** The format of such a file and the use of its list. */
   interface Handler<T> {
-    /** The setting that names the file. */
+    /** Returns the setting that names the file. */
     String setting();
 
-    /** What the list is called in messages, as their subject. */
+    /** Returns the name of the list for log lines. */
     String title();
 
     int maxLines();
@@ -44,11 +48,13 @@ final class FileWatcher<T> implements Supplier<T> {
     int maxBytes();
 
     /**
-     * @throws IOException when the lines cannot be used; its message goes on from the file's name
+     * Parses the lines of the file.
+     *
+     * @throws IOException when a line is invalid; the message names the line and the error
      */
     T parse(List<String> lines) throws IOException;
 
-    /** The list counts from now on, which whoever runs the gateway should hear of. */
+    /** Logs that the list is in use from now on, and passes it on where needed. */
     void onLoaded(Path path, T list);
   }
 
@@ -59,12 +65,12 @@ final class FileWatcher<T> implements Supplier<T> {
   private @Nullable String lastError;
   private volatile T list;
 
-  /** What changes with a file, as a rule. */
+  /** The attributes that normally change when a file changes. */
   private record FileVersion(FileTime modified, long size, @Nullable Object key) {
     static FileVersion of(Path path) throws IOException {
       var attributes = Files.readAttributes(path, BasicFileAttributes.class);
-      if (!attributes.isRegularFile()) { // one that never ends would never be read
-        throw new IOException("is no file");
+      if (!attributes.isRegularFile()) { // the content of a pipe or a device may never end
+        throw new IOException("it is not a regular file");
       }
       return new FileVersion(
           attributes.lastModifiedTime(), attributes.size(), attributes.fileKey());
@@ -81,16 +87,16 @@ final class FileWatcher<T> implements Supplier<T> {
   }
 
   /**
-   * Reads the list for the first time.
+   * Reads the list.
    *
-   * @throws IllegalArgumentException when it cannot be used, naming the setting
+   * @throws IllegalArgumentException when the file is invalid; the message names the setting
    */
   static <T> FileWatcher<T> read(Path path, Handler<T> handler) {
     try {
       return new FileWatcher<>(path, handler);
     } catch (IOException e) {
       throw new IllegalArgumentException(
-          "%s is %s, which %s".formatted(handler.setting(), path, reason(e)), e);
+          "%s is %s: %s".formatted(handler.setting(), path, reason(e)), e);
     }
   }
 
@@ -100,9 +106,9 @@ final class FileWatcher<T> implements Supplier<T> {
   }
 
   /**
-   * Looks at the file once a second from now on.
+   * Polls the file every second from now on.
    *
-   * @param executor where files are read: the timer's thread has others to serve
+   * @param executor the executor of the file reads, which must not block the timer thread
    */
   void watch(Scheduler scheduler, Executor executor) {
     try {
@@ -118,11 +124,11 @@ final class FileWatcher<T> implements Supplier<T> {
                     }
                   }));
     } catch (RuntimeException _) {
-      // the timer is shutting down, and so are we
+      // the timer is shut down, and the gateway with it
     }
   }
 
-  /** One at a time: the next is not due before it ends. */
+  /** Reloads the list when the file has changed. Polls never overlap: each schedules the next. */
   private void poll() {
     try {
       var current = FileVersion.of(path);
@@ -132,11 +138,15 @@ final class FileWatcher<T> implements Supplier<T> {
     } catch (IOException e) {
       var reason = reason(e);
       if (!reason.equals(lastError)) {
-        LOG.warn("{} stays as it was: {} {}", handler.title(), path, reason);
+        LOG.warn(
+            "{} not reloaded: {}: {}; the previous list stays in use",
+            handler.title(),
+            path,
+            reason);
       }
       lastError = reason;
-    } catch (RuntimeException e) { // nobody else would hear of it
-      LOG.warn("{} stays as it was", handler.title(), e);
+    } catch (RuntimeException e) { // the executor would drop it
+      LOG.warn("{} not reloaded: {}; the previous list stays in use", handler.title(), path, e);
     }
   }
 
@@ -146,7 +156,7 @@ final class FileWatcher<T> implements Supplier<T> {
       content = bytes;
       handler.onLoaded(path, list);
     } else if (lastError != null) {
-      LOG.info("{} {} can be read again", handler.title(), path);
+      LOG.info("{} readable again: {}", handler.title(), path);
     }
     version = current;
     lastError = null;
@@ -156,7 +166,7 @@ final class FileWatcher<T> implements Supplier<T> {
     try (var in = Files.newInputStream(path)) {
       var bytes = in.readNBytes(handler.maxBytes() + 1);
       if (bytes.length > handler.maxBytes()) {
-        throw new IOException("has more than " + (handler.maxBytes() >> 20) + " MB");
+        throw new IOException("it has more than " + (handler.maxBytes() >> 20) + " MB");
       }
       return bytes;
     }
@@ -167,10 +177,10 @@ final class FileWatcher<T> implements Supplier<T> {
     try {
       text = UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException e) {
-      throw new IOException("is not UTF-8", e);
+      throw new IOException("it is not UTF-8", e);
     }
     if (text.lines().skip(handler.maxLines()).findAny().isPresent()) {
-      throw new IOException("has more than " + handler.maxLines() + " lines");
+      throw new IOException("it has more than " + handler.maxLines() + " lines");
     }
     var withoutByteOrderMark = text.startsWith("\uFEFF") ? text.substring(1) : text;
     return handler.parse(withoutByteOrderMark.lines().toList());
@@ -178,9 +188,9 @@ final class FileWatcher<T> implements Supplier<T> {
 
   private static String reason(IOException e) {
     return e instanceof NoSuchFileException
-        ? "is not there"
+        ? "it does not exist"
         : e.getClass() == IOException.class
             ? String.valueOf(e.getMessage())
-            : "cannot be read: " + e;
+            : "it cannot be read: " + e;
   }
 }

@@ -5,10 +5,10 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 
 /**
- * Which logs are taken.
+ * The filter of accepted logs.
  *
- * @param allowlistFile path of a file with the messages that are taken, one a line, read again when
- *     it changes; when unset every log is taken
+ * @param allowlistFile path of a file with the log bodies that the gateway accepts, one per line;
+ *     the gateway reloads it when it changes; unset means that it accepts all logs
  */
 @ConfigurationProperties("sluice.filter")
 record FilterProperties(@Nullable Path allowlistFile) {}

@@ -4,7 +4,7 @@ import org.springframework.boot.SpringApplication;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.boot.context.properties.ConfigurationPropertiesScan;
 
-/** The gateway: front half, delivery half or both, by {@code sluice.roles}. */
+/** The gateway, with the roles ingest, deliver or both, as {@code sluice.roles} says. */
 @SpringBootApplication(proxyBeanMethods = false)
 @ConfigurationPropertiesScan
 public class GatewayApplication {

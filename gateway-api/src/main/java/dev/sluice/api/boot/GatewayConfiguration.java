@@ -74,16 +74,16 @@ import org.springframework.grpc.server.ServerBuilderCustomizer;
 import org.springframework.web.reactive.function.server.RouterFunction;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
-/** Puts the halves together: which adapter stands behind which port. */
+/** The wiring of the gateway: it binds each port of the core to an adapter. */
 @Configuration(proxyBeanMethods = false)
 class GatewayConfiguration {
-  /** Twice as long search may still show a template that has just become another. */
+  /** A search may show a template for up to twice this time after its generalization. */
   private static final Duration LINK_CACHE_TTL = Duration.ofSeconds(1);
 
-  /** Bursts of short queries are no reason to turn anybody away. */
+  /** Time that a query waits for a free slot, so that a burst of short queries is not rejected. */
   private static final Duration QUERY_QUEUE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Of requests that wait to be shown: more than a console takes in is not worth its memory. */
+  /** Memory of the requests that wait for the console; above it the mirror drops requests. */
   private static final long MIRROR_BUFFER_BYTES = 8 << 20;
 
   private static final int MAX_CALLS_PER_CONNECTION = 128;
@@ -182,7 +182,9 @@ class GatewayConfiguration {
   MeterBinder consoleMirrorMetrics(ConsoleMirror mirror) {
     return registry ->
         FunctionCounter.builder("sluice.console.mirror.dropped", mirror, ConsoleMirror::dropped)
-            .description("Log records that the mirror had no room or no console for")
+            .description(
+                "Log records that the console mirror dropped: its buffer was full, or the console"
+                    + " failed")
             .register(registry);
   }
 
@@ -312,9 +314,8 @@ class GatewayConfiguration {
   }
 
   /**
-   * What a connection may hold that the budget does not see is what waits in the flow control of
-   * its calls. A window that gRPC may not widen and a number of calls bound it; neither is felt by
-   * a client that means well.
+   * The limits of a gRPC connection. Bytes in the flow-control windows of its calls are outside the
+   * memory budget; a fixed window size and a maximum number of calls bound them.
    */
   @Bean
   ServerBuilderCustomizer<NettyServerBuilder> grpcServerLimits(
@@ -363,7 +364,7 @@ class GatewayConfiguration {
             clock));
   }
 
-  /** Judging a usual message takes less than its hand-over to another thread would. */
+  /** Calls run on the event loop: to validate a message costs less than a thread switch. */
   @Bean
   GrpcServerExecutorProvider grpcExecutor() {
     return () -> Runnable::run;
@@ -502,7 +503,7 @@ class GatewayConfiguration {
       for (var pauseReason : PauseReason.values()) {
         Gauge.builder(
                 "sluice.delivery.paused", delivery, d -> d.pausedWorkers(pauseReason) > 0 ? 1 : 0)
-            .description("Whether delivery waits: 1 or 0 by reason")
+            .description("1 while delivery is paused for this reason, else 0")
             .tag("reason", MicrometerMetrics.label(pauseReason))
             .register(registry);
       }
@@ -513,8 +514,8 @@ class GatewayConfiguration {
   @Conditional(DeliverRole.class)
   MeterBinder skippedEntriesGauge(DeliveryLifecycle delivery) {
     return registry ->
-        Gauge.builder("sluice.spool.unreadable", delivery, DeliveryLifecycle::skippedEntries)
-            .description("Spool entries that this release cannot read; they stay pending")
+        Gauge.builder("sluice.spool.skipped.entries", delivery, DeliveryLifecycle::skippedEntries)
+            .description("Spool entries that this release cannot decode; they stay pending")
             .register(registry);
   }
 

@@ -11,10 +11,10 @@ import org.springframework.stereotype.Component;
 import reactor.netty.http.server.HttpServer;
 
 /**
- * A client that asks to change to HTTP/2 with a request that has a body is answered in HTTP/1.1, as
- * RFC 7540 allows. Netty would collect that body first, which counts nowhere and is refused above a
- * few bytes; and the JDK's client asks with every first request. With one that has no body, or with
- * prior knowledge, the connection changes.
+ * A handler that ignores the upgrade to HTTP/2 (h2c) in a request with a body, as RFC 7540 allows:
+ * the response is HTTP/1.1. For an upgrade Netty buffers the body first, outside the memory budget,
+ * and rejects all but small bodies; the JDK's client sends the upgrade in every first request. A
+ * request without a body upgrades the connection, and so does prior knowledge.
  */
 @Component
 @Sharable

@@ -9,18 +9,19 @@ import java.util.concurrent.TimeoutException;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Watches the spool before the doors open; and after they are shut, while delivery still goes on,
- * gives what was accepted and is only in memory its last chance to reach the spool.
+ * Starts and stops ingest. It starts to poll the spool before the servers accept requests. After
+ * the servers have stopped, and before delivery stops, it makes the last attempts to append
+ * acknowledged logs that are only in memory.
  */
 final class IngestLifecycle implements SmartLifecycle {
 
-  /** Between delivery's and the web servers'. */
+  /** Above the phase of delivery and below those of the web servers. */
   private static final int PHASE = 1;
 
-  /** Also when the doors have used up the budget: these logs are nowhere else. */
+  /** The minimum, also past the shutdown deadline: these logs exist only in memory. */
   private static final Duration MIN_CLOSE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Longer than the spool takes to say that it is out of reach. */
+  /** Longer than the spool needs to report that it is unreachable. */
   private static final Duration FIRST_STATUS_TIMEOUT = Duration.ofSeconds(2);
 
   private final IngestService ingest;
@@ -34,7 +35,7 @@ final class IngestLifecycle implements SmartLifecycle {
     this.deadline = deadline;
   }
 
-  /** Waits for the spool's first word, else the first to come would be turned away without need. */
+  /** Waits for the first status of the spool, without which durable logs are rejected. */
   @Override
   public void start() {
     try {
@@ -45,9 +46,9 @@ final class IngestLifecycle implements SmartLifecycle {
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     } catch (TimeoutException _) {
-      // durable logs are turned away until it says something
+      // ingest rejects durable logs until the first status arrives
     } catch (ExecutionException e) {
-      throw new IllegalStateException(e); // it does not fail
+      throw new IllegalStateException(e); // unreachable: the stage never fails
     }
     running = true;
   }
@@ -56,7 +57,7 @@ final class IngestLifecycle implements SmartLifecycle {
   public void stop() {
     running = false;
     admission.stop();
-    var half = deadline.remaining().dividedBy(2); // the other half is delivery's
+    var half = deadline.remaining().dividedBy(2); // delivery gets the other half
     var _ = ingest.close(half.compareTo(MIN_CLOSE_TIMEOUT) < 0 ? MIN_CLOSE_TIMEOUT : half);
   }
 

@@ -5,12 +5,12 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The account of what became of every log.
+ * The ledger, which balances accepted logs against stored logs.
  *
- * @param window how many days of receipt it goes back, today included; fewer when logs are not kept
- *     that long
- * @param interval how often it is counted for the metrics; less often where a count of many logs
- *     takes more than a hundredth of that, every ten minutes at least
+ * @param window days of receipt that the ledger covers, including today, at least 1d; fewer when
+ *     {@code sluice.retention} deletes logs earlier
+ * @param interval interval at which the gateway counts the ledger for the metrics; it grows so that
+ *     counting takes at most a hundredth of the time, up to ten minutes
  */
 @ConfigurationProperties("sluice.ledger")
 record LedgerProperties(
@@ -20,7 +20,7 @@ record LedgerProperties(
     PropertyChecks.requirePositive("sluice.ledger.interval", interval);
     if (window.toDays() < 1) {
       throw new IllegalArgumentException(
-          "sluice.ledger.window must be a day or more, is " + window);
+          "sluice.ledger.window is " + window + ", must be at least 1d");
     }
   }
 }

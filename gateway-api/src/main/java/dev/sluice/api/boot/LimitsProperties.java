@@ -6,17 +6,23 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * The one table of limits; it rules every entrance and the OpenAPI document.
+ * Limits of requests and log records, for all protocols and for the OpenAPI document. A request
+ * above a limit is rejected with 413; a record above a limit is rejected alone.
  *
- * @param maxRequest one request, on the wire and again after decompression
- * @param maxRecords log records in one request
- * @param maxExpanded all records of one request, each counted with its resource and scope
- * @param maxBody the body of one record
- * @param maxAttributes attributes of one record, resource or scope
- * @param maxKey an attribute's key
- * @param maxValue an attribute's value
- * @param maxName scope, event and severity names and schema URLs; service and host are attributes
- * @param maxNesting depth of lists and maps in a body or an attribute, at most 64
+ * @param maxRequest size of one request, on the wire and again after decompression, at most 512MB;
+ *     a larger request is rejected
+ * @param maxRecords log records in one request; a request with more is rejected
+ * @param maxExpanded size of all records of one request, each counted with its resource and scope;
+ *     a larger request is rejected
+ * @param maxBody size of the body of one record; a record with a larger one is rejected
+ * @param maxAttributes attributes of one record, resource or scope, at most 1024; a record with
+ *     more is rejected
+ * @param maxKey size of an attribute key; a record with a larger one is rejected
+ * @param maxValue size of an attribute value; a record with a larger one is rejected
+ * @param maxName size of a scope, event or severity name and of a schema URL; a record with a
+ *     larger one is rejected; service and host names are attributes
+ * @param maxNesting depth of lists and maps in a body or an attribute, at most 64; a record with
+ *     more is rejected
  */
 @ConfigurationProperties("sluice.limits")
 record LimitsProperties(
@@ -30,13 +36,13 @@ record LimitsProperties(
     @DefaultValue("1KB") DataSize maxName,
     @DefaultValue("32") int maxNesting) {
 
-  /** What a spool entry can hold. */
+  /** The capacity of a spool entry. */
   private static final DataSize MAX_REQUEST = DataSize.ofMegabytes(512);
 
   LimitsProperties {
     if (maxRequest.compareTo(MAX_REQUEST) > 0) {
       throw new IllegalArgumentException(
-          "sluice.limits.max-request must be at most 512MB, is " + maxRequest);
+          "sluice.limits.max-request is " + maxRequest + ", must be at most 512MB");
     }
     PropertyChecks.requirePositive("sluice.limits.max-records", maxRecords);
     PropertyChecks.requirePositive("sluice.limits.max-attributes", maxAttributes);

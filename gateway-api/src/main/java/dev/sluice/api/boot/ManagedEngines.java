@@ -9,8 +9,8 @@ import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where Redis, if it is used, and ClickHouse are: those that are configured, or else engines
- * started here, at the same time since each takes a second, and ended with the application.
+ * The addresses of ClickHouse and, if the spool uses it, of Redis. An engine without a configured
+ * URL is started here and stopped with the application; both start concurrently.
  */
 final class ManagedEngines implements AutoCloseable {
   private final @Nullable EmbeddedRedis redis;
@@ -76,7 +76,7 @@ final class ManagedEngines implements AutoCloseable {
             clickHouseSettings.password()));
   }
 
-  /** Of a Redis that is used. */
+  /** Returns the URL of Redis; fails when the spool does not use Redis. */
   String redisUrl() {
     return requireNonNull(redisUrl, "redisUrl");
   }

@@ -17,8 +17,8 @@ import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /**
- * OTLP over HTTP on a port of its own, where OpenTelemetry SDKs look for it. But for the port it is
- * made as the first one is, of the same {@code server.*} settings: one address, one certificate.
+ * The server of OTLP/HTTP on a second port, the default port of OpenTelemetry SDKs. Except for the
+ * port it has the {@code server.*} settings of the main server: the same address and certificate.
  */
 final class OtlpHttpServer implements SmartLifecycle {
   private static final Duration SHUTDOWN_TIMEOUT = Duration.ofSeconds(10);
@@ -29,8 +29,8 @@ final class OtlpHttpServer implements SmartLifecycle {
   private volatile @Nullable WebServer server;
 
   /**
-   * @param beans where those who configure the first port are found
-   * @param port 0 for any free one, -1 for none
+   * @param beans the source of the customizers of the main server
+   * @param port the port; 0 for any free port, -1 for no server
    */
   OtlpHttpServer(BeanFactory beans, int port, RouterFunction<ServerResponse> routes) {
     this.beans = beans;
@@ -47,14 +47,14 @@ final class OtlpHttpServer implements SmartLifecycle {
     try {
       starting.start();
     } catch (PortInUseException e) {
-      // its cause alone, or Boot would explain the port and not the setting
+      // only the cause: with PortInUseException Boot would name the port and not the setting
       throw new WebServerException(
-          "port " + port + " is taken; set sluice.ingest.otlp-http-port", e.getCause());
+          "port " + port + " is in use; set sluice.ingest.otlp-http-port", e.getCause());
     }
     server = starting;
   }
 
-  /** By hand: a second factory among the beans would leave Boot without the first server. */
+  /** Creates a factory that is not a bean: with two factory beans Boot starts no main server. */
   private NettyReactiveWebServerFactory createServerFactory() {
     var factory = new NettyReactiveWebServerFactory();
     factory.setResourceFactory(beans.getBean(ReactorResourceFactory.class));
@@ -66,13 +66,13 @@ final class OtlpHttpServer implements SmartLifecycle {
     settings.setBeanFactory(beans);
     settings.postProcessBeforeInitialization(factory, "otlpHttpServer");
     factory.setPort(port);
-    factory.setCompression(null); // all answers here are short
-    factory.setShutdown(Shutdown.IMMEDIATE); // which lets requests in hand end, for a while
+    factory.setCompression(null); // all responses are short
+    factory.setShutdown(Shutdown.IMMEDIATE); // requests in flight still get the lifecycle timeout
     factory.setLifecycleTimeout(SHUTDOWN_TIMEOUT);
     return factory;
   }
 
-  /** The bound port; -1 while there is none. */
+  /** Returns the bound port; -1 while the server does not run. */
   int port() {
     var running = server;
     return running == null ? -1 : running.getPort();

@@ -8,15 +8,16 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 /**
  * The spool on Redis Streams.
  *
- * @param url {@code redis://[user][:password@]host:port[/db]} of your Redis, 6.2 or later; when
- *     unset the gateway starts one of its own
- * @param shards streams the logs are spread over; one is enough but for Redis Cluster
- * @param commandTimeout how long Redis may take to answer
- * @param replicas replicas of your Redis that must have a log before it counts as safe
- * @param appendTimeout for how long an append is tried again when its connection was lost on the
- *     way; it lands once, however often it is tried
- * @param consumerIdleTimeout for how long an entry must lie with a consumer before another takes it
- *     over
+ * @param url URL of Redis 6.2 or later, {@code redis://[user][:password@]host:port[/db]}; unset
+ *     means that the gateway starts Redis itself
+ * @param shards streams over which the gateway distributes logs; one is enough without Redis
+ *     Cluster
+ * @param commandTimeout time that Redis may take to reply to a command
+ * @param replicas Redis replicas that must have a log before its acknowledgement; 0 means none
+ * @param appendTimeout time during which an append is retried after its connection was lost; Redis
+ *     stores it once, independent of the number of attempts
+ * @param consumerIdleTimeout time without a sign of life of a consumer, after which other consumers
+ *     claim its entries; it must be longer than any delivery takes
  */
 @ConfigurationProperties("sluice.redis")
 record RedisProperties(
@@ -32,13 +33,13 @@ record RedisProperties(
     PropertyChecks.requirePositive("sluice.redis.command-timeout", commandTimeout);
     if (replicas < 0) {
       throw new IllegalArgumentException(
-          "sluice.redis.replicas is " + replicas + "; it must not be negative");
+          "sluice.redis.replicas is " + replicas + ", must not be negative");
     }
     PropertyChecks.requirePositive("sluice.redis.append-timeout", appendTimeout);
     PropertyChecks.requirePositive("sluice.redis.consumer-idle-timeout", consumerIdleTimeout);
   }
 
-  /** Without the url, which may hold a password. */
+  /** Returns a text without the URL, which may contain a password. */
   @Override
   public String toString() {
     return "RedisProperties[shards=%d]".formatted(shards);

@@ -8,7 +8,7 @@ import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** Whether {@code sluice.roles} has a role; both when it is unset. */
+/** A condition that {@code sluice.roles} contains a role. The default is both roles. */
 abstract class RoleCondition implements Condition {
   private final Role role;
 

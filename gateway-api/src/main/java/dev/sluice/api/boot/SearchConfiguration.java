@@ -30,10 +30,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 
-/** Puts search together: which model stands behind it, and who embeds templates. */
+/** The wiring of search: the embedding model, the vector store and the embedding backfill. */
 @Configuration(proxyBeanMethods = false)
 class SearchConfiguration {
-  /** How long an endpoint that failed again and again is left alone. */
+  /** Time without requests to an endpoint after several failures in a row. */
   private static final Duration CIRCUIT_OPEN_TIMEOUT = Duration.ofSeconds(30);
 
   @Bean
@@ -58,20 +58,23 @@ class SearchConfiguration {
                 CIRCUIT_OPEN_TIMEOUT));
   }
 
-  /** One that is away at the moment may be right; one that gives other vectors never is. */
+  /**
+   * Connects to the endpoint. An endpoint that is unreachable may be configured correctly, so the
+   * gateway starts; one whose vectors have another dimension is a configuration error.
+   */
   private static Embedder connect(OpenAiSettings settings) throws InterruptedException {
     var endpoint = new OpenAiEmbedder(settings);
     var dimension = endpoint.probe();
     if (dimension.isPresent() && dimension.getAsInt() != settings.model().dimension()) {
       endpoint.close();
       throw new IllegalArgumentException(
-          "sluice.embeddings.dimensions is %d, but vectors of %s have %d numbers"
+          "sluice.embeddings.dimensions is %d, must be %3$d, the dimension of the vectors of %2$s"
               .formatted(settings.model().dimension(), settings, dimension.getAsInt()));
     }
     return endpoint;
   }
 
-  /** Answers nothing. */
+  /** An embedder that is always unavailable. */
   private record DisabledEmbedder(Model model, String reason) implements Embedder {
     @Override
     public List<Embedding> embed(List<String> texts) {
@@ -84,7 +87,7 @@ class SearchConfiguration {
     return new ClickHouseTemplateVectorStore(store, embedder.model().dimension());
   }
 
-  /** Threads of the system's, which gives all others their share of the cores. */
+  /** Platform threads: the operating system schedules them fairly among the other threads. */
   @Bean(destroyMethod = "shutdownNow")
   ExecutorService scoring(EmbeddingsProperties properties) {
     return Executors.newFixedThreadPool(
@@ -105,7 +108,7 @@ class SearchConfiguration {
     return new SemanticSearch(
         vectors,
         new TemplateSummaries(templates, dictionary, links),
-        // its templates are those of a moment ago, and so are those of its logs
+        // cached links are enough: the templates of the result are as old as the cache
         reader.forReader(
             MergedTemplateReader.withCachedLinks(
                 new LongTextResolvingReader(store, dictionary), links)),

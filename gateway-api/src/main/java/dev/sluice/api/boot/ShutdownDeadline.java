@@ -6,8 +6,8 @@ import org.springframework.context.ApplicationListener;
 import org.springframework.context.event.ContextClosedEvent;
 
 /**
- * What an orderly end may take. It counts from the moment the end was asked for, whatever the doors
- * need of it. Safe for use by many threads.
+ * The deadline of an orderly shutdown. The timeout starts when the shutdown is requested, so it
+ * includes the time that the servers need to stop. Safe for use by many threads.
  */
 final class ShutdownDeadline implements ApplicationListener<ContextClosedEvent> {
   private final Duration timeout;
@@ -19,12 +19,15 @@ final class ShutdownDeadline implements ApplicationListener<ContextClosedEvent> 
 
   @Override
   public void onApplicationEvent(ContextClosedEvent event) {
-    if (shutdownNanos == null) { // contexts below this one, the management port's, close too
+    if (shutdownNanos == null) { // child contexts, such as the management port's, close too
       shutdownNanos = System.nanoTime();
     }
   }
 
-  /** All of it while no end was asked for; never negative. */
+  /**
+   * Returns the time until the deadline, never negative; the whole timeout before the shutdown is
+   * requested.
+   */
   Duration remaining() {
     var start = shutdownNanos;
     if (start == null) {

@@ -6,21 +6,21 @@ import org.springframework.beans.factory.DisposableBean;
 import org.springframework.boot.SpringApplication;
 
 /**
- * What is left in the spool, as the last line that an orderly end writes. It is looked up while the
- * spool is still open, after the last delivery, and said when everything else has ended.
+ * Logs the remaining backlog of the spool as the last line of an orderly shutdown. It reads the
+ * backlog while the spool is still open, after the last delivery.
  */
 final class ShutdownSummaryLogger implements DisposableBean {
   private static final Logger LOG = LoggerFactory.getLogger(ShutdownSummaryLogger.class);
 
   private final SpoolBackend spoolBackend;
-  private volatile String summary = "what is left in the spool was not looked up";
+  private volatile String summary = "the backlog of the spool is unknown";
 
   ShutdownSummaryLogger(SpoolBackend spoolBackend) {
     this.spoolBackend = spoolBackend;
-    SpringApplication.getShutdownHandlers().add(() -> LOG.info("ended, {}", summary));
+    SpringApplication.getShutdownHandlers().add(() -> LOG.info("gateway stopped: {}", summary));
   }
 
-  /** Before the spool's, since the spool is a part of this. */
+  /** Runs before the spool closes, because this bean depends on the spool. */
   @Override
   public void destroy() {
     summary = summarize();
@@ -30,21 +30,21 @@ final class ShutdownSummaryLogger implements DisposableBean {
     try {
       long entries = spoolBackend.backlog().depth().entries();
       return entries == 0
-          ? "nothing is left in the spool"
-          : "%d entries with %d logs stay in the spool until the next start"
+          ? "the spool is empty"
+          : "%d entries with %d logs remain in the spool until the next start"
                   .formatted(entries, spoolBackend.spool().recordCounts().inFlight())
               + describeFallbackBacklog();
     } catch (RuntimeException e) {
-      return "what is left in the spool is not known: "
+      return "the backlog of the spool is unknown: "
           + e.getMessage()
           + describeFallbackBacklog();
     }
   }
 
-  /** What nobody but this process can deliver. */
+  /** Describes the logs that only this process can deliver. */
   private String describeFallbackBacklog() {
     var failover = spoolBackend.failover();
-    long backlog = failover == null ? 0 : failover.failoverStatus().waitingInSecond();
+    long backlog = failover == null ? 0 : failover.failoverStatus().fallbackRecords();
     return backlog == 0 ? "" : ", %d logs in the write-ahead log".formatted(backlog);
   }
 }

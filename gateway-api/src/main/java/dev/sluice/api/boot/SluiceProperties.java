@@ -7,18 +7,21 @@ import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * What this process is.
+ * The roles and the general settings of this process.
  *
- * @param roles what it does: take logs, deliver them, or both
- * @param spool where logs wait until they are stored: redis; wal, the write-ahead log on the local
- *     disk, which needs no Redis; or redis-then-wal, Redis with the log to stand in for it
- * @param instance name of this process among those that share a spool, the same after a restart; by
- *     default the host name and the HTTP port, which no two living processes of a host share
- * @param shutdownTimeout how long an orderly end may take: answering what is in hand, delivering
- *     what waits; what is left then stays in the spool
- * @param consoleMirror whether accepted logs of severity INFO and above are written to standard
- *     output
- * @param retention how long logs are kept, counted from their receipt; for ever when unset
+ * @param roles roles of this process: ingest, deliver or both
+ * @param spool spool that keeps logs until they are in ClickHouse: redis; wal, the write-ahead log
+ *     on the local disk, without Redis; or redis-then-wal, Redis with the write-ahead log as
+ *     fallback
+ * @param instance name of this process among those that share a spool, stable across restarts;
+ *     unset means the host name and the HTTP port, which are unique among the running processes of
+ *     a host
+ * @param shutdownTimeout time that an orderly shutdown may take to answer requests in flight and to
+ *     deliver the backlog; the rest of the backlog stays in the spool
+ * @param consoleMirror whether accepted logs of severity INFO and above are also written to
+ *     standard output
+ * @param retention time after receipt at which ClickHouse deletes logs, at least 1s; unset means
+ *     never
  */
 @ConfigurationProperties("sluice")
 record SluiceProperties(
@@ -34,7 +37,7 @@ record SluiceProperties(
     DELIVER
   }
 
-  /** Where logs wait until they are stored. */
+  /** The spool that keeps logs until they are in ClickHouse. */
   enum SpoolType {
     REDIS,
     WAL,
@@ -43,11 +46,13 @@ record SluiceProperties(
 
   SluiceProperties {
     if (roles.isEmpty()) {
-      throw new IllegalArgumentException("sluice.roles is empty, known are ingest and deliver");
+      throw new IllegalArgumentException(
+          "sluice.roles is empty, must contain ingest, deliver or both");
     }
     if (spool == SpoolType.WAL && !roles.contains(Role.DELIVER)) {
       throw new IllegalArgumentException(
-          "sluice.spool is wal, which only this process can deliver: sluice.roles must have deliver");
+          "sluice.spool is wal, which only this process can deliver: sluice.roles must contain"
+              + " deliver");
     }
     PropertyChecks.requirePositive("sluice.shutdown-timeout", shutdownTimeout);
     if (retention != null) {

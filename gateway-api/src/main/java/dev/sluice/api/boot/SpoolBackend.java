@@ -20,22 +20,22 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * What stands behind the ports of the spool, by {@code sluice.spool}: Redis, the write-ahead log,
- * or the one with the other to stand in for it. It is begun before everybody who uses it, and after
- * the last delivery gives back what the stand-in still has.
+ * The implementation of the spool ports that {@code sluice.spool} selects: Redis, the write-ahead
+ * log, or Redis with the write-ahead log as fallback. It starts before all components that use it.
+ * When it stops, after the last delivery, it drains the fallback into Redis.
  */
 final class SpoolBackend implements SmartLifecycle, AutoCloseable {
 
-  /** Below delivery's: started before it, stopped after it. */
+  /** Below the phase of delivery: starts before it, stops after it. */
   private static final int PHASE = -1;
 
-  /** Begins the ids of dead letters that are in the log while it stands in. */
+  /** The prefix of the ids of dead letters that are in the write-ahead log as fallback. */
   private static final String WAL_ID_PREFIX = "wal-";
 
-  /** The worker of the write-ahead log. */
+  /** The name of the delivery worker of the write-ahead log. */
   static final String WAL_WORKER = "wal";
 
-  /** Also when delivery has used up the budget: other processes may be waiting for these logs. */
+  /** The minimum, also past the shutdown deadline: other processes can deliver the drained logs. */
   private static final Duration MIN_DRAIN_TIMEOUT = Duration.ofSeconds(1);
 
   private final @Nullable RedisSpool redis;
@@ -75,7 +75,9 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   }
 
   /**
-   * @throws WalUnavailableException when its folder cannot be used
+   * Opens the write-ahead log as the only spool.
+   *
+   * @throws WalUnavailableException when its directory cannot be used
    */
   static SpoolBackend wal(
       WalSpool.Settings settings, InstantSource clock, ShutdownDeadline deadline) {
@@ -85,7 +87,9 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   }
 
   /**
-   * @throws WalUnavailableException when the log's folder cannot be used
+   * Opens Redis as the primary spool and the write-ahead log as its fallback.
+   *
+   * @throws WalUnavailableException when the directory of the write-ahead log cannot be used
    */
   static SpoolBackend redisThenWal(
       RedisSpool.Settings redisSettings,
@@ -95,7 +99,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
       TimeoutScheduler timeoutScheduler,
       InstantSource clock,
       ShutdownDeadline deadline) {
-    var wal = openWal(walSettings, clock); // first, since it is the one that may refuse
+    var wal = openWal(walSettings, clock); // first: it may throw, and Redis must then stay closed
     var redis = new RedisSpool(redisSettings, clock);
     var failover =
         new FailoverSpool(
@@ -131,7 +135,8 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
   }
 
   /**
-   * Of what this process can deliver now: while Redis is away, of the log that stands in for it.
+   * Returns the backlog that this process can deliver now: while Redis is unavailable, that of the
+   * fallback.
    */
   Backlog deliverableBacklog() {
     var failoverSpool = failover;
@@ -139,7 +144,7 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
     return failoverSpool == null || walSpool == null
         ? ports.backlog()
         : () ->
-            failoverSpool.failoverStatus().firstTakesLogs()
+            failoverSpool.failoverStatus().primaryAvailable()
                 ? ports.backlog().depth()
                 : walSpool.depth();
   }
@@ -148,20 +153,20 @@ final class SpoolBackend implements SmartLifecycle, AutoCloseable {
     return ports.deadLetterQueue();
   }
 
-  /** Null where there is none. */
+  /** Returns the write-ahead log; null when {@code sluice.spool} is redis. */
   @Nullable WalSpool wal() {
     return wal;
   }
 
-  /** Null where nothing stands in for anything. */
+  /** Returns the failover of Redis; null unless {@code sluice.spool} is redis-then-wal. */
   @Nullable FailoverSpool failover() {
     return failover;
   }
 
   /**
-   * Where delivery workers get their logs, by the worker's name; asked once.
+   * Creates the consumers of the delivery workers, by the name of the worker. Call it once.
    *
-   * @param workers of each shard
+   * @param workers delivery workers of each shard of Redis
    */
   SequencedMap<String, SpoolConsumer> consumers(int workers) {
     var consumersByWorker = new LinkedHashMap<String, SpoolConsumer>();

@@ -24,12 +24,12 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** Puts together where logs wait between the halves. */
+/** The wiring of the spool and of the managed engines. */
 @Configuration(proxyBeanMethods = false)
 class SpoolConfiguration {
   private static final Logger LOG = LoggerFactory.getLogger(SpoolConfiguration.class);
 
-  /** ClickHouse looks at the time of an insert between two blocks, and a block takes a while. */
+  /** ClickHouse checks the timeout of an insert only between two blocks. */
   private static final Duration INSERT_TIMEOUT_MARGIN = Duration.ofMinutes(1);
 
   @Bean(destroyMethod = "close")
@@ -41,7 +41,7 @@ class SpoolConfiguration {
     return new ManagedEngines(sluice.spool(), redis, clickHouse, engines);
   }
 
-  /** What all spools are told alike. */
+  /** The settings that all spools share. */
   private record SpoolCommonSettings(
       String instance,
       IngestProperties ingest,
@@ -93,7 +93,9 @@ class SpoolConfiguration {
             delivery.maxRecords(), delivery.maxBytes().toBytes(), delivery.linger()));
   }
 
-  /** The same after a restart, so that what this process had in hand goes on at once. */
+  /**
+   * Returns a name that is stable across restarts, so that deliveries in flight resume immediately.
+   */
   private static String instance(SluiceProperties sluice, Environment environment) {
     var configured = sluice.instance();
     if (configured != null) {
@@ -108,13 +110,13 @@ class SpoolConfiguration {
     }
   }
 
-  /** Ended by {@link SpoolBackend}. */
+  /** The spool, closed by {@link SpoolBackend}. */
   @Bean(destroyMethod = "")
   Spool spool(SpoolBackend spoolBackend) {
     return spoolBackend.spool();
   }
 
-  /** Logs that nobody may deliver any more, since this process is called otherwise now. */
+  /** Warns of logs that no process may deliver, because this process has another name now. */
   @Bean
   SmartInitializingSingleton orphanedNodeCheck(
       SpoolCommonSettings common, SluiceProperties sluice, WalProperties wal) {
@@ -125,14 +127,14 @@ class SpoolConfiguration {
             .forEach(
                 (node, records) ->
                     LOG.warn(
-                        "{} logs lie in the write-ahead log of node {} in {}: unless another process"
-                            + " has it, start one with sluice.wal.node={}",
-                        records,
+                        "WAL node {} in {} has {} undelivered logs: unless another process runs it,"
+                            + " start one with sluice.wal.node={}",
                         node,
                         wal.dir(),
+                        records,
                         node));
       } catch (IOException e) {
-        LOG.warn("whether logs were left in {} is not known: {}", wal.dir(), e.toString());
+        LOG.warn("orphaned WAL nodes in {} not checked: {}", wal.dir(), e.toString());
       }
     };
   }
@@ -142,7 +144,7 @@ class SpoolConfiguration {
     return new WalEndpoint(spoolBackend.wal(), spoolBackend.failover());
   }
 
-  /** Not a number where there is no such log. */
+  /** Gauges of the write-ahead log; NaN when there is none. */
   @Bean
   MeterBinder walGauges(SpoolBackend spoolBackend) {
     return registry -> {
@@ -150,24 +152,24 @@ class SpoolConfiguration {
           .description("Segments of the write-ahead log")
           .register(registry);
       gauge("size", spoolBackend, SpoolConfiguration::totalBytes)
-          .description("What they take on the disk")
+          .description("Size of the segments of the write-ahead log on the disk")
           .baseUnit("bytes")
           .register(registry);
       gauge("backlog.records", spoolBackend, WalSpool.Status::pendingRecords)
-          .description("Log records in the write-ahead log that are not delivered yet")
+          .description("Undelivered log records in the write-ahead log")
           .register(registry);
       gauge("quarantined", spoolBackend, status -> status.quarantined().size())
-          .description("Damaged frames that were put aside for somebody to look at")
+          .description("Damaged frames in quarantine")
           .register(registry);
       gauge("oldest.age", spoolBackend, status -> status.backlog().oldestAge().toMillis() / 1e3)
-          .description("Age of the oldest of them")
+          .description("Age of the oldest undelivered entry of the write-ahead log")
           .baseUnit("seconds")
           .register(registry);
       gauge("unavailable", spoolBackend, status -> status.unavailableReason() == null ? 0 : 1)
-          .description("Whether something keeps logs from being appended to it: 1 or 0")
+          .description("1 while the write-ahead log rejects appends, else 0")
           .register(registry);
       Gauge.builder("sluice.failover.active", spoolBackend, SpoolConfiguration::failoverActive)
-          .description("Whether the write-ahead log takes the logs in the place of Redis: 1 or 0")
+          .description("1 while the write-ahead log replaces Redis as the spool, else 0")
           .register(registry);
     };
   }
@@ -185,7 +187,7 @@ class SpoolConfiguration {
 
   private static double failoverActive(SpoolBackend spoolBackend) {
     var failover = spoolBackend.failover();
-    return failover == null ? Double.NaN : failover.failoverStatus().firstTakesLogs() ? 0 : 1;
+    return failover == null ? Double.NaN : failover.failoverStatus().primaryAvailable() ? 0 : 1;
   }
 
   private static long totalBytes(WalSpool.Status status) {

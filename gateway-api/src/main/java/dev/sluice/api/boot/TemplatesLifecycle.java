@@ -11,12 +11,13 @@ import org.slf4j.LoggerFactory;
 import org.springframework.context.SmartLifecycle;
 
 /**
- * Has the templates keep up with those of other gateways, also while there is nothing to deliver.
+ * Reads the templates of other gateways from the dictionary at a fixed interval, also while there
+ * is nothing to deliver.
  */
 final class TemplatesLifecycle implements SmartLifecycle {
   private static final Logger LOG = LoggerFactory.getLogger(TemplatesLifecycle.class);
 
-  /** A reading that is broken off ends at once, unless its thread gets no time. */
+  /** An interrupted sync ends immediately, unless its thread gets no CPU time. */
   private static final Duration INTERRUPT_TIMEOUT = Duration.ofSeconds(1);
 
   private final TemplateRegistry templateRegistry;
@@ -37,7 +38,7 @@ final class TemplatesLifecycle implements SmartLifecycle {
     this.clock = clock;
   }
 
-  /** How the last reading went. */
+  /** Returns the result of the last sync. */
   SyncStatus lastStatus() {
     return lastStatus;
   }
@@ -51,7 +52,7 @@ final class TemplatesLifecycle implements SmartLifecycle {
     }
   }
 
-  /** A reading that is under way is broken off: what it would have learnt is read at the start. */
+  /** Interrupts a running sync; the next start of the process reads all templates. */
   @Override
   public synchronized void stop() {
     var stopping = loop;
@@ -71,16 +72,16 @@ final class TemplatesLifecycle implements SmartLifecycle {
       templateRegistry.sync();
       lastStatus = new SyncStatus(clock.instant(), null);
     } catch (RuntimeException e) {
-      if (lastStatus.trouble() == null) {
-        LOG.warn("what other gateways have learnt is read later: {}", e.getMessage());
+      if (lastStatus.error() == null) {
+        LOG.warn("template sync failed, retrying every {}: {}", interval, e.getMessage());
       }
       lastStatus = new SyncStatus(lastStatus.at(), String.valueOf(e.getMessage()));
     }
   }
 
   /**
-   * From a start to the next end. One reading at a time: the next is not due before it ends. What
-   * the timer still has to run after the end does nothing, and knows of no later start.
+   * The syncs between one start and the next stop. They run one at a time: each schedules the next
+   * at its end. A task that the timer runs after the stop has no effect, also after a later start.
    */
   private final class SyncLoop {
     private boolean stopped;

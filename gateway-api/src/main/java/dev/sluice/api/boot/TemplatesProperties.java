@@ -9,16 +9,17 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
 /**
- * Templates of messages.
+ * Mining of message templates.
  *
- * @param enabled whether logs are told their template; those that are not have none
- * @param maxPerService templates that the messages of one service may bring in, from 1 to 100000;
- *     the messages after them that fit none are of the catch-all
- * @param memory what all templates may take, from 64KB
- * @param syncInterval how often what other gateways have learnt is read
- * @param customMasksFile path of a file with patterns of values beside those that are known by
- *     their looks, one a line, {@code service /pattern/}, {@code *} for all services; read again
- *     when it changes
+ * @param enabled whether the gateway mines templates; if not, logs are stored without a template
+ * @param maxPerService templates of one service, from 1 to 100000; above it a message that matches
+ *     no template gets the catch-all template {@code <*>}
+ * @param memory estimated memory of the templates of all services, at least 64KB; above it a
+ *     message that matches no template gets the catch-all template {@code <*>}
+ * @param syncInterval interval at which the gateway reads the templates of other gateways
+ * @param customMasksFile path of a file of regular expressions for values that the built-in masks
+ *     do not recognize, one per line as {@code service /pattern/}, with {@code *} for all services;
+ *     the gateway reloads it when it changes; unset means no custom masks
  */
 @ConfigurationProperties("sluice.templates")
 record TemplatesProperties(

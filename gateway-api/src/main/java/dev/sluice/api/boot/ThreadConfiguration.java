@@ -11,12 +11,12 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.http.client.ReactorResourceFactory;
 import reactor.netty.resources.LoopResources;
 
-/** The threads that requests are read by, and those that wait for others. */
+/** The event loops that read requests, and the threads of the timers. */
 @Configuration(proxyBeanMethods = false)
 class ThreadConfiguration {
   /**
-   * One event loop for each core. Reactor Netty has four at least: on two cores the same requests
-   * then come in smaller bunches, and each bunch wakes a thread.
+   * One event loop per core. Reactor Netty's default is at least four: on two cores requests then
+   * arrive in smaller batches, each of which wakes a thread.
    */
   @Bean
   ReactorResourceFactory reactorResources() {
@@ -44,7 +44,7 @@ class ThreadConfiguration {
     };
   }
 
-  /** Notices what is missed a tenth of a second late at most, which no time limit of ours feels. */
+  /** The timer of timeouts. Its precision of 100 ms is sufficient for all timeouts. */
   @Bean(destroyMethod = "stop")
   HashedWheelTimer wheel() {
     return new HashedWheelTimer(new DefaultThreadFactory("sluice-deadlines", true));

@@ -20,14 +20,14 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * {@code /actuator/wal}: how the write-ahead log is, and whether a segment is what it should be. It
- * stands here since the log is named in this room alone.
+ * The endpoint {@code /actuator/wal}: the status of the write-ahead log, and the verification of a
+ * segment. It is in this package because only this package may depend on the adapter.
  */
 @Endpoint(id = "wal")
 final class WalEndpoint {
   private static final Logger LOG = LoggerFactory.getLogger(WalEndpoint.class);
 
-  /** With or without the rest of the file's name. */
+  /** A segment number or a segment file name, with or without its extension. */
   private static final Pattern SEGMENT =
       Pattern.compile("(?:seg-)?0*(\\d{1,9})(?:\\.wal(?:\\.zst|\\.gz|\\.idx)?)?");
 
@@ -35,8 +35,8 @@ final class WalEndpoint {
   private final @Nullable FailoverSpool failover;
 
   /**
-   * @param wal null where there is none
-   * @param failover null where nothing stands in for anything
+   * @param wal the write-ahead log; null when {@code sluice.spool} is redis
+   * @param failover the failover from Redis; null unless {@code sluice.spool} is redis-then-wal
    */
   WalEndpoint(@Nullable WalSpool wal, @Nullable FailoverSpool failover) {
     this.wal = wal;
@@ -44,14 +44,16 @@ final class WalEndpoint {
   }
 
   /**
-   * @param segments oldest first
-   * @param bytes of all segments
-   * @param frames in all segments
-   * @param lag what is not delivered yet
-   * @param quarantined damaged frames, oldest first
-   * @param unreadable entries that are passed over
-   * @param obstacle why nothing can be appended; null when it can
-   * @param failover null where the log is the only spool
+   * The status of the write-ahead log.
+   *
+   * @param segments the segments, oldest first
+   * @param bytes the size of all segments in bytes
+   * @param frames the number of frames in all segments
+   * @param lag the undelivered entries
+   * @param quarantined the damaged frames, oldest first
+   * @param skippedEntries the number of entries that this release cannot decode
+   * @param unavailableReason the reason why appends fail; null while they succeed
+   * @param failover the status of the failover; null when the write-ahead log is the only spool
    */
   record WalResponse(
       List<WalSpool.SegmentStatus> segments,
@@ -59,12 +61,16 @@ final class WalEndpoint {
       long frames,
       Lag lag,
       List<QuarantinedFrame> quarantined,
-      int unreadable,
-      @Nullable String obstacle,
+      int skippedEntries,
+      @Nullable String unavailableReason,
       FailoverSpool.@Nullable FailoverStatus failover) {}
 
   /**
-   * @param oldest age of the oldest entry, ISO-8601
+   * The undelivered part of the write-ahead log.
+   *
+   * @param entries the number of undelivered entries
+   * @param records the number of undelivered log records
+   * @param oldest the age of the oldest entry, an ISO-8601 duration
    */
   record Lag(long entries, long records, String oldest) {}
 
@@ -72,7 +78,7 @@ final class WalEndpoint {
 
   record ErrorResponse(String reason) {}
 
-  /** 200, or 404 where there is no such log. */
+  /** Responds 200 with the status, or 404 when there is no write-ahead log. */
   @ReadOperation
   Mono<WebEndpointResponse<Object>> wal() {
     return Mono.fromSupplier(() -> wal == null ? noWal() : status(wal))
@@ -101,7 +107,11 @@ final class WalEndpoint {
         frame.frame(), frame.copy().toString(), frame.records(), frame.reason(), frame.at());
   }
 
-  /** Reads every frame of a segment: 200 with what was found, 404 when there is none. */
+  /**
+   * Reads every frame of a segment. Responds 200 with the result, 404 when the segment or the
+   * write-ahead log does not exist, 400 for an invalid day or segment, 500 when the segment cannot
+   * be read.
+   */
   @ReadOperation
   Mono<WebEndpointResponse<Object>> verify(@Selector String day, @Selector String segment) {
     return Mono.fromSupplier(() -> wal == null ? noWal() : verifySegment(wal, day, segment))
@@ -124,7 +134,7 @@ final class WalEndpoint {
     } catch (NoSuchFileException _) {
       return error("there is no such segment", WebEndpointResponse.STATUS_NOT_FOUND);
     } catch (IOException e) {
-      LOG.warn("segment {} of {} cannot be verified: {}", number.group(1), day, e.toString());
+      LOG.warn("WAL segment {} of {} not verified: {}", number.group(1), day, e.toString());
       return error(
           "the segment cannot be read: " + e.getMessage(),
           WebEndpointResponse.STATUS_INTERNAL_SERVER_ERROR);

@@ -4,11 +4,11 @@ import dev.sluice.wal.NodeLockedException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** A log that cannot be opened ends the gateway with what to do about it instead of a stack. */
+/** Reports a write-ahead log that cannot be opened with a remedy, without a stack trace. */
 final class WalFailureAnalyzer extends AbstractFailureAnalyzer<WalUnavailableException> {
   private static final String SHARED_DIRECTORY_ACTION =
-      "Each process needs a folder of its own: give it a sluice.wal.node that no other process"
-          + " has, or a sluice.wal.dir of its own.";
+      "Each process needs its own directory: set a sluice.wal.node that no other process has, or"
+          + " another sluice.wal.dir.";
 
   @Override
   protected FailureAnalysis analyze(Throwable rootFailure, WalUnavailableException cause) {

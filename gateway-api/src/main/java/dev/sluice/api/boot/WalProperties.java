@@ -15,28 +15,28 @@ import org.springframework.util.unit.DataSize;
 /**
  * The write-ahead log on the local disk.
  *
- * @param dir below which {@code log.wal} lies
- * @param node name of this process's own folder in the write-ahead log, the same after a restart;
- *     letters, digits, {@code .}, {@code _} and {@code -}; by default {@code sluice.instance}
- * @param compression of new segments: zstd or gzip
- * @param fsync when what was written is forced to the disk: flush, before it counts as safe;
- *     interval, now and then; or never. With the latter two a power failure may cost logs that were
- *     answered as durable; a dying process does not
- * @param fsyncInterval how often, where {@code sluice.wal.fsync} is interval
- * @param flushInterval how long logs of level {@code accepted} lie in memory at most before they
- *     are written; 0 for as long as they are few ({@code sluice.wal.flush-bytes}), and for 2s where
- *     that is 0 too
- * @param flushBytes how many bytes of logs of level {@code accepted} lie in memory at most, before
- *     compression; 0 for as many as come within {@code sluice.wal.flush-interval}
- * @param queueBytes bytes that all logs may hold until they are written, copies included; beyond it
- *     clients are told to come again; 0 for an eighth of the heap, at most 256MB
- * @param segmentBytes at which a new segment is begun
- * @param segmentRollInterval at which a new segment is begun; one is begun each day (UTC) too
- * @param retainedBytesHighWatermark bytes of segments all of whose logs are delivered, from which
- *     on the oldest are removed
- * @param retainedBytesLowWatermark bytes of such segments at which that ends
- * @param minFreeDisk bytes of the disk that are left free: clients are told to come again before
- *     the disk is full, so that what is there can be delivered
+ * @param dir directory that contains the directory {@code log.wal}
+ * @param node name of the directory of this process in the write-ahead log, stable across
+ *     restarts; 1 to 200 letters, digits, {@code .}, {@code _} and {@code -}; unset means {@code
+ *     sluice.instance}
+ * @param compression compression of new segments: zstd or gzip
+ * @param fsync when written logs are forced to the disk: flush, before their acknowledgement;
+ *     interval, every {@code sluice.wal.fsync-interval}; or never. With interval and never a power
+ *     failure can lose logs that were acknowledged as durable; the end of the process cannot
+ * @param fsyncInterval interval between two fsyncs when {@code sluice.wal.fsync} is interval
+ * @param flushInterval time that logs of level {@code accepted} stay in memory before they are
+ *     written; 0 means no time limit, or 2s when {@code sluice.wal.flush-bytes} is 0, too
+ * @param flushBytes size of logs of level {@code accepted}, before compression, at which they are
+ *     written; 0 means no size limit
+ * @param queueBytes memory of all logs that are not written yet, including copies; above it the
+ *     gateway answers 503 with Retry-After; 0 means an eighth of the heap, at most 256MB
+ * @param segmentBytes size at which a new segment starts
+ * @param segmentRollInterval age at which a new segment starts; each day (UTC) starts one, too
+ * @param retainedBytesHighWatermark total size of fully delivered segments at which the gateway
+ *     starts to delete the oldest
+ * @param retainedBytesLowWatermark total size of such segments at which it stops
+ * @param minFreeDisk disk space that appends leave free, so that delivery can write its state;
+ *     below it the write-ahead log rejects logs until space is free again; 0 means no limit
  */
 @ConfigurationProperties("sluice.wal")
 record WalProperties(
@@ -54,7 +54,7 @@ record WalProperties(
     @DefaultValue("1536MB") DataSize retainedBytesLowWatermark,
     @DefaultValue("256MB") DataSize minFreeDisk) {
 
-  /** As timers count it. */
+  /** A period that never ends in practice, and that timers support. */
   private static final Duration NEVER = Duration.ofDays(365);
 
   private static final Pattern NODE_PATTERN = Pattern.compile("[A-Za-z0-9._-]{1,200}");
@@ -63,7 +63,7 @@ record WalProperties(
   WalProperties {
     if (node != null && !NODE_PATTERN.matcher(node).matches()) {
       throw new IllegalArgumentException(
-          "sluice.wal.node must be 1 to 200 letters, digits, '.', '_' and '-', is " + node);
+          "sluice.wal.node is " + node + ", must be 1 to 200 letters, digits, '.', '_' and '-'");
     }
     PropertyChecks.requirePositive("sluice.wal.fsync-interval", fsyncInterval);
     if (flushInterval.isNegative()) {
@@ -86,7 +86,8 @@ record WalProperties(
     }
     if (retainedBytesLowWatermark.compareTo(retainedBytesHighWatermark) > 0) {
       throw new IllegalArgumentException(
-          "sluice.wal.retained-bytes-low-watermark is %s, must not be above sluice.wal.retained-bytes-high-watermark, which is %s"
+          ("sluice.wal.retained-bytes-low-watermark is %s, must not be above"
+                  + " sluice.wal.retained-bytes-high-watermark, which is %s")
               .formatted(retainedBytesLowWatermark, retainedBytesHighWatermark));
     }
     if (minFreeDisk.isNegative()) {
@@ -95,7 +96,10 @@ record WalProperties(
     }
   }
 
-  /** The node's name; an instance may be called what a folder may not. */
+  /**
+   * Returns the node name; without one the name of the instance, with {@code -} for each character
+   * that a directory name must not have.
+   */
   String nodeOrElse(String instance) {
     return node == null ? INVALID_NODE_CHARACTER.matcher(instance).replaceAll("-") : node;
   }
@@ -110,7 +114,7 @@ record WalProperties(
         queueBytes.toBytes());
   }
 
-  /** Without either bound nothing would ever be written. */
+  /** Without both bounds nothing would ever be written, so the time limit is 2 s then. */
   private Duration effectiveFlushInterval() {
     if (!flushInterval.isZero()) {
       return flushInterval;

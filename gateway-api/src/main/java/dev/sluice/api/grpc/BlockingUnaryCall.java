@@ -14,11 +14,11 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One answer that has to be waited for, on a virtual thread of its own, which is interrupted when
- * the client is gone; that ends the search in the store, too.
+ * A unary call with a blocking query. The query runs on its own virtual thread. A cancellation by
+ * the client interrupts it, which also cancels the query in the store.
  *
- * <p>What is written waits in the flow control of its call until the client takes it, for as long
- * as the client likes. So an answer counts against the {@link MemoryBudget} until its call is over.
+ * <p>A written response stays in the flow-control buffer of its call until the client reads it, for
+ * any time. So a response counts against the {@link MemoryBudget} until its call ends.
  */
 final class BlockingUnaryCall<T extends Message> {
   private static final Logger LOG = LoggerFactory.getLogger(BlockingUnaryCall.class);
@@ -38,10 +38,10 @@ final class BlockingUnaryCall<T extends Message> {
   }
 
   /**
-   * Answers the call, which has just begun.
+   * Runs the query and responds to the call. Call it while gRPC opens the call.
    *
-   * @param thread its name
-   * @param query may block
+   * @param thread the name of the thread
+   * @param query the query, which may block
    */
   static <T extends Message> void start(
       String thread, MemoryBudget budget, StreamObserver<T> responseObserver, Callable<T> query) {
@@ -67,21 +67,21 @@ final class BlockingUnaryCall<T extends Message> {
         fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, OVER_BUDGET_RETRY_AFTER));
       }
     } catch (InterruptedException _) {
-      // the client is gone, or its deadline: there is nobody to tell
+      // the client has cancelled or its deadline has expired, so there is no response
     } catch (LogReader.QueryTooExpensiveException e) {
       fail(Status.RESOURCE_EXHAUSTED.withDescription(String.valueOf(e.getMessage())).asException());
     } catch (ConcurrencyLimitedReader.TooManyQueriesException _) {
       fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, BUSY_RETRY_AFTER));
     } catch (Exception e) {
       if (!isClosed()) {
-        LOG.warn("question not answered: {}", e.toString());
+        LOG.warn("query failed, responding UNAVAILABLE: {}", e.toString());
         fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
       }
-    } catch (Error e) { // such as no memory: a call that nobody ends has its client wait for ever
+    } catch (Error e) { // e.g. OutOfMemoryError: without an end of the call its client would hang
       try {
         fail(GrpcIngestPipeline.unavailable(STORE_UNAVAILABLE, FAILURE_RETRY_AFTER));
       } finally {
-        LOG.error("question not answered", e);
+        LOG.error("query failed, responding UNAVAILABLE", e);
       }
     }
   }
@@ -93,11 +93,11 @@ final class BlockingUnaryCall<T extends Message> {
     try {
       call.onError(failure);
     } catch (IllegalStateException _) {
-      // what failed was to write the answer, and gRPC has closed the call itself
+      // the write of the response has failed, and gRPC has closed the call
     }
   }
 
-  /** Whether the answer may be written; what it takes is given back at the end of the call. */
+  /** Reserves the memory of the response until the end of the call; false when it is too much. */
   private synchronized boolean reserve(long bytes) {
     if (closed || !budget.reserve(bytes)) {
       return false;
@@ -110,7 +110,7 @@ final class BlockingUnaryCall<T extends Message> {
     return closed;
   }
 
-  /** The last byte is on its way, or nobody waits for it any more. */
+  /** Releases the memory when the call ends: after the last byte is sent, or on cancellation. */
   private synchronized void close() {
     closed = true;
     budget.release(reservedBytes);

@@ -23,16 +23,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What every gRPC entrance does with a message: decode, hand in, and give the memory back. Safe for
- * use by many threads; nothing blocks.
+ * The ingest path of all gRPC protocols: it decodes a message, submits it to ingest and releases
+ * its memory. Safe for use by many threads; no method blocks.
  */
 public final class GrpcIngestPipeline {
   private static final Logger LOG = LoggerFactory.getLogger(GrpcIngestPipeline.class);
 
-  /** Above this, judging a message would keep its event loop's other connections waiting. */
+  /** Larger messages are validated off the event loop, so that other connections do not wait. */
   private static final int MAX_EVENT_LOOP_BYTES = 1 << 20;
 
-  static final String UNAVAILABLE_MESSAGE = "logs cannot be made safe at the moment";
+  static final String UNAVAILABLE_MESSAGE = "logs cannot be accepted at the moment";
 
   private static final Metadata.Key<byte[]> STATUS_DETAILS =
       Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER);
@@ -44,8 +44,12 @@ public final class GrpcIngestPipeline {
   private final Duration ackTimeout;
 
   /**
-   * @param admission who may be taken at all, and when the others should come again
-   * @param ackTimeout how long a client waits for its logs to be safe before it is told to retry
+   * @param ingest the ingest service
+   * @param budget the memory budget of all requests together
+   * @param admission the admission control, which also sets the retry delay of rejected requests
+   * @param timeoutScheduler the scheduler of {@code ackTimeout}
+   * @param ackTimeout maximum time until the append completes; then the status is UNAVAILABLE with
+   *     RetryInfo
    */
   public GrpcIngestPipeline(
       IngestService ingest,
@@ -60,7 +64,7 @@ public final class GrpcIngestPipeline {
     this.ackTimeout = ackTimeout;
   }
 
-  /** Why a call cannot be taken now; null when it may be tried. */
+  /** Returns the reason to reject a call now; null when admission control admits it. */
   IngestResult.@Nullable Unavailable checkAdmission(String protocol, AckLevel level) {
     var unavailable = admission.check(level);
     if (unavailable != null) {
@@ -70,10 +74,11 @@ public final class GrpcIngestPipeline {
   }
 
   /**
-   * Takes one complete message of the current call; never fails. What goes wrong and is not the
-   * client's mistake is {@link IngestResult.Unavailable}.
+   * Ingests one complete message of the current call. The future never fails: an error that the
+   * client did not cause is {@link IngestResult.Unavailable}.
    *
-   * @param decoder makes OTLP of the message; {@link DecodeException} when it cannot
+   * @param decoder the decoder of the message to OTLP, which throws {@link DecodeException} for an
+   *     invalid message
    */
   CompletableFuture<IngestResult> ingest(
       String protocol, RawMessage message, Function<byte[], OtlpPayload> decoder) {
@@ -98,14 +103,14 @@ public final class GrpcIngestPipeline {
     var failure = message.failure();
     if (failure != null) {
       budget.release(reserved);
-      if (failure instanceof IngestResult.Unavailable) { // one that may come again is not to blame
+      if (failure instanceof IngestResult.Unavailable) { // not an error of the client
         return overBudget();
       }
       ingest.recordMalformed(protocol);
       return CompletableFuture.completedFuture(failure);
     }
-    var unavailable =
-        checkAdmission(protocol, options.level()); // of a stream only its messages are asked for
+    // a stream is admitted message by message, not as a call
+    var unavailable = checkAdmission(protocol, options.level());
     if (unavailable != null) {
       budget.release(reserved);
       return CompletableFuture.completedFuture(unavailable);
@@ -167,7 +172,7 @@ public final class GrpcIngestPipeline {
     return handle.result(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure);
   }
 
-  /** Makes {@code now} bytes of the budget out of {@code before}; gives those back if it cannot. */
+  /** Changes a reservation to {@code now} bytes; if that fails, releases {@code before} bytes. */
   private boolean resizeReservation(long now, long before) {
     if (now > before && !budget.reserve(now - before)) {
       budget.release(before);
@@ -180,11 +185,11 @@ public final class GrpcIngestPipeline {
   }
 
   private IngestResult handleFailure(Throwable failure) {
-    LOG.warn("logs not taken", failure);
+    LOG.warn("ingest failed, responding UNAVAILABLE", failure);
     return new IngestResult.Unavailable(admission.retryAfterSpoolFailure());
   }
 
-  /** UNAVAILABLE with a {@code RetryInfo}, on which clients come again. */
+  /** Returns UNAVAILABLE with a {@code RetryInfo}, after which clients retry. */
   static StatusException unavailable(Duration retryAfter) {
     return unavailable(UNAVAILABLE_MESSAGE, retryAfter);
   }
@@ -193,12 +198,12 @@ public final class GrpcIngestPipeline {
     return retryable(Status.UNAVAILABLE, message, retryAfter);
   }
 
-  /** ABORTED with a {@code RetryInfo}: the same request is under way. */
+  /** Returns ABORTED with a {@code RetryInfo}: the same request is in progress. */
   static StatusException requestInProgress(Duration retryAfter) {
     return retryable(Status.ABORTED, IngestResult.InProgress.REASON, retryAfter);
   }
 
-  /** FAILED_PRECONDITION: the client has to choose another key. */
+  /** Returns FAILED_PRECONDITION: the client must use another idempotency key. */
   static StatusException idempotencyKeyReused() {
     return Status.FAILED_PRECONDITION
         .withDescription(IngestResult.IdempotencyKeyReused.REASON)

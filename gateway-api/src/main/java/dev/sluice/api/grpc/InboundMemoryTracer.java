@@ -17,19 +17,18 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the bytes of messages against the {@link MemoryBudget} while they come in, not only when
- * they are complete: many clients that each send a large message slowly would otherwise hold
- * whatever they like.
+ * A tracer that counts the bytes of messages against the {@link MemoryBudget} while they arrive,
+ * and not only when they are complete. Otherwise many clients that send large messages slowly could
+ * take all memory.
  *
- * <p>gRPC tells a tracer of the bytes as it takes them out of the connection's flow control. What
- * it does not tell of is what waits there because nobody asked for a message yet: that is bounded
- * by the flow control window of each call, and by how many calls a connection may have.
+ * <p>gRPC reports bytes to a tracer when it reads them from the flow-control window. Bytes in the
+ * window are not reported; the window size of each call and the number of calls per connection
+ * limit them.
  *
- * <p>A message whose rest does not come in time costs its call, so that what it holds is free
- * again.
+ * <p>A message that is not complete in time closes its call, which releases its memory.
  *
- * <p>{@link GrpcIngestPipeline} takes over what a call holds together with its message, so that
- * nothing counts twice; what nobody takes over is given back at the end of the call.
+ * <p>{@link GrpcIngestPipeline} takes over the reservation of a call together with its message, so
+ * that no byte counts twice. The end of the call releases the rest.
  */
 public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
   private static final Context.Key<StreamReservation> RESERVATION =
@@ -45,8 +44,10 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
   private final AtomicBoolean checkScheduled = new AtomicBoolean();
 
   /**
-   * @param messageTimeout how long a message may take to come, from its first byte to its last
-   * @param nanoTime as {@link System#nanoTime}, whose differences nobody who sets a clock changes
+   * @param budget the memory budget of all requests together
+   * @param messageTimeout maximum time from the first to the last byte of a message
+   * @param nanoTime a monotonic clock such as {@link System#nanoTime}
+   * @param scheduler the scheduler of the timeout checks
    */
   public InboundMemoryTracer(
       MemoryBudget budget, Duration messageTimeout, LongSupplier nanoTime, Scheduler scheduler) {
@@ -61,7 +62,7 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
     return new StreamReservation();
   }
 
-  /** One look at all unfinished messages now and then costs less than a timer for each. */
+  /** Schedules a check of all incomplete messages, which costs less than a timer per message. */
   private void scheduleCheck() {
     if (!unfinished.isEmpty() && checkScheduled.compareAndSet(false, true)) {
       var half = messageTimeout.dividedBy(2);
@@ -70,7 +71,7 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
             half.compareTo(MAX_CHECK_INTERVAL) < 0 ? half : MAX_CHECK_INTERVAL,
             this::closeTimedOutCalls);
       } catch (RuntimeException _) {
-        checkScheduled.set(false); // a timer that is shutting down, and the server with it
+        checkScheduled.set(false); // the timer is shut down, and the server with it
       }
     }
   }
@@ -85,7 +86,7 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
   }
 
   /**
-   * Says what to do when a message of the current call does not come to its end in time; it is run
+   * Sets the action for a message of the current call that is not complete in time. The action runs
    * on any thread.
    */
   static void onMessageTimeout(Runnable action) {
@@ -96,24 +97,30 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
   }
 
   /**
-   * The current call has a message of this size in memory, whatever it was on the wire.
+   * Reserves the decompressed size of a message of the current call, as far as it is above the size
+   * on the wire.
    *
-   * @return false when the budget does not allow for what decompression made of it
+   * @return false when the budget is exceeded
    */
   static boolean reserveDecompressed(int bytes) {
     var reservation = RESERVATION.get();
     return reservation == null || reservation.reserveDecompressed(bytes);
   }
 
-  /** Leaves to the caller what the current call has reserved for messages that are complete. */
+  /**
+   * Transfers the reservation of the complete messages of the current call to the caller, which
+   * must release it.
+   *
+   * @return the reserved bytes
+   */
   static long takeOver() {
     var reservation = RESERVATION.get();
     return reservation == null ? 0 : reservation.takeOver();
   }
 
   /**
-   * Of one call. Bytes arrive on the connection's event loop, messages are taken wherever the
-   * server runs its calls.
+   * The reservation of one call. Bytes arrive on the event loop of the connection; messages are
+   * read on the executor of the server.
    */
   private final class StreamReservation extends ServerStreamTracer {
     private long arrivingBytes;
@@ -127,7 +134,7 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
       return context.withValue(RESERVATION, this);
     }
 
-    /** What it throws ends the call with that status. */
+    /** Reserves arriving bytes. An exception from here closes the call with its status. */
     @Override
     public void inboundWireSize(long bytes) {
       if (!budget.reserve(bytes)) {
@@ -189,7 +196,10 @@ public final class InboundMemoryTracer extends ServerStreamTracer.Factory {
     }
   }
 
-  /** Without a stack, since it is an answer; gRPC logs it, which application.yaml turns off. */
+  /**
+   * The memory budget is exceeded. The exception is a response, so it has no stack trace. gRPC logs
+   * it; application.yaml disables that logger.
+   */
   private static final class OverBudgetException extends StatusRuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 

@@ -13,12 +13,12 @@ import io.grpc.Status;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the metadata of a call that brings logs asks for, and the headers of its answer: {@code
- * sluice-ack} says which level is reached. A stream's headers go out before most of its answers are
- * known: they say which level is asked for, and each answer says its own.
+ * An ingest call with the options of its metadata and the headers of its response. The header
+ * {@code sluice-ack} has the reached level. The headers of a stream are sent before its responses
+ * are known, so they have the requested level, and each response has its own.
  *
- * <p>A call is ended from here when the rest of a message does not come; whatever its handler still
- * does then is lost on a call that is over.
+ * <p>A message that is not complete in time closes the call. Later actions of the handler have no
+ * effect then.
  */
 final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   private static final Context.Key<IngestServerCall<?, ?>> CURRENT =
@@ -44,10 +44,10 @@ final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
   }
 
   /**
-   * What asks for something that can be given is handled, and read; the rest is refused before any
-   * message is.
+   * Returns a handler that checks the metadata and the admission of a call, and rejects it before
+   * its first message is read.
    *
-   * @param protocol for the meters
+   * @param protocol the protocol name for metrics
    */
   static <Q, A> ServerCallHandler<Q, A> intercept(
       String protocol, GrpcIngestPipeline pipeline, ServerCallHandler<Q, A> handler) {
@@ -63,7 +63,7 @@ final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
         return reject(
             call,
             Status.INVALID_ARGUMENT.withDescription(
-                IngestOptions.IDEMPOTENCY_KEY_HEADER + " is for one request, a stream has many"));
+                IngestOptions.IDEMPOTENCY_KEY_HEADER + " is only supported by unary calls"));
       }
       var unavailable = stream ? null : pipeline.checkAdmission(protocol, options.level());
       if (unavailable != null) {
@@ -84,7 +84,7 @@ final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     return new ServerCall.Listener<>() {};
   }
 
-  /** Of the current call; null when it is none that brings logs. */
+  /** Returns the current call; null when it is not an ingest call. */
   static @Nullable IngestServerCall<?, ?> current() {
     return CURRENT.get();
   }
@@ -93,7 +93,7 @@ final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
     return options;
   }
 
-  /** Before the answer is sent, whose headers tell of it. */
+  /** Records the result for the response headers. Call it before the response is sent. */
   synchronized void recordResult(IngestResult ingestResult) {
     if (ingestResult instanceof IngestResult.Accepted accepted
         && getMethodDescriptor().getType().clientSendsOneMessage()) {
@@ -104,7 +104,7 @@ final class IngestServerCall<Q, A> extends SimpleForwardingServerCall<Q, A> {
 
   private void closeOnMessageTimeout() {
     close(
-        Status.DEADLINE_EXCEEDED.withDescription("the rest of the message did not come in time"),
+        Status.DEADLINE_EXCEEDED.withDescription("the message was not complete in time"),
         new Metadata());
   }
 

@@ -12,21 +12,25 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * One call of {@code IngestStream}: each message is answered once, in their order.
+ * A call of {@code IngestStream}. Each message gets one response, in the order of the messages.
  *
- * <p>A few messages are in hand at a time. Another is asked for only when one was answered and the
- * client takes its answers; gRPC then stops reading, and the client that goes on sending is held by
- * the flow control of its own stream.
+ * <p>A limited number of messages is in flight. The next message is requested after a response, and
+ * only while the client reads its responses. Without a request gRPC stops reading, and the flow
+ * control of the stream blocks the client.
  *
- * <p>Messages come on the connection's event loop, answers become ready on any thread. Whoever
- * finds nobody in {@link #drain} does for all; no lock is held while gRPC is called.
+ * <p>Messages arrive on the event loop of the connection; responses complete on any thread. The
+ * first thread in {@link #drain} also writes the responses of the others; no lock is held during
+ * calls of gRPC.
  */
 final class IngestStream implements StreamObserver<RawMessage> {
 
-  /** Enough to have the next one here while one is made safe; each may be as large as allowed. */
+  /**
+   * The maximum number of messages in flight. It is above one, so that the next message arrives
+   * during an append, and small, because each message may have the maximum size.
+   */
   static final int WINDOW = 4;
 
-  /** Told in detail in one answer: answers may lie here until the client takes them. */
+  /** Rejections in one response; responses stay in memory until the client reads them. */
   private static final int MAX_REJECTIONS = 100;
 
   private final GrpcIngestPipeline pipeline;
@@ -35,7 +39,7 @@ final class IngestStream implements StreamObserver<RawMessage> {
   private final Queue<CompletableFuture<IngestStreamResponse>> pendingResponses =
       new ConcurrentLinkedQueue<>();
 
-  /** Messages that may be asked for. */
+  /** The number of messages that may be requested from gRPC. */
   private final AtomicInteger requestable = new AtomicInteger(WINDOW);
 
   private final AtomicInteger workInProgress = new AtomicInteger();
@@ -51,7 +55,7 @@ final class IngestStream implements StreamObserver<RawMessage> {
     this.client = client;
   }
 
-  /** Call while gRPC opens the stream: later it takes no handlers. */
+  /** Opens the stream. Call it while gRPC opens the call, which accepts handlers only then. */
   static IngestStream open(
       GrpcIngestPipeline pipeline,
       Limits limits,
@@ -89,7 +93,7 @@ final class IngestStream implements StreamObserver<RawMessage> {
     cancel();
   }
 
-  /** Answers that become ready from now on have nobody to go to. */
+  /** Stops the stream: the client is gone, and later responses are discarded. */
   private void cancel() {
     closed = true;
   }

@@ -9,11 +9,11 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.protobuf.StatusProto;
 
-/** INVALID_ARGUMENT, with a {@code google.rpc.BadRequest} that names what was wrong. */
+/** The status INVALID_ARGUMENT with a {@code google.rpc.BadRequest} that lists the errors. */
 final class InvalidArgument {
   private static final int MAX_VIOLATIONS = 50;
 
-  /** Of all violations: clients take 8 KiB of trailers, in which these are base64. */
+  /** Size of all violations; clients accept 8 KiB of trailers, in which the details are base64. */
   private static final int MAX_DETAIL_BYTES = 5 * 1024;
 
   private InvalidArgument() {}
@@ -27,7 +27,7 @@ final class InvalidArgument {
         field + " " + reason, BadRequest.newBuilder().addFieldViolations(violation(field, reason)));
   }
 
-  /** No record was good, or there was none. */
+  /** Returns the status of a request whose records are all rejected, or that has none. */
   static StatusException rejectedRecords(IngestResult.Accepted result) {
     var message = NativeRejections.acceptedNoneMessage(result.rejectedCount());
     if (result.rejectedCount() == 0) {
@@ -47,7 +47,7 @@ final class InvalidArgument {
     int reported = details.getFieldViolationsCount();
     return status(
         reported < result.rejectedCount()
-            ? message + "; the first " + reported + " are told"
+            ? message + "; the first " + reported + " are listed"
             : message,
         details);
   }

@@ -3,7 +3,7 @@ package dev.sluice.api.grpc;
 import io.grpc.StatusException;
 import java.io.Serial;
 
-/** A question that makes no sense. */
+/** A field of a query is invalid. */
 final class InvalidQueryException extends Exception {
   @Serial private static final long serialVersionUID = 1L;
 
@@ -11,15 +11,16 @@ final class InvalidQueryException extends Exception {
   private final String reason;
 
   /**
-   * @param reason goes on after the field's name
+   * @param field the path of the field
+   * @param reason the error, as the rest of a sentence that begins with the field
    */
   InvalidQueryException(String field, String reason) {
-    super(field, null, false, false); // an answer, not a fault of ours: no stack
+    super(field, null, false, false); // a response, not a bug: no stack trace
     this.field = field;
     this.reason = reason;
   }
 
-  /** INVALID_ARGUMENT, with a BadRequest that names the field. */
+  /** Returns INVALID_ARGUMENT with a BadRequest that names the field. */
   StatusException toStatusException() {
     return InvalidArgument.field(field, reason);
   }

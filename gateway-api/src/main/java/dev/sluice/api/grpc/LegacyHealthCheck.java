@@ -15,11 +15,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to {@code logs.LogService/HealthCheck}: can logs be taken, and can they be read.
+ * The health check of {@code logs.LogService/HealthCheck}: whether the spool accepts logs and the
+ * store is readable.
  *
- * <p>One check is under way at a time, and its answer serves all who ask within a second of its
- * beginning: anybody may ask, and each check costs Redis and ClickHouse a question. Safe for use by
- * many threads.
+ * <p>One check runs at a time, and its result is used for all calls within a second of its start:
+ * every client may call it, and each check costs a request to Redis and to ClickHouse. Safe for use
+ * by many threads.
  */
 public final class LegacyHealthCheck {
   private static final Duration CACHE_TTL = Duration.ofSeconds(1);
@@ -33,7 +34,11 @@ public final class LegacyHealthCheck {
   private Instant lastCheckStart = Instant.MIN;
 
   /**
-   * @param storeUnavailable why the store does not answer, empty when it does; may block
+   * @param spool the spool
+   * @param storeUnavailable the reason why the store is unavailable, empty while it is available;
+   *     may block
+   * @param version the version of the gateway
+   * @param clock the clock of the timestamps
    */
   public LegacyHealthCheck(
       Spool spool,
@@ -46,12 +51,15 @@ public final class LegacyHealthCheck {
     this.clock = clock;
   }
 
-  /** Blocks while a check is under way. */
+  /** Returns the result of the current check; blocks while it runs. */
   HealthCheckResponse check() throws InterruptedException, ExecutionException {
     return currentCheck().get();
   }
 
-  /** On a thread of its own: whoever began it may go away, and others wait for the same answer. */
+  /**
+   * Returns the current check, or starts one. It runs on its own thread, so that a disconnect of
+   * the first caller does not interrupt it for the others.
+   */
   private synchronized FutureTask<HealthCheckResponse> currentCheck() {
     var now = clock.instant();
     var task = lastCheck;
@@ -65,14 +73,14 @@ public final class LegacyHealthCheck {
     return task;
   }
 
-  /** A clock that was set back makes nothing fresh for longer. */
+  /** Whether the last check is fresh; not when the clock was set back. */
   private boolean isFresh(Instant now) {
     return !now.isBefore(lastCheckStart) && now.isBefore(lastCheckStart.plus(CACHE_TTL));
   }
 
   private HealthCheckResponse runCheck() {
     long started = System.nanoTime();
-    var spoolError = spool.unavailableReason().map(reason -> "logs cannot be taken: " + reason);
+    var spoolError = spool.unavailableReason().map(reason -> "logs cannot be accepted: " + reason);
     long spoolChecked = System.nanoTime();
     var storeError = storeUnavailable.get().map(reason -> "logs cannot be read: " + reason);
     long storeChecked = System.nanoTime();

@@ -29,18 +29,18 @@ import io.grpc.stub.StreamObserver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code logs.LogService}, as the system Sluice grew out of had it.
+ * The legacy gRPC service {@code logs.LogService}.
  *
- * <p>Requests stay bytes until they are here: what a generated marshaller cannot parse reaches the
- * client as INTERNAL, as if it were our mistake, and takes the good logs of a request along.
+ * <p>Requests are read as bytes: a request that a generated marshaller cannot parse would be
+ * INTERNAL, like a bug of the gateway, and would lose the valid logs of the request.
  *
- * <p>What is wrong with a log is told in an answer, never by a status; what passes is UNAVAILABLE
- * with RetryInfo; what is no request at all is INVALID_ARGUMENT or RESOURCE_EXHAUSTED.
+ * <p>Errors of logs are in the response, never a status. A temporary error is UNAVAILABLE with
+ * RetryInfo; a malformed or too large request is INVALID_ARGUMENT or RESOURCE_EXHAUSTED.
  */
 public final class LegacyLogsService implements BindableService {
   private static final String PROTOCOL = "legacy-grpc";
 
-  /** For answers of some bytes, which must also be given when logs have taken all of the other. */
+  /** The budget of short responses, which are sent even when logs use the whole memory budget. */
   private static final MemoryBudget UNLIMITED = new MemoryBudget(Long.MAX_VALUE);
 
   private static final MethodDescriptor<RawMessage, IngestLogsResponse> INGEST =
@@ -57,10 +57,12 @@ public final class LegacyLogsService implements BindableService {
   private final LegacyHealthCheck health;
 
   /**
-   * @param pipeline the way in; null when this process does not take logs: IngestLogs is
-   *     UNIMPLEMENTED then
-   * @param reader the way back
-   * @param budget what logs that were read count against until the client has taken them
+   * @param pipeline the ingest path; null in a process without the role ingest, in which IngestLogs
+   *     is UNIMPLEMENTED
+   * @param limits the limits of logs
+   * @param reader the reader of stored logs
+   * @param budget the memory budget of responses with logs
+   * @param health the health check
    */
   public LegacyLogsService(
       @Nullable GrpcIngestPipeline pipeline,
@@ -113,7 +115,7 @@ public final class LegacyLogsService implements BindableService {
       RawMessage request,
       StreamObserver<IngestLogsResponse> responseObserver) {
     if (responseObserver instanceof ServerCallStreamObserver<IngestLogsResponse> call) {
-      call.setOnCancelHandler(() -> {}); // else an answer to a client that hung up would throw
+      call.setOnCancelHandler(() -> {}); // without it a response after a cancellation throws
     }
     long started = System.nanoTime();
     var _ =
@@ -188,7 +190,7 @@ public final class LegacyLogsService implements BindableService {
           LogFilter.of(IngestService.DEFAULT_TENANT).service(appRequest.getAppId()).build(),
           limit == 0 ? LegacyLog.DEFAULT_LIMIT : limit,
           null);
-    } catch (IllegalArgumentException e) { // the name is all that is in the filter
+    } catch (IllegalArgumentException e) { // the filter has no other condition
       throw InvalidArgument.malformed("app_id has " + e.getMessage());
     }
   }
@@ -236,7 +238,7 @@ public final class LegacyLogsService implements BindableService {
     return entry.build();
   }
 
-  /** What is in the request does not matter, not even that it is one. */
+  /** Responds to a health check; the content of the request is ignored. */
   private void health(RawMessage request, StreamObserver<HealthCheckResponse> responseObserver) {
     BlockingUnaryCall.start(
         "sluice-legacy-health-response", UNLIMITED, responseObserver, health::check);

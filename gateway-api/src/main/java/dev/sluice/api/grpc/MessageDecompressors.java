@@ -10,12 +10,13 @@ import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The compressions a message may have: gRPC's own, and those that an OpenTelemetry Collector can be
- * set to. gRPC reads no more of what they unfold to than a message may be long.
+ * The decompressors of messages: those of gRPC, and those that an OpenTelemetry Collector can be
+ * configured with. gRPC limits the decompressed size to the maximum message size.
  */
 public final class MessageDecompressors {
   private MessageDecompressors() {}
 
+  /** Returns the registry of all supported decompressors. */
   public static DecompressorRegistry registry() {
     return DecompressorRegistry.getDefaultInstance()
         .with(new NamedDecompressor("gzip", GZIPInputStream::new), true)
@@ -40,8 +41,9 @@ public final class MessageDecompressors {
   }
 
   /**
-   * Opens what it reads from when it is first read. A header that is none then fails where the
-   * message is read, which is answered; here gRPC would make UNKNOWN of it.
+   * A stream that opens the decompressor at the first read. So an invalid header fails where the
+   * message is read, which leads to a proper status; an error while gRPC opens the stream would be
+   * UNKNOWN.
    */
   private static final class LazyDecompressingStream extends InputStream {
     private final Opener opener;

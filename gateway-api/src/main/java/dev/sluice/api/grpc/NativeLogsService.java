@@ -23,12 +23,12 @@ import io.grpc.stub.StreamObserver;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Native logs over gRPC: {@code sluice.v1.LogService}. Messages with logs stay bytes; for answers
- * and questions, which are small, the generated classes will do.
+ * The native gRPC service {@code sluice.v1.LogService}. Messages with logs are read as bytes;
+ * queries and responses, which are small, use the generated classes.
  *
- * <p>What passes is UNAVAILABLE with RetryInfo; a mistake of the client is INVALID_ARGUMENT with a
- * BadRequest, or RESOURCE_EXHAUSTED. INTERNAL is left to gRPC, for calls that are none, such as one
- * without a message.
+ * <p>A temporary error is UNAVAILABLE with RetryInfo; an error of the client is INVALID_ARGUMENT
+ * with a BadRequest, or RESOURCE_EXHAUSTED. Only gRPC itself uses INTERNAL, for invalid calls such
+ * as a unary call without a message.
  */
 public final class NativeLogsService implements BindableService {
   static final String PROTOCOL = "grpc";
@@ -48,10 +48,12 @@ public final class NativeLogsService implements BindableService {
   private final NativeSearchCalls searches;
 
   /**
-   * @param pipeline the way in; null when this process does not take logs, the methods for which
-   *     are UNIMPLEMENTED then
-   * @param reader the way back
-   * @param budget what logs that were read count against until the client has taken them
+   * @param pipeline the ingest path; null in a process without the role ingest, in which the ingest
+   *     methods are UNIMPLEMENTED
+   * @param limits the limits of logs
+   * @param reader the reader of stored logs
+   * @param search the semantic search
+   * @param budget the memory budget of responses with logs
    */
   public NativeLogsService(
       @Nullable GrpcIngestPipeline pipeline,
@@ -131,7 +133,7 @@ public final class NativeLogsService implements BindableService {
     }
   }
 
-  /** What says that nothing was taken. */
+  /** Returns the status of a result without an accepted log. */
   static StatusException toStatusException(IngestResult result) {
     return switch (result) {
       case IngestResult.Accepted accepted -> InvalidArgument.rejectedRecords(accepted);

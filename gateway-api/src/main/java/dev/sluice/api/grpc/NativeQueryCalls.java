@@ -22,13 +22,13 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** {@code Query}: stored logs, newest first, page by page. */
+/** The calls of {@code Query}: stored logs, newest first, in pages. */
 final class NativeQueryCalls {
   private static final int DEFAULT_LIMIT = 100;
   private static final int MAX_LIMIT = 10_000;
   private static final int MAX_SEVERITY = 24;
 
-  /** Clients take answers of 4 MiB unless told otherwise; a page of large logs ends before. */
+  /** Maximum size of a page, below the default limit of gRPC clients, 4 MiB. */
   static final int MAX_PAGE_BYTES = 3 << 20;
 
   private static final HexFormat HEX = HexFormat.of();
@@ -37,7 +37,8 @@ final class NativeQueryCalls {
   private final MemoryBudget budget;
 
   /**
-   * @param budget what answers count against until they are taken
+   * @param reader the reader of stored logs
+   * @param budget the memory budget of responses
    */
   NativeQueryCalls(LogReader reader, MemoryBudget budget) {
     this.reader = reader;
@@ -110,14 +111,15 @@ final class NativeQueryCalls {
 
   private static void requireSeverity(String field, int number) throws InvalidQueryException {
     if (number < 0 || number > MAX_SEVERITY) {
-      throw new InvalidQueryException(field, "is " + number + ", known are 0 to " + MAX_SEVERITY);
+      throw new InvalidQueryException(
+          field, "is " + number + ", must be from 0 to " + MAX_SEVERITY);
     }
   }
 
   private static long time(String field, long nanos) throws InvalidQueryException {
     if (nanos < 0) {
       throw new InvalidQueryException(
-          field, "is beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+          field, "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time");
     }
     return nanos;
   }
@@ -179,7 +181,7 @@ final class NativeQueryCalls {
     try {
       return Position.ofCursor(cursor);
     } catch (IllegalArgumentException _) {
-      throw new InvalidQueryException("cursor", "is none that was given out");
+      throw new InvalidQueryException("cursor", "is not a next_cursor of this API");
     }
   }
 
@@ -238,7 +240,7 @@ final class NativeQueryCalls {
         ByteBuffer.allocate(2 * Long.BYTES).putLong(high).putLong(low).flip());
   }
 
-  /** Rows that others wrote may have anything where an id should be. */
+  /** Parses an id; empty when invalid, which is possible in rows that other programs inserted. */
   private static ByteString id(String hex) {
     try {
       return ByteString.copyFrom(HEX.parseHex(hex));

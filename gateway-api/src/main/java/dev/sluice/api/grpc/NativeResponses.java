@@ -11,7 +11,7 @@ import dev.sluice.proto.v1.Rejection;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** What became of a message, in the words of {@code sluice.v1}. */
+/** The responses of {@code sluice.v1} to ingested messages. */
 final class NativeResponses {
   private NativeResponses() {}
 
@@ -20,7 +20,9 @@ final class NativeResponses {
   }
 
   /**
-   * @param maxRejections told in detail at most
+   * Returns the response to a message with accepted records.
+   *
+   * @param maxRejections maximum number of rejections in detail
    */
   static IngestResponse accepted(IngestResult.Accepted result, int maxRejections) {
     return IngestResponse.newBuilder()
@@ -38,7 +40,7 @@ final class NativeResponses {
         .build();
   }
 
-  /** No record was good, or there was none. */
+  /** Returns the refusal of a message whose records are all rejected, or that has none. */
   static Refusal acceptedNone(IngestResult.Accepted result, int maxRejections) {
     return refusal(
             Code.INVALID_ARGUMENT, NativeRejections.acceptedNoneMessage(result.rejectedCount()))

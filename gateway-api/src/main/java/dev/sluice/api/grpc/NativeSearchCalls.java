@@ -18,13 +18,14 @@ import dev.sluice.proto.v1.TemplateHit;
 import io.grpc.StatusException;
 import io.grpc.stub.StreamObserver;
 
-/** {@code Search}: what logs mean, by a question in anybody's words. */
+/** The calls of {@code Search}, the search by meaning. */
 final class NativeSearchCalls {
   private final SemanticSearch search;
   private final MemoryBudget budget;
 
   /**
-   * @param budget what answers count against until they are taken
+   * @param search the semantic search
+   * @param budget the memory budget of responses
    */
   NativeSearchCalls(SemanticSearch search, MemoryBudget budget) {
     this.search = search;
@@ -56,7 +57,7 @@ final class NativeSearchCalls {
     if (query.isBlank() || query.length() > SearchQuery.MAX_CHARACTERS) {
       throw new InvalidQueryException(
           "query",
-          "has %d characters, must say something in at most %d"
+          "has %d characters, must have 1 to %d, not only white space"
               .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
     }
     requireSupportedFilter(searchRequest.getFilter());
@@ -81,7 +82,7 @@ final class NativeSearchCalls {
     }
   }
 
-  /** What templates cannot be told by. */
+  /** Rejects conditions that templates do not support. */
   private static void requireSupportedFilter(Filter filter) throws InvalidQueryException {
     boolean other =
         !filter.getTraceId().isEmpty()
@@ -119,7 +120,7 @@ final class NativeSearchCalls {
     for (var hit : result.hits()) {
       var templateHit = toTemplateHit(hit, result);
       if (bytes + templateHit.getSerializedSize() > NativeQueryCalls.MAX_PAGE_BYTES) {
-        templateHit = templateHit.toBuilder().clearSamples().build(); // clients take no more
+        templateHit = templateHit.toBuilder().clearSamples().build(); // limit of clients
       }
       bytes += templateHit.getSerializedSize();
       response.addTemplates(templateHit);
@@ -128,7 +129,7 @@ final class NativeSearchCalls {
       var stored = NativeQueryCalls.toProto(log);
       bytes += stored.getSerializedSize();
       if (bytes > NativeQueryCalls.MAX_PAGE_BYTES) {
-        break; // clients take no more; Query has them all
+        break; // limit of clients; Query returns all logs
       }
       response.addLogs(stored);
     }

@@ -14,13 +14,14 @@ import io.grpc.stub.StreamObserver;
 import io.opentelemetry.proto.collector.logs.v1.LogsServiceProto;
 
 /**
- * OTLP over gRPC: {@code opentelemetry.proto.collector.logs.v1.LogsService/Export}.
+ * The OTLP/gRPC service {@code opentelemetry.proto.collector.logs.v1.LogsService/Export}.
  *
- * <p>Messages stay bytes: the walker reads them as they are. The generated classes only tell
- * reflection what they look like.
+ * <p>Messages are read as bytes, which the OTLP walker reads directly. Only gRPC reflection uses
+ * the generated classes.
  *
- * <p>What passes is UNAVAILABLE with RetryInfo, which clients honour and retry; a mistake of the
- * client is INVALID_ARGUMENT or RESOURCE_EXHAUSTED without it; never INTERNAL, on which they drop.
+ * <p>A temporary error is UNAVAILABLE with RetryInfo, after which clients retry; an error of the
+ * client is INVALID_ARGUMENT or RESOURCE_EXHAUSTED without RetryInfo. The status is never INTERNAL,
+ * after which clients drop the logs.
  */
 public final class OtlpLogsService implements BindableService {
   private static final String PROTOCOL = "otlp-grpc";

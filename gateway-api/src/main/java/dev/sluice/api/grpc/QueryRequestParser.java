@@ -7,17 +7,19 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 
 /**
- * A request that is parsed by its generated class. What comes of that may be fifty times as large
- * as the message and is in no budget, so that only small ones are.
+ * Parses query requests with their generated classes. The parsed objects can take fifty times the
+ * memory of the message, outside the memory budget, so the message size is limited.
  */
 final class QueryRequestParser {
-  /** Ample: all texts of a filter together may have 32 Ki characters. */
+  /** Enough for every valid filter, whose texts have at most 32 Ki characters together. */
   private static final int MAX_BYTES = 256 * 1024;
 
   private QueryRequestParser() {}
 
   /**
-   * @throws StatusException what to answer when it cannot be parsed
+   * Parses a request.
+   *
+   * @throws StatusException when the message is malformed or too large; it is the response
    */
   static <T extends Message> T parse(RawMessage message, Parser<T> parser, String type)
       throws StatusException {
@@ -28,13 +30,13 @@ final class QueryRequestParser {
     int size = message.bytes().length;
     if (size > MAX_BYTES) {
       throw Status.RESOURCE_EXHAUSTED
-          .withDescription("a question of " + size + " bytes, at most " + MAX_BYTES)
+          .withDescription("query has " + size + " bytes, must have at most " + MAX_BYTES)
           .asException();
     }
     try {
       return parser.parseFrom(message.bytes());
     } catch (InvalidProtocolBufferException _) {
-      throw InvalidArgument.malformed("malformed protobuf: no " + type + " can be read");
+      throw InvalidArgument.malformed("malformed protobuf: not a " + type);
     }
   }
 }

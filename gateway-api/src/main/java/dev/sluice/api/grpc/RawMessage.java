@@ -12,21 +12,22 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message as it was on the wire, or what to answer because it could not be read. Generated
- * classes would build a tree of every log only for it to be walked once and thrown away.
+ * The bytes of a message, or the result of a message that cannot be read. Generated classes would
+ * build a tree of objects for every log, which is walked only once.
+ *
+ * @param bytes the decompressed message; empty after a failure
+ * @param failure the result of a message that cannot be read; null without a failure
  */
 record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
   private static final byte[] EMPTY = {};
 
-  /** When to come again is known to whoever answers. */
+  /** The result above the memory budget; the caller sets the retry delay. */
   private static final IngestResult OVER_BUDGET = new IngestResult.Unavailable(Duration.ZERO);
 
   static final MethodDescriptor.Marshaller<RawMessage> MARSHALLER = new MessageMarshaller();
   static final MethodDescriptor.Marshaller<byte[]> BYTES = new BytesMarshaller();
 
-  /**
-   * Never throws: what a marshaller throws reaches the client as UNKNOWN, whoever's fault it was.
-   */
+  /** A marshaller that never throws: gRPC would send the status UNKNOWN for every exception. */
   private static final class MessageMarshaller implements MethodDescriptor.Marshaller<RawMessage> {
     @Override
     public InputStream stream(RawMessage value) {
@@ -40,7 +41,7 @@ record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
         return InboundMemoryTracer.reserveDecompressed(bytes.length)
             ? new RawMessage(bytes, null)
             : new RawMessage(EMPTY, OVER_BUDGET);
-      } catch (StatusRuntimeException e) { // larger than allowed once it is decompressed
+      } catch (StatusRuntimeException e) { // above the limit after decompression
         return new RawMessage(EMPTY, new IngestResult.TooLarge(description(e.getStatus())));
       } catch (IOException _) {
         return new RawMessage(EMPTY, new IngestResult.Malformed("message cannot be decompressed"));
@@ -53,7 +54,7 @@ record RawMessage(byte[] bytes, @Nullable IngestResult failure) {
     }
   }
 
-  /** Bytes that are a message already. */
+  /** A marshaller of encoded messages. */
   private static final class BytesMarshaller implements MethodDescriptor.Marshaller<byte[]> {
     @Override
     public InputStream stream(byte[] value) {

@@ -23,18 +23,20 @@ import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
-/** All paths of the HTTP surface, and which handler answers them. */
+/** The routes of the HTTP API: all paths with their handlers. */
 public final class ApiRoutes {
   private ApiRoutes() {}
 
   /**
-   * What takes logs.
+   * The dependencies of ingest.
    *
-   * @param budget what all requests together may hold
-   * @param admission who may be taken at all, and when the others should come again
-   * @param timeoutScheduler where the next two are set
-   * @param requestBodyTimeout how long a whole body may take to come
-   * @param ackTimeout how long a client waits for its logs to be safe before it is told to retry
+   * @param ingest the ingest service
+   * @param budget the memory budget of all requests together
+   * @param admission the admission control, which also sets the Retry-After of rejected requests
+   * @param timeoutScheduler the scheduler of the two timeouts
+   * @param requestBodyTimeout maximum time from the start to the end of a request body
+   * @param ackTimeout maximum time until the append completes; then the response is 503 with
+   *     Retry-After
    */
   public record IngestDependencies(
       IngestService ingest,
@@ -56,15 +58,20 @@ public final class ApiRoutes {
   }
 
   /**
-   * What gives them back.
+   * The dependencies of queries.
    *
-   * @param clock tells which hour is the last one
+   * @param reader the reader of stored logs
+   * @param templates the template report
+   * @param search the semantic search
+   * @param clock the clock of default time ranges, such as the last hour
    */
   public record QueryDependencies(
       LogReader reader, TemplateReport templates, SemanticSearch search, InstantSource clock) {}
 
   /**
-   * @param ingestDependencies null when this process does not take logs
+   * Returns all routes.
+   *
+   * @param ingestDependencies the dependencies of ingest; null in a process without the role ingest
    */
   public static RouterFunction<ServerResponse> of(
       @Nullable IngestDependencies ingestDependencies,
@@ -117,7 +124,7 @@ public final class ApiRoutes {
         .build();
   }
 
-  /** OTLP alone, for its own port. */
+  /** Returns the routes of the OTLP/HTTP port, which are those of OTLP alone. */
   public static RouterFunction<ServerResponse> otlp(
       IngestDependencies ingestDependencies, Limits limits) {
     var pipeline = ingestDependencies.pipeline(limits);
@@ -135,6 +142,6 @@ public final class ApiRoutes {
   }
 
   private static Mono<ServerResponse> notFound(ServerRequest unused) {
-    return Problem.of(ProblemType.NOT_FOUND, "nothing is here");
+    return Problem.of(ProblemType.NOT_FOUND, "no resource has this path");
   }
 }

@@ -20,15 +20,15 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Runs what reads and blocks: each on a virtual thread of its own, which is interrupted when the
- * client goes away.
+ * An executor of blocking queries: each runs on its own virtual thread, which is interrupted when
+ * the client disconnects.
  */
 final class BlockingQueries {
   private static final Logger LOG = LoggerFactory.getLogger(BlockingQueries.class);
   private static final Duration BUSY_RETRY_AFTER = Duration.ofSeconds(1);
   private static final Duration FAILURE_RETRY_AFTER = Duration.ofSeconds(5);
 
-  /** What all answers that are being written may hold; a page of large logs is up to 96 MiB. */
+  /** The memory of all responses that are being written; a page of large logs has up to 96 MiB. */
   private static final long MAX_UNSENT_RESPONSE_BYTES = 128L << 20;
 
   private static final int CHUNK_BYTES = 64 * 1024;
@@ -41,7 +41,7 @@ final class BlockingQueries {
     return scheduler;
   }
 
-  /** Emits what the question gives; whatever goes wrong is a {@link HttpProblemException}. */
+  /** Emits the result of the query; every error becomes a {@link HttpProblemException}. */
   <T> Mono<T> submit(Callable<T> query) {
     return Mono.fromCallable(query)
         .subscribeOn(scheduler)
@@ -49,8 +49,9 @@ final class BlockingQueries {
   }
 
   /**
-   * The answer with this body, which counts until the network has taken it. It goes in pieces: of a
-   * body in one piece reactor-netty tells nobody when it is gone.
+   * Returns the response with this body, whose memory counts until it is written to the network.
+   * The body is sent in chunks, because reactor-netty does not signal the end of the write of a
+   * body in one buffer.
    */
   Mono<ServerResponse> json(ServerResponse.BodyBuilder builder, byte[] body) {
     var typed = builder.contentType(MediaType.APPLICATION_JSON);
@@ -70,24 +71,24 @@ final class BlockingQueries {
     return DefaultDataBufferFactory.sharedInstance.wrap(rest);
   }
 
-  /** Whatever is not the client's mistake is answered 503. */
+  /** Maps an error to a problem: every error that the client did not cause becomes 503. */
   static HttpProblemException toHttpProblem(Throwable failure) {
     return switch (failure) {
       case HttpProblemException problem -> problem;
       case QueryTooExpensiveException e ->
           HttpProblemException.queryTooExpensive(String.valueOf(e.getMessage()));
       case InterruptedException _ ->
-          HttpProblemException.storeUnavailable(BUSY_RETRY_AFTER); // nobody is there to read it
+          HttpProblemException.storeUnavailable(BUSY_RETRY_AFTER); // the client has disconnected
       case ConcurrencyLimitedReader.TooManyQueriesException _ ->
           HttpProblemException.storeUnavailable(BUSY_RETRY_AFTER);
       default -> {
-        LOG.warn("query failed: {}", failure.toString());
+        LOG.warn("query failed, responding 503: {}", failure.toString());
         yield HttpProblemException.storeUnavailable(FAILURE_RETRY_AFTER);
       }
     };
   }
 
-  /** For the end of a handler: the refusal as a problem. */
+  /** Maps an error to a problem response, at the end of a handler. */
   static Mono<ServerResponse> toProblemResponse(Throwable failure) {
     return Problem.of(toHttpProblem(failure));
   }

@@ -11,9 +11,9 @@ import org.springframework.web.server.ServerWebExchange;
 import reactor.core.publisher.Mono;
 
 /**
- * An answer whose bytes count until the network has taken them: a page is large, and whoever asks
- * for many and takes none would have the heap. What does not fit is answered with a time to come
- * again.
+ * A response whose bytes count against a memory budget until they are written to the network. It
+ * protects the heap from clients that request many large pages and do not read them. Without enough
+ * budget the response is 503 with Retry-After.
  */
 record BudgetedResponse(ServerResponse response, int bytes, MemoryBudget budget)
     implements ServerResponse {

@@ -11,7 +11,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 
-/** The compressions a request body may have. */
+/** The content encodings of request bodies. */
 enum ContentEncoding {
   IDENTITY {
     @Override
@@ -25,7 +25,7 @@ enum ContentEncoding {
       return StrictInflaterInputStream.gzip(body);
     }
   },
-  /** RFC 9110 means the zlib format by this name. */
+  /** The zlib format, which RFC 9110 calls deflate. */
   DEFLATE {
     @Override
     InputStream open(byte[] body) {
@@ -38,7 +38,7 @@ enum ContentEncoding {
       return Zstd.open(new ByteArrayInputStream(body));
     }
   },
-  /** One block, or frames as the OpenTelemetry Collector sends them by the same name. */
+  /** A Snappy block, or Snappy frames, which the OpenTelemetry Collector sends by the same name. */
   SNAPPY {
     @Override
     InputStream open(byte[] body) {
@@ -53,7 +53,7 @@ enum ContentEncoding {
     }
   };
 
-  /** For an Accept-Encoding header. */
+  /** The value of the Accept-Encoding header of a 415 response. */
   static final String ACCEPT_ENCODING = "gzip, zstd, snappy, x-snappy-framed, deflate, identity";
 
   private static final int BUFFER = 8192;
@@ -61,9 +61,10 @@ enum ContentEncoding {
   abstract InputStream open(byte[] body) throws IOException;
 
   /**
-   * By the values of Content-Encoding headers, of which each may be a list: none means none.
+   * Returns the encoding that the Content-Encoding headers name, each of which may be a list;
+   * identity without a header.
    *
-   * @throws HttpProblemException when it is unknown, or one upon the other
+   * @throws HttpProblemException when an encoding is unknown, or there is more than one
    */
   static ContentEncoding of(List<String> headers) {
     var found = IDENTITY;
@@ -71,7 +72,7 @@ enum ContentEncoding {
       for (var name : header.split(",", -1)) {
         var next = forName(name.strip().toLowerCase(Locale.ROOT));
         if (next != IDENTITY && found != IDENTITY) {
-          throw HttpProblemException.unsupportedEncoding("content encodings are more than one");
+          throw HttpProblemException.unsupportedEncoding("there is more than one content encoding");
         }
         found = next == IDENTITY ? found : next;
       }
@@ -93,9 +94,9 @@ enum ContentEncoding {
   }
 
   /**
-   * Decompresses within {@code limit} bytes.
+   * Decompresses a body to at most {@code limit} bytes.
    *
-   * @throws HttpProblemException when it is larger, or not of this encoding
+   * @throws HttpProblemException when the result is larger, or the body is not in this encoding
    */
   byte[] decode(byte[] body, int limit, MemoryReservation reservation) {
     if (this == IDENTITY || body.length == 0) {
@@ -131,7 +132,7 @@ enum ContentEncoding {
         "body is not valid " + name().toLowerCase(Locale.ROOT) + " after " + size + " bytes");
   }
 
-  /** All of it or nothing: a block says beforehand how long it is. */
+  /** Decompresses a Snappy block, which starts with its uncompressed length. */
   private static byte[] decodeSnappyBlock(byte[] body, int limit, MemoryReservation reservation) {
     try {
       int length = SnappyBlock.uncompressedLength(body, 0, body.length);
@@ -148,7 +149,7 @@ enum ContentEncoding {
     }
   }
 
-  /** Room for one byte over the limit is enough to know that it is over. */
+  /** Returns the next capacity; one byte above the limit is enough to detect a body above it. */
   private static int nextCapacity(int size, int compressed, int limit) {
     long wanted = size == 0 ? Math.max(BUFFER, compressed * 4L) : size * 2L;
     return (int) Math.min(wanted, limit + 1L);

@@ -17,16 +17,16 @@ import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * {@code GET /api/v1/logs/histogram}: how many logs, over time and by level. Takes the filters of a
- * query; buckets begin at whole multiples of their width since 1970, so that the same buckets come
- * back whenever one asks.
+ * The handler of {@code GET /api/v1/logs/histogram}: the number of logs over time and by level. It
+ * has the filter parameters of a query. Buckets start at multiples of their width since 1970, so
+ * the buckets of repeated requests are the same.
  */
 final class HistogramHandler {
   private static final int DEFAULT_BUCKETS = 60;
   private static final int MAX_BUCKETS = 1000;
   private static final Pattern INTERVAL = Pattern.compile("([1-9][0-9]{0,8})(ms|s|m|h|d)");
 
-  /** Widths that a person can read off an axis, in nanoseconds. */
+  /** Bucket widths that are readable on an axis, in nanoseconds. */
   private static final long[] WIDTHS =
       Map.of(
               TimeUnit.MILLISECONDS, List.of(1, 2, 5, 10, 20, 50, 100, 200, 500),
@@ -50,10 +50,12 @@ final class HistogramHandler {
   }
 
   /**
-   * @param fromNanos begin of the first bucket, nanoseconds since 1970
-   * @param toNanos end of the last one
-   * @param widthNanos width of each
-   * @param buckets those that are not empty
+   * A histogram.
+   *
+   * @param fromNanos the start of the first bucket in nanoseconds since 1970
+   * @param toNanos the end of the last bucket, exclusive; 0 without logs
+   * @param widthNanos the width of each bucket in nanoseconds
+   * @param buckets the buckets that are not empty
    */
   private record Histogram(
       long fromNanos, long toNanos, long widthNanos, List<HistogramBucket> buckets) {}
@@ -68,7 +70,7 @@ final class HistogramHandler {
     var interval = interval(parameters.singleValue("interval"));
     int buckets = parameters.number("buckets", DEFAULT_BUCKETS, MAX_BUCKETS);
     if (interval != null && parameters.singleValue("buckets") != null) {
-      throw HttpProblemException.malformed("interval and buckets are both given");
+      throw HttpProblemException.malformed("interval and buckets exclude each other");
     }
     return queries
         .submit(() -> count(filter, interval, buckets))
@@ -77,7 +79,7 @@ final class HistogramHandler {
                 queries.json(ServerResponse.ok(), Json.write(json -> write(histogram, json))));
   }
 
-  /** A number and a unit; null when there is none. */
+  /** Parses a number and a unit; null without a text. */
   private static @Nullable Long interval(@Nullable String text) {
     if (text == null) {
       return null;
@@ -97,7 +99,7 @@ final class HistogramHandler {
     return unit.toNanos(Long.parseLong(parts.group(1)));
   }
 
-  /** Where the query leaves the time open, the logs themselves bound it. */
+  /** Counts the logs. The times of the logs replace a missing start or end of the query. */
   private Histogram count(LogFilter filter, @Nullable Long interval, int buckets)
       throws InterruptedException {
     var from = filter.fromNanos();
@@ -125,7 +127,7 @@ final class HistogramHandler {
         begin, end, width, reader.histogram(filter.between(from, to), begin, width));
   }
 
-  /** The smallest of the widths that needs no more buckets. */
+  /** Returns the smallest width with at most this number of buckets. */
   private static long width(long from, long to, int buckets) {
     for (long width : WIDTHS) {
       if ((to - 1) / width - from / width < buckets) {

@@ -22,7 +22,10 @@ import reactor.core.publisher.Mono;
 import reactor.netty.channel.AbortedException;
 import reactor.netty.http.server.HttpServerResponse;
 
-/** What every HTTP entrance does: read, decode, hand in, and give the memory back. */
+/**
+ * The ingest path of all HTTP protocols: it reads and decodes a request, submits it to ingest and
+ * releases its memory.
+ */
 final class HttpIngestPipeline {
   private static final Logger LOG = LoggerFactory.getLogger(HttpIngestPipeline.class);
 
@@ -49,10 +52,11 @@ final class HttpIngestPipeline {
   }
 
   /**
-   * How the body of a content type is read.
+   * The format of a request body.
    *
-   * @param protocol for the meters
-   * @param compressed whether it is unpacked, so that a short body may be long work
+   * @param protocol the protocol name for metrics
+   * @param readerFactory the factory of the reader of a body
+   * @param compressed whether the decoder decompresses the body, so that a short body can take long
    */
   record PayloadFormat(
       String protocol, Function<byte[], PayloadReader> readerFactory, boolean compressed) {
@@ -61,12 +65,12 @@ final class HttpIngestPipeline {
     }
   }
 
-  /** One body, asked first who it is and then what it holds. */
+  /** A reader of one body: first of its identity, then of its logs. */
   interface PayloadReader {
-    /** Under which key, if any, it is taken once, and what makes it the same body. */
+    /** Returns the idempotency key, if any, and the identity of the body. */
     RequestContext request(IngestOptions options);
 
-    /** As OTLP; takes from the reservation what it unpacks beside. */
+    /** Decodes the body to OTLP; reserves the memory of what it decompresses. */
     OtlpPayload decode(MemoryReservation reservation);
   }
 
@@ -85,8 +89,8 @@ final class HttpIngestPipeline {
   }
 
   /**
-   * Emits {@link IngestResult.Accepted}; whatever else becomes of the request is a {@link
-   * HttpProblemException}. One that cannot be taken now is told so before any of its body is read.
+   * Ingests a request. It emits {@link IngestResult.Accepted}; every other outcome is a {@link
+   * HttpProblemException}. Admission control rejects a request before its body is read.
    */
   Mono<IngestResult.Accepted> ingest(ServerRequest request, PayloadFormat format) {
     var protocol = format.protocol();
@@ -126,7 +130,7 @@ final class HttpIngestPipeline {
     return new AdmittedRequest(reader.request(options), body, reader);
   }
 
-  /** Compression is for readers; here it would cost more than the few bytes it saves. */
+  /** Disables response compression, which would cost more than it saves on a short response. */
   private static void disableCompression(ServerHttpResponse response) {
     if (ServerHttpResponseDecorator.getNativeResponse(response)
         instanceof HttpServerResponse netty) {
@@ -144,7 +148,7 @@ final class HttpIngestPipeline {
     try {
       var handle = ingest.accept(admitted.request(), payload);
       var _ = handle.released().thenRun(retained::close);
-      // not cancelled with the request: what is on its way is counted when it arrives
+      // suppressCancel: an append in flight is counted even after the client disconnects
       return Mono.fromFuture(
           handle.result(timeoutScheduler, ackTimeout, admission::retryAfterSpoolFailure), true);
     } catch (RuntimeException e) {
@@ -176,7 +180,7 @@ final class HttpIngestPipeline {
   }
 
   private void recordMalformed(String protocol, HttpProblemException problem) {
-    if (problem.retryAfter() == null) { // a client that may come again is not to blame
+    if (problem.retryAfter() == null) { // a retryable problem is not an error of the client
       ingest.recordMalformed(protocol);
     }
   }
@@ -196,15 +200,15 @@ final class HttpIngestPipeline {
   }
 
   /**
-   * Whatever is not the client's mistake is answered 503, never 500: OTLP clients retry the first
-   * and throw the logs away on the second.
+   * Maps an error that the client did not cause to 503, never to 500: OTLP clients retry after 503
+   * and drop the logs after 500.
    */
   private Throwable toHttpProblem(Throwable failure) {
     if (failure instanceof HttpProblemException) {
       return failure;
     }
-    if (!(failure instanceof AbortedException)) { // a client that hung up
-      LOG.warn("logs not taken", failure);
+    if (!(failure instanceof AbortedException)) { // not a disconnect of the client
+      LOG.warn("ingest failed, responding 503", failure);
     }
     return HttpProblemException.spoolUnavailable(admission.retryAfterSpoolFailure());
   }

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
 
-/** A request that gets an answer other than success; each protocol says it in its own words. */
+/** A request fails with this problem; each protocol formats the response in its own way. */
 final class HttpProblemException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
@@ -24,7 +24,7 @@ final class HttpProblemException extends RuntimeException {
       String detail,
       @Nullable Duration retryAfter,
       @Nullable String acceptEncoding) {
-    super(detail, null, false, false); // an answer, not a fault of ours: no stack
+    super(detail, null, false, false); // a response, not a bug: no stack trace
     this.type = type;
     this.retryAfter = retryAfter;
     this.acceptEncoding = acceptEncoding;
@@ -38,7 +38,7 @@ final class HttpProblemException extends RuntimeException {
     return new HttpProblemException(ProblemType.UNSUPPORTED, detail, null);
   }
 
-  /** Unlike an unknown content type it is answered with those that are known. */
+  /** An unsupported content encoding; unlike for a content type, a header lists the known ones. */
   static HttpProblemException unsupportedEncoding(String detail) {
     return new HttpProblemException(
         ProblemType.UNSUPPORTED, detail, null, ContentEncoding.ACCEPT_ENCODING);
@@ -50,17 +50,17 @@ final class HttpProblemException extends RuntimeException {
 
   static HttpProblemException spoolUnavailable(Duration retryAfter) {
     return new HttpProblemException(
-        ProblemType.SPOOL_UNAVAILABLE, "logs cannot be made safe at the moment", retryAfter);
+        ProblemType.SPOOL_UNAVAILABLE, "logs cannot be accepted at the moment", retryAfter);
   }
 
   static HttpProblemException requestTimeout(Duration timeout) {
     return new HttpProblemException(
         ProblemType.REQUEST_TIMEOUT,
-        "the body did not come within " + timeout.toMillis() + " ms",
+        "the body was not complete within " + timeout.toMillis() + " ms",
         null);
   }
 
-  /** The same in the words of a protocol whose clients come again only when 503 says so. */
+  /** Returns this problem as 503, for a protocol whose clients retry only after 503. */
   HttpProblemException asSpoolUnavailable(Duration retryAfter) {
     return new HttpProblemException(ProblemType.SPOOL_UNAVAILABLE, detail(), retryAfter);
   }
@@ -100,7 +100,7 @@ final class HttpProblemException extends RuntimeException {
     return String.valueOf(getMessage());
   }
 
-  /** What its answer says beside status and body. */
+  /** Writes the headers that the response has besides its status and body. */
   void writeHeaders(HttpHeaders headers) {
     if (retryAfter != null) {
       headers.set(HttpHeaders.RETRY_AFTER, Problem.retryAfterSeconds(retryAfter));
@@ -110,7 +110,7 @@ final class HttpProblemException extends RuntimeException {
     }
   }
 
-  /** When trying again is worth it; null when it never is. */
+  /** Returns the delay after which a retry can succeed; null when it never can. */
   @Nullable Duration retryAfter() {
     return retryAfter;
   }

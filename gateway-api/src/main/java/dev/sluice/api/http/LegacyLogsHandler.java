@@ -14,8 +14,8 @@ import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * {@code POST /api/logs}, as the system Sluice grew out of had it, answers included: a JSON object,
- * an array of them, or protobuf.
+ * The handler of {@code POST /api/logs}, the legacy ingest API with its legacy responses. It
+ * accepts a JSON object, a JSON array of objects, or protobuf.
  */
 final class LegacyLogsHandler {
   private final HttpIngestPipeline pipeline;
@@ -54,7 +54,7 @@ final class LegacyLogsHandler {
     };
   }
 
-  /** Whatever is not success; the retrieval of logs says it in the same words. */
+  /** Returns an error response, also for the legacy query API. */
   static Mono<ServerResponse> errorResponse(HttpProblemException problem) {
     var response =
         ServerResponse.status(problem.status())

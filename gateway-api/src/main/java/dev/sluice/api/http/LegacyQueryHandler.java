@@ -19,8 +19,8 @@ import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * {@code GET /api/logs/{app_id}}, as the system Sluice grew out of meant it: the newest logs of one
- * app. Parameters it did not know are ignored, as it did.
+ * The handler of {@code GET /api/logs/{app_id}}, the legacy query API: the newest logs of one app.
+ * It ignores unknown parameters, as the legacy API does.
  */
 final class LegacyQueryHandler {
   private static final Set<String> PARAMETERS = Set.of("limit", "cursor");
@@ -108,7 +108,7 @@ final class LegacyQueryHandler {
     json.writeEndObject();
   }
 
-  /** Into an object that is begun. */
+  /** Writes the fields of a log into the current JSON object. */
   static void writeFields(LegacyLog log, JsonGenerator json) {
     json.writeStringProperty("id", log.id());
     json.writeStringProperty("app_id", log.appId());

@@ -24,13 +24,14 @@ import tools.jackson.core.JsonGenerator;
 import tools.jackson.databind.JsonNode;
 
 /**
- * {@code POST /api/logs/search}, as the system Sluice grew out of meant it: logs by what they mean,
- * the newest one of each template that answers. Fields it did not know are ignored, as it did.
+ * The handler of {@code POST /api/logs/search}, the legacy search API: a search by meaning that
+ * returns the newest log of each matching template. It ignores unknown fields, as the legacy API
+ * does.
  */
 final class LegacySearchHandler {
   private static final int DEFAULT_LIMIT = 20;
 
-  /** Of one instant in one service, among which the one that is looked for is. */
+  /** Maximum number of logs of one service and one nanosecond that are searched for a sample. */
   private static final int MAX_LOGS_PER_TIMESTAMP = 1_000;
 
   private final SemanticSearch search;
@@ -44,12 +45,18 @@ final class LegacySearchHandler {
   }
 
   /**
-   * @param score of its template; what holds a value that was asked for has none
+   * A log of the result.
+   *
+   * @param log the log
+   * @param score the score of its template; null for a log that contains a value of the query
    */
   private record ScoredLog(StoredLog log, @Nullable Double score) {}
 
   /**
-   * @param keywordOnlyReason why meaning had no part in it; null when it had
+   * The result of a search.
+   *
+   * @param logs the logs, best first
+   * @param keywordOnlyReason the reason why the search did not use meaning; null when it did
    */
   private record LegacySearchResult(List<ScoredLog> logs, @Nullable String keywordOnlyReason) {}
 
@@ -94,7 +101,7 @@ final class LegacySearchHandler {
   private static LogFilter filter(JsonNode fields) {
     var times = fields.path("time_range");
     if (!times.isObject() && !isAbsent(times)) {
-      throw HttpProblemException.malformed("time_range is no object of start and end");
+      throw HttpProblemException.malformed("time_range is not an object with start and end");
     }
     var filter =
         LogFilter.of(IngestService.DEFAULT_TENANT)
@@ -113,7 +120,7 @@ final class LegacySearchHandler {
     return value.isMissingNode() || value.isNull();
   }
 
-  /** Null when there is none. */
+  /** Returns the value as text; null when it is absent. */
   private static @Nullable String text(String field, JsonNode value) {
     if (!value.isValueNode() && !isAbsent(value)) {
       throw HttpProblemException.malformed(field + " is not a text or a number");
@@ -122,7 +129,7 @@ final class LegacySearchHandler {
       return null;
     }
     var text = value.asString("");
-    if (text.isEmpty()) { // rather than to take it for all of them
+    if (text.isEmpty()) { // an empty filter would match all logs
       throw HttpProblemException.malformed(field + " is empty");
     }
     return text;

@@ -26,20 +26,20 @@ import reactor.core.publisher.Mono;
 import reactor.netty.http.server.HttpServerRequest;
 
 /**
- * Sees to what a request still sends when its answer is ready.
+ * The handling of the unread part of a request body when its response is ready.
  *
- * <p>A short rest is read first, so that the connection can be kept.
+ * <p>A short rest is read before the response, so that the connection stays open.
  *
- * <p>A long rest is not waited for, and its connection not kept. But to close a connection on which
- * bytes arrive is to reset it, and a reset throws away what the client has not read yet. So, after
- * the answer, our half of the connection is closed and what still comes is read and thrown away, up
- * to a bound, until the client closes its half: what other servers call a lingering close.
+ * <p>For a long rest the connection is closed. Closing a connection on which bytes still arrive
+ * resets it, and a reset discards response bytes that the client has not read. Therefore the
+ * gateway closes its half of the connection after the response, and reads and discards the rest, up
+ * to a limit, until the client closes its half. Other servers call this a lingering close.
  *
- * <p>In HTTP/2 a long rest ends its stream and not the connection, which others share. What still
- * comes on the stream is thrown away up to the same bound, so that the connection's window does not
- * run full; and the stream is reset only after it, without an error. To reset it at once would be
- * answered by frames that are under way already, each of them an error that Netty counts until it
- * closes the connection.
+ * <p>In HTTP/2 a long rest ends its stream and not the connection, which other streams share. The
+ * rest of the stream is discarded up to the same limit, so that the flow-control window of the
+ * connection stays open. The stream is reset without an error after the limit. After an immediate
+ * reset, each frame in flight would be an error that Netty counts, and Netty would close the
+ * connection.
  */
 final class LingeringClose {
   private static final String BODY_READ_ATTRIBUTE = LingeringClose.class.getName();
@@ -50,12 +50,12 @@ final class LingeringClose {
 
   private LingeringClose() {}
 
-  /** To be told by whoever reads the body, before and after. */
+  /** Records that a handler reads the body. Call it before and after the read. */
   static void markBodyRead(ServerRequest request, boolean complete) {
     request.attributes().put(BODY_READ_ATTRIBUTE, complete);
   }
 
-  /** A filter for every route. */
+  /** Filters the requests of every route. */
   static Mono<ServerResponse> filter(
       ServerRequest request, HandlerFunction<ServerResponse> handler) {
     return handler.handle(request).flatMap(response -> drainOrLinger(request, response));
@@ -103,7 +103,7 @@ final class LingeringClose {
     return chunked ? Long.MAX_VALUE : request.headers().contentLength().orElse(0);
   }
 
-  /** All methods are called on the channel's event loop. */
+  /** A lingering close of a connection. All methods run on the event loop of the channel. */
   private static final class LingeringConnectionHandler extends ChannelDuplexHandler {
     private @Nullable ChannelPromise closePromise;
     private @Nullable Future<?> timeout;
@@ -153,7 +153,10 @@ final class LingeringClose {
     }
   }
 
-  /** The same for a stream; what comes after its answer is already thrown away by reactor-netty. */
+  /**
+   * A lingering close of an HTTP/2 stream. reactor-netty already discards the bytes that arrive
+   * after the response.
+   */
   private static final class LingeringStreamHandler extends ChannelInboundHandlerAdapter {
     private @Nullable Future<?> timeout;
     private long discardedBytes;

@@ -5,7 +5,7 @@ import dev.sluice.core.port.LogReader.StoredLog;
 import java.util.Map;
 import tools.jackson.core.JsonGenerator;
 
-/** A stored log as JSON: what a page and an export are made of. */
+/** The JSON format of a stored log, in pages and exports. */
 final class LogJson {
   private LogJson() {}
 

@@ -5,11 +5,11 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * What one request holds of the {@link MemoryBudget}, given back when nobody needs it any more: the
- * answer has gone, and the spool is done with the logs. A client that hangs up or is told to come
- * again does not free what its logs still occupy.
+ * The memory that one request reserves of the {@link MemoryBudget}. It has several owners and is
+ * released when the last one closes it: after the response, and after the append of the logs. A
+ * disconnect or a 503 does not release the memory that the logs still occupy.
  *
- * <p>Safe for use by many threads: a client may hang up while its request is worked on.
+ * <p>Safe for use by many threads: a client may disconnect while its request is processed.
  */
 final class MemoryReservation implements AutoCloseable {
   private final MemoryBudget budget;
@@ -18,7 +18,7 @@ final class MemoryReservation implements AutoCloseable {
   private int owners = 1;
 
   /**
-   * @param retryAfter when to come again if there is no room
+   * @param retryAfter the source of the Retry-After of requests that exceed the budget
    */
   MemoryReservation(MemoryBudget budget, Supplier<Duration> retryAfter) {
     this.budget = budget;
@@ -26,10 +26,9 @@ final class MemoryReservation implements AutoCloseable {
   }
 
   /**
-   * Takes more.
+   * Reserves more memory.
    *
-   * @throws HttpProblemException when all requests together hold too much: the client may come
-   *     again
+   * @throws HttpProblemException when all requests together exceed the budget; the client may retry
    */
   synchronized void add(long bytes) {
     if (owners == 0 || !budget.reserve(bytes)) {
@@ -38,7 +37,7 @@ final class MemoryReservation implements AutoCloseable {
     heldBytes += bytes;
   }
 
-  /** Gives a part back early. */
+  /** Releases a part of the memory early. */
   synchronized void remove(long bytes) {
     if (owners > 0) {
       heldBytes -= bytes;
@@ -46,7 +45,7 @@ final class MemoryReservation implements AutoCloseable {
     }
   }
 
-  /** One more owner, who closes it too. */
+  /** Adds an owner, which must close the reservation, too. */
   synchronized MemoryReservation retain() {
     if (owners == 0) {
       throw HttpProblemException.spoolUnavailable(retryAfter.get());

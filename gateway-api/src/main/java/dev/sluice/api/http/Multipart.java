@@ -9,8 +9,9 @@ import java.util.Map;
 import org.springframework.http.ContentDisposition;
 
 /**
- * The parts of a {@code multipart/form-data} body (RFC 7578) that is in memory whole: views of it,
- * nothing is copied. What stands before the first delimiter and after the last is passed over.
+ * The parts of a {@code multipart/form-data} body (RFC 7578) in memory. The parts are views of the
+ * body, without a copy. The preamble before the first delimiter and the epilogue after the last are
+ * ignored.
  */
 final class Multipart {
   private static final int MAX_BOUNDARY_LENGTH = 70;
@@ -28,7 +29,9 @@ final class Multipart {
   }
 
   /**
-   * @throws HttpProblemException when it is none
+   * Parses a body.
+   *
+   * @throws HttpProblemException when the body or the boundary is malformed
    */
   static Multipart parse(byte[] body, String boundary) {
     if (boundary.isEmpty() || boundary.length() > MAX_BOUNDARY_LENGTH) {
@@ -40,9 +43,9 @@ final class Multipart {
   }
 
   /**
-   * The content of the part of that name.
+   * Returns the content of the part with this name.
    *
-   * @throws HttpProblemException when there is none
+   * @throws HttpProblemException when there is no such part
    */
   ByteBuffer part(String name) {
     var part = parts.get(name);
@@ -62,20 +65,20 @@ final class Multipart {
       int content =
           indexOf(HEADERS_END, headers, Math.min(body.length, headers + MAX_HEADER_BYTES));
       if (content < 0) {
-        throw malformed("the headers of a part do not end");
+        throw malformed("a part has no blank line after its headers");
       }
       content += HEADERS_END.length;
-      // a part without content begins its delimiter with the end of its headers
+      // in a part without content, the line break of its headers is also that of its delimiter
       int end = indexOf(delimiter, content - 2, body.length);
       if (end < 0) {
-        throw malformed("the last part does not end");
+        throw malformed("the closing delimiter is missing");
       }
       add(partName(headers, content), content, Math.max(content, end));
       from = end + delimiter.length;
     }
   }
 
-  /** Behind the first delimiter, which may stand at the very beginning. */
+  /** Returns the offset after the first delimiter, which may be at the start of the body. */
   private int endOfFirstDelimiter() {
     int bare = delimiter.length - 2;
     if (body.length >= bare && Arrays.equals(body, 0, bare, delimiter, 2, delimiter.length)) {
@@ -83,7 +86,7 @@ final class Multipart {
     }
     int at = indexOf(delimiter, 0, body.length);
     if (at < 0) {
-      throw malformed("the boundary of the header is not in the body");
+      throw malformed("the boundary of the content type is not in the body");
     }
     return at + delimiter.length;
   }
@@ -92,14 +95,14 @@ final class Multipart {
     return at + 2 <= body.length && body[at] == '-' && body[at + 1] == '-';
   }
 
-  /** Where the line break after a delimiter begins; blanks may stand before it. */
+  /** Returns the offset of the line break after a delimiter; blanks may precede it. */
   private int endOfDelimiterLine(int from) {
     int at = from;
     while (at < body.length && (body[at] == ' ' || body[at] == '\t')) {
       at++;
     }
     if (at + 2 > body.length || body[at] != '\r' || body[at + 1] != '\n') {
-      throw malformed("no line ends after a boundary");
+      throw malformed("a delimiter has no line break");
     }
     return at;
   }
@@ -121,7 +124,7 @@ final class Multipart {
         return name;
       }
     } catch (IllegalArgumentException _) {
-      // falls through to the answer
+      // reported below
     }
     throw malformed("a part has no name");
   }

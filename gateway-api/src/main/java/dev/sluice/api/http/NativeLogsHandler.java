@@ -17,7 +17,10 @@ import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
-/** {@code POST /api/v1/logs}: a JSON object, an array of them, one a line, or protobuf. */
+/**
+ * The handler of {@code POST /api/v1/logs}: native logs as a JSON object, a JSON array of objects,
+ * NDJSON or protobuf.
+ */
 final class NativeLogsHandler {
   private static final IngestResult SINGLE_ACCEPTED =
       new IngestResult.Accepted(1, List.of(), 0, AckLevel.DURABLE);
@@ -36,7 +39,7 @@ final class NativeLogsHandler {
     return ingest(pipeline, request, this::payloadFormat);
   }
 
-  /** Takes what is in a form of its own and answers in the words of native logs. */
+  /** Ingests a request in any payload format, with the response of native logs. */
   static Mono<ServerResponse> ingest(
       HttpIngestPipeline pipeline,
       ServerRequest request,
@@ -64,7 +67,7 @@ final class NativeLogsHandler {
     };
   }
 
-  /** The answer in the words of native logs. */
+  /** Returns the response of native logs. */
   private static Mono<ServerResponse> respond(
       IngestResult.Accepted result, List<Rejection> rejected) {
     if (result.acceptedNone()) {

@@ -20,9 +20,9 @@ import reactor.core.publisher.Mono;
 import reactor.core.publisher.SynchronousSink;
 
 /**
- * A result of any size, one log a line. It is read page by page, the next when the client has taken
- * the one before: so a slow client keeps no query open in the store, costs a page of memory, and
- * delays nobody but those who export, too.
+ * An export of a query result of any size as NDJSON. It reads the next page when the client has
+ * received the previous one. So a slow client keeps no query open in the store and takes the memory
+ * of one page; it can delay only other exports.
  */
 final class NdjsonExport {
   private static final int INITIAL_PAGE_SIZE = 500;
@@ -30,7 +30,7 @@ final class NdjsonExport {
   private static final int CHUNK_BYTES = 64 * 1024;
   private static final Duration BUSY_RETRY_AFTER = Duration.ofSeconds(5);
 
-  /** An export that has begun is not given up because of others for so many tries. */
+  /** Attempts to read a page of a started export while too many queries run. */
   private static final int MAX_ATTEMPTS = 60;
 
   private final LogReader reader;
@@ -42,7 +42,7 @@ final class NdjsonExport {
     this.queries = queries;
   }
 
-  /** The first page is there when it emits, so that what cannot be read is an answer of its own. */
+  /** Emits the lines after the first page is read, so that an early error is an error response. */
   Mono<Flux<DataBuffer>> lines(LogFilter filter, int limit, @Nullable Position after) {
     return Mono.defer(
         () -> {
@@ -67,7 +67,7 @@ final class NdjsonExport {
         .doFinally(_ -> export.close());
   }
 
-  /** How far one export is; used by one thread at a time, but for its end. */
+  /** The progress of one export. One thread uses it at a time, except for {@link #close}. */
   private final class ExportState {
     private final AtomicBoolean closed = new AtomicBoolean();
     private final LogFilter filter;
@@ -83,7 +83,7 @@ final class NdjsonExport {
       this.after = after;
     }
 
-    /** By whichever of its ends comes first. */
+    /** Releases the permit, at the first of several calls. */
     void close() {
       if (closed.compareAndSet(false, true)) {
         permits.release();
@@ -96,8 +96,8 @@ final class NdjsonExport {
           readPage();
         }
       } catch (InterruptedException | RuntimeException e) {
-        sink.error(
-            BlockingQueries.toHttpProblem(e)); // too late for a status: the connection breaks off
+        // too late for an error status: the connection is aborted
+        sink.error(BlockingQueries.toHttpProblem(e));
         return;
       }
       var chunk = chunks.poll();
@@ -117,7 +117,7 @@ final class NdjsonExport {
       appendLines(page);
     }
 
-    /** A page that was cut for the size of its logs tells how many the next may hold. */
+    /** Returns the size of the next page, which adapts to pages that the reader cut by bytes. */
     private int nextPageSize() {
       return lastPageSize == 0 ? INITIAL_PAGE_SIZE : Math.min(MAX_PAGE_SIZE, 2 * lastPageSize);
     }

@@ -15,8 +15,8 @@ import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /**
- * The OpenAPI document at {@code /api/openapi.yaml} and its page at {@code /api/docs}. The document
- * is written by hand; the limits in it are filled in from those that rule.
+ * The routes of the OpenAPI document, {@code /api/openapi.yaml}, and of its page, {@code
+ * /api/docs}. The document is written by hand, with placeholders for the configured limits.
  */
 final class OpenApiRoutes {
   private final String document;
@@ -53,7 +53,7 @@ final class OpenApiRoutes {
         "maxNesting", limits.maxNesting());
   }
 
-  /** The folder of the web jar is named by its version, which its Maven properties tell. */
+  /** Returns the version in the path of the web jar's resources, from its Maven properties. */
   private static String swaggerUiVersion() {
     var pom = new Properties();
     try (var in =

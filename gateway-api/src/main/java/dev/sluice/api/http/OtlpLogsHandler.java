@@ -15,16 +15,18 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
 /**
- * {@code POST /v1/logs}: OTLP over HTTP, in protobuf or JSON, answered in the encoding it came in.
+ * The handler of {@code POST /v1/logs}: OTLP/HTTP in protobuf or JSON, with the response in the
+ * encoding of the request.
  *
- * <p>By the specification (1.11): success is 200 with an {@code ExportLogsServiceResponse} whose
- * {@code partial_success} is set only when records were rejected for good, or as a warning when
- * some were left out; an error is a {@code google.rpc.Status}.
+ * <p>As the OTLP specification 1.11 requires, success is 200 with an {@code
+ * ExportLogsServiceResponse}; its {@code partial_success} is set only when records were rejected
+ * permanently, or as a warning when records were filtered out. An error is a {@code
+ * google.rpc.Status}.
  */
 final class OtlpLogsHandler {
   private static final MediaType PROTOBUF = new MediaType("application", "x-protobuf");
 
-  /** It was the client or the network that was slow: nothing here has to pass first. */
+  /** Short, because the client or the network was slow, and not the gateway. */
   private static final Duration REQUEST_TIMEOUT_RETRY_AFTER = Duration.ofSeconds(1);
 
   private final HttpIngestPipeline pipeline;
@@ -52,7 +54,7 @@ final class OtlpLogsHandler {
         .onErrorResume(HttpProblemException.class, e -> error(toRetryableStatus(e), json));
   }
 
-  /** On 408 clients of OTLP throw the logs away: they retry 429, 502, 503 and 504 alone. */
+  /** Maps 408 to 503, because OTLP clients retry only after 429, 502, 503 and 504. */
   private static HttpProblemException toRetryableStatus(HttpProblemException problem) {
     return problem.type() == ProblemType.REQUEST_TIMEOUT
         ? problem.asSpoolUnavailable(REQUEST_TIMEOUT_RETRY_AFTER)
@@ -113,7 +115,7 @@ final class OtlpLogsHandler {
     return response.bodyValue(OtlpResponses.status(code, problem.detail(), problem.retryAfter()));
   }
 
-  /** Numbers of google.rpc.Code. */
+  /** Returns the number of the {@code google.rpc.Code} of an HTTP status. */
   private static int rpcCode(HttpStatus status) {
     return switch (status) {
       case BAD_REQUEST -> 3; // INVALID_ARGUMENT

@@ -14,7 +14,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
-/** Answers that are not success, as RFC 9457 problem details. */
+/** Error responses as problem details (RFC 9457). */
 final class Problem {
   private Problem() {}
 
@@ -40,7 +40,7 @@ final class Problem {
     return ServerResponse.status(type.status())
         .contentType(MediaType.APPLICATION_PROBLEM_JSON)
         .header(HttpHeaders.ALLOW, allow)
-        .bodyValue(body(type, "allowed here: " + allow, null, List.of()));
+        .bodyValue(body(type, "allowed methods: " + allow, null, List.of()));
   }
 
   private static byte[] body(
@@ -62,7 +62,7 @@ final class Problem {
         });
   }
 
-  /** A page for each kind, where its URI leads. */
+  /** Returns the routes of the pages that describe the problem types, at their URIs. */
   static RouterFunction<ServerResponse> pages() {
     var routes = RouterFunctions.route();
     for (var type : ProblemType.values()) {
@@ -83,7 +83,7 @@ final class Problem {
     return routes.build();
   }
 
-  /** Whole seconds, rounded up, at least one. */
+  /** Returns the duration in seconds, rounded up, at least one. */
   static String retryAfterSeconds(Duration duration) {
     return Long.toString(Math.max(1, duration.plusMillis(999).toSeconds()));
   }

@@ -5,75 +5,76 @@ import java.util.Locale;
 import org.springframework.http.HttpStatus;
 
 /**
- * The kinds of problem details, RFC 9457. A kind's URI is its page: {@code /api/problems/} and its
- * name.
+ * The problem types (RFC 9457). The URI of a type, {@code /api/problems/} with its name, is a page
+ * that describes it.
  */
 enum ProblemType {
   MALFORMED(
       HttpStatus.BAD_REQUEST,
-      "The request cannot be read: no JSON, NDJSON or protobuf of the kind it says it is, or a"
-          + " parameter that is unknown or has no valid value. `detail` says where. Sending it again"
-          + " unchanged is in vain.",
+      "The gateway cannot decode the request: the body is not valid JSON, NDJSON or protobuf of its"
+          + " content type, or a parameter is unknown or has an invalid value. `detail` names the"
+          + " error. A retry of the unchanged request fails again.",
       "malformed JSON at line 1, column 9: Unexpected end-of-input"),
   NOTHING_ACCEPTED(
       HttpStatus.BAD_REQUEST,
-      "There was no log in the request, or none of them can ever be stored; `rejected` has the"
-          + " verdicts.",
+      "The request has no log, or the gateway rejected all of its logs permanently; `rejected` has"
+          + " the reasons.",
       "all 1 logs were rejected"),
   NOT_FOUND(
       HttpStatus.NOT_FOUND,
-      "There is nothing at this path, or no template has this id.",
-      "nothing is here"),
+      "No resource has this path, or no template has this id.",
+      "no resource has this path"),
   METHOD_NOT_ALLOWED(
       HttpStatus.METHOD_NOT_ALLOWED,
-      "The path is right, the method is not; the header `Allow` names those that are.",
-      "allowed here: GET, POST"),
+      "The resource does not support this method; the header `Allow` lists the supported methods.",
+      "allowed methods: GET, POST"),
   REQUEST_TIMEOUT(
       HttpStatus.REQUEST_TIMEOUT,
-      "The body began to come and did not come to its end in time. Nothing was taken; the connection"
-          + " is ended.",
-      "the body did not come within 30000 ms"),
+      "The request body was not complete in time. The gateway accepted no log of the request and"
+          + " closes the connection.",
+      "the body was not complete within 30000 ms"),
   REQUEST_IN_PROGRESS(
       HttpStatus.CONFLICT,
-      "A request with the same `Idempotency-Key` and the same body is being taken at this moment. Send"
-          + " it again after `Retry-After` seconds to learn what became of it.",
+      "A request with the same `Idempotency-Key` and the same body is in progress. Send it again"
+          + " after `Retry-After` seconds to get its result.",
       IngestResult.InProgress.REASON),
   TOO_LARGE(
       HttpStatus.CONTENT_TOO_LARGE,
-      "The request is over a limit of whole requests: its size on the wire or unpacked, its number"
-          + " of logs, or its size when each log carries its resource. Nothing was taken. Smaller"
-          + " requests with the same logs may do.",
+      "The request exceeds a request limit: its size on the wire or decompressed, its number of"
+          + " logs, or its size when each log is counted with its resource. The gateway accepted no"
+          + " log of the request. Send the same logs in smaller requests.",
       "body is larger than the limit of 67108864 bytes"),
   UNSUPPORTED(
       HttpStatus.UNSUPPORTED_MEDIA_TYPE,
-      "The content type or the content encoding is not one that is understood; `detail` names those"
-          + " that are.",
+      "The gateway does not support the content type or the content encoding; `detail` lists the"
+          + " supported ones.",
       "content type is missing"),
   IDEMPOTENCY_KEY_REUSED(
       HttpStatus.UNPROCESSABLE_CONTENT,
-      "The `Idempotency-Key` was used for a request with another body or to another entrance, and is"
-          + " remembered. Nothing was taken. A new request needs a new key.",
+      "The `Idempotency-Key` was used for a request with another body or protocol, and has not"
+          + " expired. The gateway accepted no log of the request. A new request needs a new key.",
       IngestResult.IdempotencyKeyReused.REASON),
   BAD_FRAME(
       HttpStatus.UNPROCESSABLE_CONTENT,
-      "A frame of a write-ahead log is not what the manifest says: it is cut off, or its checksum or"
-          + " its number of logs is another, or a line in it cannot be read. `detail` names it. Nothing"
-          + " of the request was taken.",
+      "A frame of a write-ahead log differs from the manifest: it is truncated, has another"
+          + " checksum or another number of logs, or has a malformed line. `detail` names the"
+          + " frame. The gateway accepted no log of the request.",
       "frame 2 of seg-000001.wal.gz: crc32 is 1a2b3c4d instead of 4d3c2b1a"),
   QUERY_TOO_EXPENSIVE(
       HttpStatus.UNPROCESSABLE_CONTENT,
-      "The query needs more time or memory than a query is given. A shorter span of time or more"
-          + " conditions may do.",
+      "The query exceeds the time or the memory of one query. Use a shorter time range or more"
+          + " conditions.",
       "more time than a query may take"),
   SPOOL_UNAVAILABLE(
       HttpStatus.SERVICE_UNAVAILABLE,
-      "The logs could not be made safe: the spool is away or full, or too much is in flight. Nothing"
-          + " is known to be taken. Send the same request again after `Retry-After` seconds.",
-      "logs cannot be made safe at the moment"),
+      "The gateway cannot acknowledge the logs: the spool is unavailable or full, or too many"
+          + " requests are in flight. Some logs may still be stored. Send the same request again"
+          + " after `Retry-After` seconds.",
+      "logs cannot be accepted at the moment"),
   STORE_UNAVAILABLE(
       HttpStatus.SERVICE_UNAVAILABLE,
-      "Stored logs cannot be read: the database is away, or too many queries are under way. Ask"
-          + " again after `Retry-After` seconds.",
+      "The gateway cannot read stored logs: ClickHouse is unavailable, or too many queries run."
+          + " Send the request again after `Retry-After` seconds.",
       "logs cannot be read at the moment");
 
   private final HttpStatus status;
@@ -90,12 +91,12 @@ enum ProblemType {
     return status;
   }
 
-  /** When it happens and what to do, for a person. */
+  /** Returns the cause and the remedy, for the page of the type. */
   String description() {
     return description;
   }
 
-  /** A {@code detail} it may have. */
+  /** Returns an example of {@code detail}. */
   String example() {
     return example;
   }

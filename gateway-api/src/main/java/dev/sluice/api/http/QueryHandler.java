@@ -14,14 +14,15 @@ import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * {@code GET /api/v1/logs}: stored logs, newest first; page by page in JSON, or all of them as a
- * stream of lines when the client accepts {@code application/x-ndjson}.
+ * The handler of {@code GET /api/v1/logs}: stored logs, newest first. The response is a page in
+ * JSON, or the whole result as a stream of lines when the client accepts {@code
+ * application/x-ndjson}.
  */
 final class QueryHandler {
   static final int DEFAULT_LIMIT = 100;
   static final int MAX_LIMIT = 10_000;
 
-  /** For caches: the answer depends on these. */
+  /** The request headers that the response depends on, for caches. */
   private static final String[] VARY_HEADERS = {HttpHeaders.ACCEPT, HttpHeaders.ACCEPT_ENCODING};
 
   private final LogReader reader;
@@ -68,7 +69,7 @@ final class QueryHandler {
       return request.headers().accept().stream()
           .anyMatch(type -> type.equalsTypeAndSubtype(MediaType.APPLICATION_NDJSON));
     } catch (InvalidMediaTypeException _) {
-      throw HttpProblemException.malformed("Accept cannot be read");
+      throw HttpProblemException.malformed("header Accept is malformed");
     }
   }
 

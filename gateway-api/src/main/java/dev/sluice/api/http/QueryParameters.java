@@ -24,9 +24,8 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.util.MultiValueMap;
 
 /**
- * What a query string asks for. Whatever cannot be read is a {@link HttpProblemException} that
- * names the parameter; one that is unknown too, since to ignore a misspelt filter is to answer
- * another question.
+ * The parameters of a query string. An invalid or unknown parameter is a {@link
+ * HttpProblemException} that names it: to ignore a misspelled filter would return other logs.
  */
 final class QueryParameters {
   private static final List<String> FILTER_PARAMETERS =
@@ -47,20 +46,20 @@ final class QueryParameters {
   private static final Pattern UUID_TEXT =
       Pattern.compile("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}");
 
-  /** A key, which has none of the operators in it, then one of them and the rest. */
+  /** A condition: a key without any operator, one operator, and a value. */
   private static final Pattern CONDITION =
       Pattern.compile("(?s)(?<key>.*?)(?<operator>!=|\\^=|=| in (?=\\[))(?<value>.*)");
 
   private final MultiValueMap<String, String> parameters;
 
   /**
-   * @param others parameters that are known besides those of the filter
+   * @param others the names of the parameters allowed besides those of the filter
    */
   QueryParameters(MultiValueMap<String, String> parameters, String... others) {
     this(parameters, Stream.concat(FILTER_PARAMETERS.stream(), Arrays.stream(others)));
   }
 
-  /** Of a question that takes no filter of logs. */
+  /** Creates the parameters of a request that has no log filter. */
   static QueryParameters withoutFilter(MultiValueMap<String, String> parameters, String... known) {
     return new QueryParameters(parameters, Arrays.stream(known));
   }
@@ -105,20 +104,20 @@ final class QueryParameters {
         .toList();
   }
 
-  /** The only value; null when there is none or it is empty. */
+  /** Returns the only value of a parameter; null when the parameter is missing or empty. */
   @Nullable String singleValue(String name) {
     var values = values(name);
     if (values.isEmpty()) {
       return null;
     }
     if (values.size() > 1) {
-      throw HttpProblemException.malformed(name + " is given more than once");
+      throw HttpProblemException.malformed(name + " occurs more than once");
     }
     var value = values.getFirst();
     return value.isEmpty() ? null : value;
   }
 
-  /** A whole number within bounds. */
+  /** Returns an integer from 1 to {@code max}; the default when the parameter is missing. */
   int number(String name, int defaultValue, int max) {
     var value = singleValue(name);
     if (value == null) {
@@ -130,7 +129,7 @@ final class QueryParameters {
         return number;
       }
     } catch (NumberFormatException _) {
-      // falls through to the answer
+      // reported below
     }
     throw HttpProblemException.malformed(name + " is not a number from 1 to " + max);
   }
@@ -140,7 +139,7 @@ final class QueryParameters {
     try {
       return cursor == null ? null : Position.ofCursor(cursor);
     } catch (IllegalArgumentException _) {
-      throw HttpProblemException.malformed("cursor is none that was given out");
+      throw HttpProblemException.malformed("cursor is not a next_cursor of this API");
     }
   }
 
@@ -161,13 +160,13 @@ final class QueryParameters {
                     parameter + " is not one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"));
   }
 
-  /** The lowest severity number that is asked for; 0 for all. */
+  /** Returns the lowest requested severity number; 0 for all. */
   int minSeverity() {
     var name = singleValue("min_severity");
     return name == null ? 0 : severity("min_severity", name);
   }
 
-  /** The severity numbers that are asked for; none for all. */
+  /** Returns the requested severity numbers; an empty list for all. */
   List<Integer> severities() {
     var numbers = new ArrayList<Integer>();
     for (var value : values("severity")) {
@@ -178,7 +177,7 @@ final class QueryParameters {
     return numbers;
   }
 
-  /** A level stands for its four numbers, {@code INFO2} and the like for one. */
+  /** Returns the numbers of a severity: four of a level, one of a name such as {@code INFO2}. */
   static List<Integer> severities(String parameter, String name) {
     int lowest = severity(parameter, name);
     boolean level =
@@ -187,7 +186,7 @@ final class QueryParameters {
     return IntStream.range(lowest, lowest + (level ? 4 : 1)).boxed().toList();
   }
 
-  /** Nanoseconds since 1970; null when it is not given. */
+  /** Returns a time in nanoseconds since 1970; null when the parameter is missing. */
   @Nullable Long time(String name) {
     var value = singleValue(name);
     if (value == null) {
@@ -216,7 +215,7 @@ final class QueryParameters {
     return text == null ? null : id("resource_id", text, "resource");
   }
 
-  /** The id of a template as it is written everywhere; the zero UUID stands for none. */
+  /** Parses a template id, a UUID; the zero UUID is invalid, because it means no template. */
   static UUID templateId(String parameter, String text) {
     return id(parameter, text, "template");
   }
@@ -231,8 +230,8 @@ final class QueryParameters {
   }
 
   /**
-   * {@code key=value}, {@code key!=value}, {@code key^=prefix}, {@code key in ["a","b"]} or {@code
-   * key}.
+   * Parses a condition: {@code key=value}, {@code key!=value}, {@code key^=prefix}, {@code key in
+   * ["a","b"]} or {@code key}.
    */
   private static AttributeCondition condition(String parameter, String text) {
     var parts = CONDITION.matcher(text);

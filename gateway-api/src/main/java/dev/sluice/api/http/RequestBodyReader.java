@@ -14,21 +14,21 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Reads a request's body into one array, and no further than the limits allow: the size is checked
- * as the bytes arrive and again as they are decompressed, so that neither a body without a length
- * nor a small one that unfolds to gigabytes costs more than the limit.
+ * Reads a request body into one array, up to the limit. It checks the size as the bytes arrive and
+ * again during decompression, so that neither a body without a length nor a decompression bomb
+ * takes more memory than the limit.
  */
 final class RequestBodyReader {
   private static final int INITIAL_CAPACITY = 16 * 1024;
   private static final int MAX_PREALLOCATED_BYTES = 1 << 20;
 
-  /** Above this, judging a body would keep its event loop's other connections waiting. */
+  /** Larger bodies are validated off the event loop, so that other connections do not wait. */
   private static final int MAX_EVENT_LOOP_BYTES = 1 << 20;
 
-  /** The same for a compressed one, which may be a thousand times larger than it looks. */
+  /** The same limit for a compressed body, which may expand a thousand times. */
   private static final int MAX_EVENT_LOOP_COMPRESSED_BYTES = MAX_EVENT_LOOP_BYTES / 256;
 
-  /** Zstandard knows no such bound: a few kilobytes may be all that a request may have. */
+  /** The same limit for Zstandard, whose ratio is unbounded: kilobytes can expand to the limit. */
   private static final int MAX_EVENT_LOOP_ZSTD_BYTES = 256;
 
   private final Limits limits;
@@ -36,7 +36,7 @@ final class RequestBodyReader {
   private final Duration timeout;
 
   /**
-   * @param timeout how long a whole body may take to come
+   * @param timeout maximum time from the start to the end of a body
    */
   RequestBodyReader(Limits limits, TimeoutScheduler timeoutScheduler, Duration timeout) {
     this.limits = limits;
@@ -45,9 +45,9 @@ final class RequestBodyReader {
   }
 
   /**
-   * The decompressed body; empty when the client sent none.
+   * Reads and decompresses a body; empty when the client sends none.
    *
-   * @param compressed whether what is in it is to be unpacked once more
+   * @param compressed whether the decoder decompresses the content again
    */
   Mono<byte[]> read(ServerRequest request, MemoryReservation reservation, boolean compressed) {
     var encoding = ContentEncoding.of(request.headers().header(HttpHeaders.CONTENT_ENCODING));
@@ -71,8 +71,8 @@ final class RequestBodyReader {
   }
 
   /**
-   * Ends when the time is over, unless nobody waits for that any more. Then the wait is completed
-   * and not cancelled, which would take down a stack trace for every request.
+   * Returns a signal that completes at the timeout. When the body is complete earlier, the timer is
+   * completed and not cancelled: a cancellation creates an exception with a stack trace.
    */
   private Mono<Void> timeoutSignal() {
     return Mono.create(
@@ -105,7 +105,7 @@ final class RequestBodyReader {
     return HttpProblemException.tooLarge("body is larger than the limit of " + limit + " bytes");
   }
 
-  /** Copies what arrives into one array and lets the network's buffers go at once. */
+  /** A buffer that copies the body into one array and releases network buffers immediately. */
   private static final class BodyBuffer {
     private final MemoryReservation reservation;
     private final int contentLength;
@@ -143,7 +143,7 @@ final class RequestBodyReader {
       return bytes;
     }
 
-    /** An announced length is believed as far as it is short: the bytes may never come. */
+    /** Returns a capacity; it preallocates a limited part of Content-Length, which may be false. */
     private long proposedCapacity(int capacity) {
       long doubled = Math.max(INITIAL_CAPACITY, capacity * 2L);
       return contentLength < 0

@@ -9,15 +9,15 @@ import org.springframework.http.InvalidMediaTypeException;
 import org.springframework.http.MediaType;
 import org.springframework.web.reactive.function.server.ServerRequest;
 
-/** What the headers of a request with logs say, the same for every surface. */
+/** The headers of ingest requests and their responses, for all HTTP protocols. */
 final class RequestHeaders {
   private RequestHeaders() {}
 
   /**
-   * The content type as {@code type/subtype} in lower case; a charset other than UTF-8 is not
-   * understood.
+   * Returns the content type as {@code type/subtype} in lower case.
    *
-   * @throws HttpProblemException when there is none, or none that can be read
+   * @throws HttpProblemException when the content type is missing or malformed, or its charset is
+   *     not UTF-8
    */
   static String contentType(ServerRequest request) {
     var header = request.headers().firstHeader("Content-Type");
@@ -32,14 +32,14 @@ final class RequestHeaders {
       }
       return (type.getType() + "/" + type.getSubtype()).toLowerCase(Locale.ROOT);
     } catch (InvalidMediaTypeException _) {
-      throw HttpProblemException.unsupported("content type cannot be read");
+      throw HttpProblemException.unsupported("content type is malformed");
     }
   }
 
   /**
-   * What is asked for beside the logs.
+   * Returns the acknowledgement level and the idempotency key of a request.
    *
-   * @throws HttpProblemException when it cannot be understood
+   * @throws HttpProblemException when a header is invalid or occurs more than once
    */
   static IngestOptions ingestOptions(ServerRequest request) {
     try {
@@ -54,12 +54,12 @@ final class RequestHeaders {
   private static @Nullable String singleValue(ServerRequest request, String name) {
     var values = request.headers().header(name);
     if (values.size() > 1) {
-      throw new IllegalArgumentException(name + " is there more than once");
+      throw new IllegalArgumentException(name + " occurs more than once");
     }
     return values.isEmpty() ? null : values.getFirst();
   }
 
-  /** What is said of the request beside its answer. */
+  /** Writes the headers of a success response. */
   static void writeAckHeaders(HttpHeaders headers, IngestResult.Accepted result) {
     headers.set(IngestOptions.ACK_HEADER, result.level().text());
     if (result.replayed()) {

@@ -37,9 +37,9 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 import tools.jackson.databind.node.ObjectNode;
 
-/** {@code POST /api/v1/logs/search}: what logs mean, by a question in anybody's words. */
+/** The handler of {@code POST /api/v1/logs/search}, the search by meaning. */
 final class SearchHandler {
-  /** Ample for a question with its attributes. */
+  /** Enough for a query with its attributes. */
   private static final int MAX_BODY_BYTES = 64 * 1024;
 
   private static final Duration BODY_TIMEOUT = Duration.ofSeconds(10);
@@ -83,7 +83,7 @@ final class SearchHandler {
         .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  /** At most what a question with its attributes needs, and in time. */
+  /** Reads a JSON body, limited in size and time. */
   static Mono<byte[]> readBody(ServerRequest request) {
     if (!RequestHeaders.contentType(request).equals("application/json")) {
       throw HttpProblemException.unsupported("content type is not application/json");
@@ -121,7 +121,7 @@ final class SearchHandler {
     }
     if (query.length() > SearchQuery.MAX_CHARACTERS) {
       throw HttpProblemException.malformed(
-          "query has %d characters, at most %d"
+          "query has %d characters, must have at most %d"
               .formatted(query.length(), SearchQuery.MAX_CHARACTERS));
     }
     var searchQuery =
@@ -142,18 +142,18 @@ final class SearchHandler {
 
   static ObjectNode parseObject(byte[] body) {
     try {
-      // by itself Jackson would take other encodings, and overlong forms of this one
+      // Jackson alone would also accept other encodings, and overlong UTF-8
       var text = UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
       if (JSON.readTree(text) instanceof ObjectNode object) {
         return object;
       }
     } catch (CharacterCodingException | JacksonException _) {
-      // falls through to the answer
+      // reported below
     }
-    throw HttpProblemException.malformed("body is no JSON object in UTF-8");
+    throw HttpProblemException.malformed("body is not a JSON object in UTF-8");
   }
 
-  /** As a query string would have them; attributes have a form of their own. */
+  /** Returns the fields as query parameters, without attributes, which are an object. */
   private static MultiValueMap<String, String> scalars(ObjectNode fields) {
     var values = new LinkedMultiValueMap<String, String>();
     for (var field : fields.properties()) {
@@ -171,7 +171,7 @@ final class SearchHandler {
     return values;
   }
 
-  /** Without an exponent, which no query string has. */
+  /** Returns a value as text, a number without an exponent, as in a query string. */
   private static String toPlainText(JsonNode value) {
     return value.isFloatingPointNumber() && Double.isFinite(value.doubleValue())
         ? value.decimalValue().toPlainString()
@@ -183,7 +183,7 @@ final class SearchHandler {
       return filter;
     }
     if (!attributes.isObject()) {
-      throw HttpProblemException.malformed("attributes is no object of names and values");
+      throw HttpProblemException.malformed("attributes is not an object of names and values");
     }
     var conditions = new ArrayList<AttributeCondition>();
     for (var attribute : attributes.properties()) {

@@ -25,7 +25,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 import tools.jackson.core.JsonGenerator;
 
-/** {@code GET /api/v1/templates}, and what is below it: what logs say, how often, since when. */
+/** The handler of {@code GET /api/v1/templates} and its subresources: templates with counts. */
 final class TemplatesHandler {
   private static final int DEFAULT_LIMIT = 50;
   private static final int MAX_LIMIT = 1000;
@@ -86,7 +86,7 @@ final class TemplatesHandler {
         .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  /** Samples of what a template stands for. */
+  /** Responds with stored logs of a template. */
   Mono<ServerResponse> logs(ServerRequest request) {
     return Mono.defer(
             () -> {
@@ -115,7 +115,7 @@ final class TemplatesHandler {
         .onErrorResume(BlockingQueries::toProblemResponse);
   }
 
-  /** Of the time in which it came: to go through all other logs for a rare one takes too long. */
+  /** Returns a filter limited to the active time of the template, for fast queries of rare ones. */
   private static LogFilter sampleFilter(
       UUID id, @Nullable Long from, @Nullable Long to, MinuteRange activeRange) {
     return LogFilter.of(IngestService.DEFAULT_TENANT)
@@ -171,7 +171,7 @@ final class TemplatesHandler {
         Set.of());
   }
 
-  /** Where the question leaves them open: until now, and for an hour. */
+  /** Returns the time range of the query; by default it ends now and has an hour. */
   private MinuteRange minuteRange(@Nullable Long from, @Nullable Long to) {
     if (from == null && to == null) {
       long end = MinuteRange.minuteOf(now()) + 1;
@@ -181,7 +181,7 @@ final class TemplatesHandler {
     long begin = from == null ? Math.max(0, end - MinuteRange.startNanos(DEFAULT_MINUTES)) : from;
     if (begin >= end) {
       throw HttpProblemException.malformed(
-          "from is not before to, which is now when it is not given");
+          "from is not before to; the default of to is now");
     }
     return MinuteRange.covering(begin, end);
   }
@@ -232,7 +232,7 @@ final class TemplatesHandler {
     json.writeStringProperty("to", Timestamps.format(MinuteRange.startNanos(minuteRange.to())));
   }
 
-  /** Its fields, into an object that is begun. */
+  /** Writes the fields of a template into the current JSON object. */
   static void write(Template template, JsonGenerator json) {
     json.writeStringProperty("template_id", template.id().toString());
     if (template.text() != null) {

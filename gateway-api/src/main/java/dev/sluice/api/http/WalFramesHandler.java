@@ -23,9 +23,9 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import reactor.core.publisher.Mono;
 
 /**
- * {@code POST /v1/ingest/wal-frames}: frames of a write-ahead log as its shipper sends them, a
- * manifest and the frames themselves. A shipper that was cut off sends them again, so a request is
- * taken once by its manifest and its sender when it names no key itself.
+ * The handler of {@code POST /v1/ingest/wal-frames}: frames of a write-ahead log that a log shipper
+ * sends, with a manifest. A shipper retries after a lost response. So a request without an
+ * idempotency key gets one, which is derived from the manifest and the sender.
  */
 final class WalFramesHandler {
   private static final String PROTOCOL = "wal-frames";
@@ -81,7 +81,7 @@ final class WalFramesHandler {
         : value;
   }
 
-  /** Resource attributes, by headers whose names begin as the sender's house likes. */
+  /** Returns resource attributes from headers, whose names have any prefix. */
   private static SortedMap<String, String> senderAttributes(ServerRequest request) {
     var sender = new TreeMap<String, String>();
     request
@@ -101,7 +101,7 @@ final class WalFramesHandler {
     return sender;
   }
 
-  /** The boundary is another each time, so it is the parts that tell whether it is the same. */
+  /** Identifies a request by its parts, because the multipart boundary differs in each retry. */
   private static RequestContext idempotentRequest(
       IngestOptions options, Multipart parts, SortedMap<String, String> sender) {
     var digest = sha256();
@@ -115,7 +115,7 @@ final class WalFramesHandler {
     var manifest = digest.digest();
     var key =
         options.key() == null ? "wal-frames-" + HexFormat.of().formatHex(manifest) : options.key();
-    // what is only in memory could be lost after its key was promised to hold
+    // a key must not outlive its logs, and logs of level accepted are only in memory at first
     var level = options.level() == AckLevel.ACCEPTED ? AckLevel.DURABLE : options.level();
     digest.update(manifest);
     digest.update(String.valueOf(sender.get(SERVICE_NAME)).getBytes(UTF_8));
@@ -129,7 +129,7 @@ final class WalFramesHandler {
     try {
       return MessageDigest.getInstance("SHA-256");
     } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException(e); // every Java has it
+      throw new IllegalStateException(e); // unreachable: every Java platform has SHA-256
     }
   }
 }

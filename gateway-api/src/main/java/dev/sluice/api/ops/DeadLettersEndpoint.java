@@ -37,8 +37,9 @@ import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * {@code /actuator/deadletters}: the records that the store refused, for a person to look at, to
- * correct and to put back, or to throw away. 503 while the spool is away.
+ * The endpoint {@code /actuator/deadletters}: the records that the store rejected. An operator can
+ * list and show them, replay them as they are or corrected, and purge them. The response is 503
+ * while the spool is unavailable.
  */
 @Endpoint(id = "deadletters")
 public final class DeadLettersEndpoint {
@@ -50,7 +51,7 @@ public final class DeadLettersEndpoint {
   private final Limits limits;
 
   /**
-   * @param limits what a corrected record must obey, as any other
+   * @param limits the limits of corrected records, the same as for new records
    */
   public DeadLettersEndpoint(DeadLetterQueue deadLetterQueue, Limits limits) {
     this.deadLetterQueue = deadLetterQueue;
@@ -58,17 +59,27 @@ public final class DeadLettersEndpoint {
   }
 
   /**
-   * @param next to ask for as {@code after}; null after the last page
+   * A page of dead letters.
+   *
+   * @param count the number of all dead letters
+   * @param capacity the maximum number of dead letters
+   * @param deadLetters the dead letters of this page, oldest first
+   * @param next the {@code after} of the next page; null after the last page
    */
   public record DeadLetterPage(
-      long letters, long capacity, List<DeadLetterSummary> deadLetters, @Nullable String next) {}
+      long count, long capacity, List<DeadLetterSummary> deadLetters, @Nullable String next) {}
 
   /**
-   * @param id of the letter
-   * @param logId of the record, as it will be in the store
-   * @param reason why the store refused it
-   * @param at when it was given up
-   * @param bytes of the record, its resource and its scope
+   * A dead letter without its record.
+   *
+   * @param id the id of the dead letter
+   * @param logId the id that the record has in the store after its replay
+   * @param tenant the tenant of the record
+   * @param service the service of the record; empty when it has none
+   * @param received the time of receipt
+   * @param reason the reason of the store for the rejection
+   * @param at the time of the rejection
+   * @param bytes the size of the record with its resource and its scope, in bytes of OTLP
    */
   public record DeadLetterSummary(
       String id,
@@ -81,7 +92,9 @@ public final class DeadLettersEndpoint {
       int bytes) {}
 
   /**
-   * @param log the record as OTLP in JSON, an {@code ExportLogsServiceRequest}
+   * A dead letter with its record.
+   *
+   * @param log the record as OTLP JSON, an {@code ExportLogsServiceRequest}
    */
   public record DeadLetterDetail(
       String id,
@@ -94,27 +107,34 @@ public final class DeadLettersEndpoint {
       int bytes,
       @JsonRawValue String log) {}
 
-  /** The letter of this id is no more: it was put back or thrown away. */
+  /** The response to a replay or a purge: this dead letter is removed. */
   public record RemovedDeadLetter(String id) {}
 
-  /** Nothing was done, and why. */
+  /** The response of an operation that changed nothing, with the reasons. */
   public record ErrorResponse(List<FieldError> reasons) {}
 
   /**
-   * @param field what is wrong in the record or in the question; {@code spool} when it is neither
+   * An error of a field.
+   *
+   * @param field the invalid field of the record or of the request; {@code spool} when the spool is
+   *     unavailable
+   * @param reason the error
    */
   public record FieldError(String field, String reason) {}
 
   /**
-   * @param after id of the letter after which to go on
-   * @param limit letters at most, from 1 to 1000; 100 when not said
+   * Lists dead letters, oldest first.
+   *
+   * @param after the id of the last dead letter of the previous page; null for the first page
+   * @param limit the maximum number of dead letters, from 1 to 1000; 100 when null
    */
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> list(@Nullable String after, @Nullable Integer limit) {
     int pageSize = limit == null ? DEFAULT_PAGE_SIZE : limit;
     if (pageSize < 1 || pageSize > MAX_PAGE_SIZE) {
       return Mono.just(
-          badRequest(new FieldError("limit", "is " + pageSize + ", from 1 to " + MAX_PAGE_SIZE)));
+          badRequest(
+              new FieldError("limit", "is " + pageSize + ", must be from 1 to " + MAX_PAGE_SIZE)));
     }
     return respond(
         () -> {
@@ -122,7 +142,7 @@ public final class DeadLettersEndpoint {
           List<DeadLetterItem> page;
           try {
             page = deadLetterQueue.list(after, pageSize);
-          } catch (IllegalArgumentException _) { // else a mistake would look like an outage
+          } catch (IllegalArgumentException _) { // an error of the client, not an outage
             return badRequest(new FieldError("after", "is not the id of a dead letter"));
           }
           return ok(
@@ -134,6 +154,7 @@ public final class DeadLettersEndpoint {
         });
   }
 
+  /** Shows a dead letter with its record; 404 when there is none with this id. */
   @ReadOperation
   public Mono<WebEndpointResponse<Object>> show(@Selector String id) {
     return respond(
@@ -145,9 +166,9 @@ public final class DeadLettersEndpoint {
   }
 
   /**
-   * Puts the record back into the spool.
+   * Replays a dead letter: appends its record to the spool again and removes the dead letter.
    *
-   * @param log the record as it should be, OTLP in JSON, as text; as it is when not given
+   * @param log the corrected record as a text of OTLP JSON; null to replay the record unchanged
    */
   @WriteOperation
   public Mono<WebEndpointResponse<Object>> replay(@Selector String id, @Nullable String log) {
@@ -171,14 +192,15 @@ public final class DeadLettersEndpoint {
             return notFound();
           }
           LOG.info(
-              "dead letter {} was put back{}: log {}",
+              "dead letter {} replayed{}: log {}",
               id,
-              log == null ? "" : " corrected",
+              log == null ? "" : " with a correction",
               original.firstId().toHex());
           return ok(new RemovedDeadLetter(id));
         });
   }
 
+  /** Purges a dead letter: removes it with its record; 404 when there is none with this id. */
   @DeleteOperation
   public Mono<WebEndpointResponse<Object>> purge(@Selector String id) {
     return respond(
@@ -188,14 +210,14 @@ public final class DeadLettersEndpoint {
             return notFound();
           }
           LOG.info(
-              "dead letter {} was thrown away: log {}",
+              "dead letter {} purged: log {}",
               id,
               item.get().letter().log().firstId().toHex());
           return ok(new RemovedDeadLetter(id));
         });
   }
 
-  /** With an append id of its own: as often as it is put back, it is another append. */
+  /** Creates a batch of the record with a new append id, because each replay is a new append. */
   private static LogBatch withNewAppendId(LogBatch original, int expandedBytes, byte[] otlp) {
     return new LogBatch(
         UUID.randomUUID(),
@@ -214,7 +236,7 @@ public final class DeadLettersEndpoint {
       byte[] text = json.getBytes(UTF_8);
       if (text.length > limits.maxRequestBytes()) {
         throw new InvalidRequestException(
-            "log", text.length + " bytes, limit " + limits.maxRequestBytes());
+            "log", "has " + text.length + " bytes, limit " + limits.maxRequestBytes());
       }
       var payload = OtlpJsonDecoder.read(text, limits);
       var walker = new OtlpWalker(limits);
@@ -228,7 +250,7 @@ public final class DeadLettersEndpoint {
       }
       if (walker.expandedBytes() > limits.maxExpandedBytes()) {
         throw new InvalidRequestException(
-            "log", walker.expandedBytes() + " bytes, limit " + limits.maxExpandedBytes());
+            "log", "has " + walker.expandedBytes() + " bytes, limit " + limits.maxExpandedBytes());
       }
       return withNewAppendId(
           original, (int) walker.expandedBytes(), Arrays.copyOf(payload.bytes(), payload.length()));
@@ -251,7 +273,7 @@ public final class DeadLettersEndpoint {
     };
   }
 
-  /** Not to be stored as it is. */
+  /** A corrected record is invalid. */
   private static final class InvalidRequestException extends Exception {
     @Serial private static final long serialVersionUID = 1L;
     private final transient FieldError error;
@@ -298,7 +320,7 @@ public final class DeadLettersEndpoint {
     return Instant.ofEpochSecond(0, log.receivedNanos());
   }
 
-  /** What the column of that name will say; empty when there is none. */
+  /** Returns the value of the column {@code ServiceName}; empty when the record has no service. */
   private static String serviceName(LogBatch log) {
     var name = new String[] {""};
     try {
@@ -342,9 +364,9 @@ public final class DeadLettersEndpoint {
               try {
                 return operation.get();
               } catch (RuntimeException e) {
-                LOG.warn("dead letters are out of reach: {}", e.toString());
+                LOG.warn("dead letters unavailable, responding 503: {}", e.toString());
                 return error(
-                    new FieldError("spool", "is out of reach"),
+                    new FieldError("spool", "is unavailable"),
                     WebEndpointResponse.STATUS_SERVICE_UNAVAILABLE);
               }
             })

@@ -8,9 +8,9 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
- * Up while the spool can be read and every shard's worker runs. A store that is away, a table that
- * is not as it should be, dead letters that are full do not change it, since logs are taken and
- * nothing is lost; they are told as {@code trouble}.
+ * The health of delivery: up while the spool is readable and all delivery workers run. An
+ * unavailable store, a schema mismatch or a full dead letter queue leaves it up, because ingest
+ * continues and no log is lost; the detail {@code paused} has the reasons.
  */
 public final class DeliveryHealth implements HealthIndicator {
   private final Supplier<? extends Collection<DeliveryWorker>> workers;
@@ -33,7 +33,7 @@ public final class DeliveryHealth implements HealthIndicator {
             .distinct()
             .toList();
     if (!pauses.isEmpty()) {
-      health.withDetail("trouble", pauses);
+      health.withDetail("paused", pauses);
     }
     try {
       var depth = backlog.depth();

@@ -10,25 +10,27 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
- * {@code /actuator/dictionary}: what this process knows of the dictionary, and how far that spares
- * it from asking.
+ * The endpoint {@code /actuator/dictionary}: the dictionary cache of this process with its hits and
+ * misses, and the templates that this process knows.
  */
 @Endpoint(id = "dictionary")
 public final class DictionaryEndpoint {
   private final @Nullable Dependencies dependencies;
 
   /**
-   * @param dependencies null in a process that does not deliver
+   * @param dependencies the sources of the figures; null in a process that does not deliver
    */
   public DictionaryEndpoint(@Nullable Dependencies dependencies) {
     this.dependencies = dependencies;
   }
 
   /**
-   * What there is to ask.
+   * The sources of the figures.
    *
-   * @param enabled whether logs are told their templates
-   * @param syncStatus how it last went to read what others have written
+   * @param texts the dictionary cache
+   * @param templates the templates
+   * @param enabled whether this process mines templates
+   * @param syncStatus the result of the last template sync
    */
   public record Dependencies(
       SharedDictionaryCache texts,
@@ -37,22 +39,26 @@ public final class DictionaryEndpoint {
       Supplier<SyncStatus> syncStatus) {}
 
   /**
-   * @param at when it last went well; null when it never has
-   * @param trouble why it did not go well the last time; null when it did
+   * The result of the last template sync, which reads the templates of other gateways.
+   *
+   * @param at the time of the last successful sync; null before the first one
+   * @param error the error of the last sync; null after success
    */
-  public record SyncStatus(@Nullable Instant at, @Nullable String trouble) {}
+  public record SyncStatus(@Nullable Instant at, @Nullable String error) {}
 
+  /** The response of the endpoint. */
   public record DictionaryResponse(CacheStats cache, MinerStats templates) {}
 
   /**
-   * Counts are since the start, as of the workers' last deliveries.
+   * The dictionary cache. Counts are since the start, up to the last delivery of each worker.
    *
-   * @param capacity texts that all workers can remember together
-   * @param entries texts that they remember
-   * @param bytes that their memory takes, full or not
-   * @param digests MD5 computed of texts
-   * @param written entries that the dictionary has confirmed
-   * @param failed writes that it has not
+   * @param capacity the maximum number of entries in the shared cache
+   * @param entries the number of entries in the shared cache
+   * @param bytes the memory of the shared cache in bytes, including free slots
+   * @param lookups the lookups by cache tier
+   * @param digests the number of computed MD5 digests
+   * @param written the number of entries that the dictionary has confirmed
+   * @param failed the number of writes that the dictionary has not confirmed
    */
   public record CacheStats(
       long capacity,
@@ -64,41 +70,45 @@ public final class DictionaryEndpoint {
       long failed) {}
 
   /**
-   * Look-ups by who answered them.
+   * Lookups by the cache tier that had the text.
    *
-   * @param worker the worker that asked
-   * @param pending what it has met and not yet written
-   * @param shared the memory of all workers
-   * @param none nobody: the text was written to the dictionary
+   * @param worker hits of the worker's own cache
+   * @param pending hits of the worker's entries that are not written yet
+   * @param shared hits of the cache that all workers share
+   * @param none misses: the text was written to the dictionary
    */
   public record LookupCounts(long worker, long pending, long shared, long none) {}
 
   /**
-   * @param count templates that stand for themselves, of all tenants
-   * @param bytes they take in memory, estimated
-   * @param caught logs since the start for whose template there was no room
-   * @param masks extra masks in force
-   * @param masksGivenUp how often one was given up on a message since the start
-   * @param reading of what others have written
+   * The templates. Counts are since the start.
+   *
+   * @param enabled whether this process mines templates
+   * @param count the number of templates of all tenants, without those merged into others
+   * @param bytes the estimated memory of the templates in bytes
+   * @param overflow the number of logs that got the catch-all template because a limit was reached
+   * @param customMasks the number of custom masks in use
+   * @param masksBudgetExceeded the number of times a custom mask exceeded its step budget on a
+   *     message
+   * @param sync the result of the last template sync
    */
   public record MinerStats(
       boolean enabled,
       long count,
       long bytes,
-      long caught,
-      int masks,
-      long masksGivenUp,
-      SyncStatus reading) {}
+      long overflow,
+      int customMasks,
+      long masksBudgetExceeded,
+      SyncStatus sync) {}
 
   record ErrorResponse(String reason) {}
 
-  /** 200, or 404 in a process that does not deliver. */
+  /** Responds 200 with the figures, or 404 in a process that does not deliver. */
   @ReadOperation
   public WebEndpointResponse<Object> dictionary() {
     return dependencies == null
         ? new WebEndpointResponse<>(
             new ErrorResponse(
-                "sluice.roles has no deliver: this process asks no dictionary for logs"),
+                "sluice.roles has no deliver: this process does not use the dictionary"),
             WebEndpointResponse.STATUS_NOT_FOUND)
         : new WebEndpointResponse<>(
             new DictionaryResponse(cacheStats(dependencies), minerStats(dependencies)));

@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.function.ToDoubleFunction;
 
-/** What is known of the dictionary and of templates, for Prometheus; counted where it happens. */
+/** The meters of the dictionary cache and of templates. */
 public final class DictionaryGauges implements MeterBinder {
   private final SharedDictionaryCache texts;
   private final TemplateRegistry templateRegistry;
@@ -25,33 +25,33 @@ public final class DictionaryGauges implements MeterBinder {
     registerLookups("shared", SharedDictionaryCache.DictionaryCacheStats::sharedHits, registry);
     registerLookups("none", SharedDictionaryCache.DictionaryCacheStats::misses, registry);
     counter("digests", SharedDictionaryCache.DictionaryCacheStats::digests)
-        .description("MD5 computed of texts")
+        .description("Computed MD5 digests of texts")
         .register(registry);
     counter("entries.written", SharedDictionaryCache.DictionaryCacheStats::writtenEntries)
         .description("Entries that the dictionary has confirmed")
         .register(registry);
     counter("writes.failed", SharedDictionaryCache.DictionaryCacheStats::failedWrites)
-        .description("Writes that the dictionary has not confirmed; they are tried again")
+        .description("Writes that the dictionary has not confirmed; they are retried")
         .register(registry);
     Gauge.builder("sluice.dictionary.cache.entries", texts, t -> t.stats().entries())
-        .description("Texts that all workers of the process remember together")
+        .description("Entries of the dictionary cache that all workers of the process share")
         .register(registry);
     Gauge.builder("sluice.templates.count", templateRegistry, t -> t.stats().templates())
-        .description("Templates that stand for themselves, of all tenants")
+        .description("Templates of all tenants, without those merged into others")
         .register(registry);
     Gauge.builder("sluice.templates.memory", templateRegistry, t -> t.stats().bytes())
-        .description("What all templates take in memory, estimated")
+        .description("Estimated memory of all templates")
         .baseUnit("bytes")
         .register(registry);
     FunctionCounter.builder(
             "sluice.templates.overflow", templateRegistry, t -> t.stats().overflowedLogs())
-        .description("Log records for whose template there was no room")
+        .description("Log records that got the catch-all template because a limit was reached")
         .register(registry);
     FunctionCounter.builder(
             "sluice.templates.masks.budget.exceeded",
             templateRegistry,
             t -> t.stats().maskBudgetExceeded())
-        .description("How often an extra mask was given up on a message")
+        .description("Times that a custom mask exceeded its step budget on a message")
         .register(registry);
   }
 
@@ -60,7 +60,7 @@ public final class DictionaryGauges implements MeterBinder {
       ToDoubleFunction<SharedDictionaryCache.DictionaryCacheStats> value,
       MeterRegistry registry) {
     counter("lookups", value)
-        .description("Look-ups of texts, by who answered them")
+        .description("Lookups of texts by cache tier; none is a miss")
         .tag("tier", tier)
         .register(registry);
   }

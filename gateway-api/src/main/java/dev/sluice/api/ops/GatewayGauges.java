@@ -12,10 +12,7 @@ import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
-/**
- * What is asked for when Prometheus comes by: how deep the spool is and how fast it drains, how
- * full the memory and the dead letters are.
- */
+/** The gauges that are read at each scrape: spool backlog and drain, dead letters, memory. */
 public final class GatewayGauges implements MeterBinder {
   private final Backlog backlog;
   private final Spool spool;
@@ -34,30 +31,30 @@ public final class GatewayGauges implements MeterBinder {
   @Override
   public void bindTo(MeterRegistry registry) {
     Gauge.builder("sluice.spool.entries", this::entries)
-        .description("Spool entries not yet settled; not a number while the spool is away")
+        .description("Spool entries not yet acked; NaN while the spool is unavailable")
         .register(registry);
     Gauge.builder("sluice.spool.oldest.age", this::oldestAgeSeconds)
         .description("Age of the oldest spool entry")
         .baseUnit("seconds")
         .register(registry);
     Gauge.builder("sluice.spool.records", this::backlogRecords)
-        .description("Log records in the spool, about")
+        .description("Approximate number of log records in the spool")
         .register(registry);
     FunctionCounter.builder("sluice.spool.acked", this, GatewayGauges::acked)
-        .description("Log records settled over the life of the spool; its rate is the drain")
+        .description("Log records acked over the life of the spool; its rate is the drain rate")
         .register(registry);
     Gauge.builder(
             "sluice.dead.letters", deadLetterQueue, d -> deadLetterCapacity(d, Capacity::used))
-        .description("Log records that the store refused and that wait for somebody")
+        .description("Log records in the dead letter queue, rejected by the store")
         .register(registry);
     Gauge.builder(
             "sluice.dead.letters.capacity",
             deadLetterQueue,
             d -> deadLetterCapacity(d, Capacity::max))
-        .description("How many dead letters there may be; then delivery waits")
+        .description("Maximum number of dead letters; at the limit delivery pauses")
         .register(registry);
     Gauge.builder("sluice.ingest.in.flight", budget, MemoryBudget::used)
-        .description("Bytes that unanswered requests hold")
+        .description("Memory of the requests in flight")
         .baseUnit("bytes")
         .register(registry);
   }
@@ -67,7 +64,7 @@ public final class GatewayGauges implements MeterBinder {
     return isKnown(status) ? status.pendingRecords() : Double.NaN;
   }
 
-  /** Never less than before, which would look like another spool. */
+  /** Returns a count that never decreases; a decrease would look like a counter reset. */
   private double acked() {
     var status = spool.spoolStatus().toCompletableFuture().join();
     return isKnown(status)
@@ -75,7 +72,7 @@ public final class GatewayGauges implements MeterBinder {
         : maxAcked.get();
   }
 
-  /** A spool that is full is unavailable too and has figures; one that is away has none. */
+  /** Whether the status has counts: a full spool has them, an unreachable one does not. */
   private static boolean isKnown(Spool.SpoolStatus status) {
     return status.outageReason() == null || status.deliveredRecords() > 0;
   }

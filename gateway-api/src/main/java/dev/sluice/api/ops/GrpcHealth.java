@@ -7,9 +7,9 @@ import org.springframework.boot.grpc.server.health.StatusAggregator;
 import org.springframework.boot.grpc.server.health.StatusMapper;
 
 /**
- * {@code grpc.health.v1.Health} says what readiness says, of the server and of each service.
- * Spring's own answer for the server is NOT_SERVING as soon as anything is down, also ClickHouse,
- * without which logs are taken all the same.
+ * The components of {@code grpc.health.v1.Health}: the server and each service report readiness.
+ * Spring's default for the server is NOT_SERVING when any component is down, including ClickHouse,
+ * without which ingest continues.
  */
 public final class GrpcHealth implements HealthCheckedGrpcComponents {
   private static final Set<String> READINESS = Set.of("readinessState", "spool", "delivery");
@@ -18,7 +18,7 @@ public final class GrpcHealth implements HealthCheckedGrpcComponents {
   private final HealthCheckedGrpcComponent readiness;
 
   /**
-   * @param services full names
+   * @param services the full names of the gRPC services
    */
   public GrpcHealth(Set<String> services, StatusAggregator aggregator, StatusMapper mapper) {
     this.services = Set.copyOf(services);

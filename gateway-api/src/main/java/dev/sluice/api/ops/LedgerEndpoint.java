@@ -11,7 +11,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Schedulers;
 
-/** {@code /actuator/ledger}: where every log is that was accepted in the last days. */
+/** The endpoint {@code /actuator/ledger}: the balance of the logs accepted in the last days. */
 @Endpoint(id = "ledger")
 public final class LedgerEndpoint {
   private final Ledger ledger;
@@ -21,24 +21,27 @@ public final class LedgerEndpoint {
   }
 
   /**
-   * The figures are taken one after the other and need not add up while logs are on their way;
-   * {@code imbalance} takes that into account.
+   * The response of the endpoint. The counts are read one after the other and need not add up while
+   * logs are in flight; {@code imbalance} takes that into account. All counts are log records.
    *
-   * @param from first day of receipt that is counted (UTC)
-   * @param accepted log records accepted into the spool; null while the spool is away
-   * @param inFlight of those, in the spool now; null while the spool is away
-   * @param stored of those, in the log table; null while the store is away
-   * @param deadLettered of those, refused by the store and kept; null while the spool is away
-   * @param purged of those, dead letters that were thrown away; null while the spool is away
-   * @param quarantined of those, in damaged entries that were put aside; null while the spool is
-   *     away
-   * @param imbalance records that are missing or too many; null while one of the figures is not
-   *     known
-   * @param days the same, day by day
-   * @param away who could not be asked, and why; empty when all answered
+   * @param firstDay the first day of receipt that is counted (UTC)
+   * @param accepted records accepted into the spool; null while the spool is unavailable
+   * @param inFlight accepted records that are in the spool; null while the spool is unavailable
+   * @param stored accepted records that are in the log table; null while the store is unavailable
+   * @param deadLettered accepted records in the dead letter queue; null while the spool is
+   *     unavailable
+   * @param purged accepted records that became dead letters and were purged; null while the spool
+   *     is unavailable
+   * @param quarantined accepted records in damaged entries, which are in quarantine; null while the
+   *     spool is unavailable
+   * @param imbalance the sum of the imbalances of the days without their signs; null while a count
+   *     is unknown
+   * @param days the counts of each day
+   * @param unavailableSources the error of each source that is unavailable, by its name; empty when
+   *     all counts are known
    */
   public record LedgerResponse(
-      LocalDate from,
+      LocalDate firstDay,
       @Nullable Long accepted,
       @Nullable Long inFlight,
       @Nullable Long stored,
@@ -47,10 +50,12 @@ public final class LedgerEndpoint {
       @Nullable Long quarantined,
       @Nullable Long imbalance,
       List<Day> days,
-      Map<String, String> away) {}
+      Map<String, String> unavailableSources) {}
 
   /**
-   * @param imbalance records that are missing; less than 0 when there are too many
+   * The counts of one day of receipt.
+   *
+   * @param imbalance the number of missing records; below 0 the number of surplus records
    */
   public record Day(
       LocalDate day,
@@ -62,7 +67,7 @@ public final class LedgerEndpoint {
       @Nullable Long quarantined,
       @Nullable Long imbalance) {}
 
-  /** 200 with all figures, or 503 with those that are known. */
+  /** Responds 200 with all counts, or 503 with the known ones. */
   @ReadOperation
   public Mono<WebEndpointResponse<LedgerResponse>> ledger() {
     return Mono.fromCallable(this::response).subscribeOn(Schedulers.boundedElastic());

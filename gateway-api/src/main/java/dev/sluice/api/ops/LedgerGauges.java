@@ -13,16 +13,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ledger as gauges, counted in the background now and then: whoever asks for the meters must
- * not wait for two databases. Not a number while it is not known.
+ * The gauges of the ledger. A background thread counts the ledger at an interval, so that a scrape
+ * does not wait for two databases. A gauge is NaN while its count is unknown.
  */
 public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(LedgerGauges.class);
 
-  /** Counting takes one part in so many of the time. */
+  /** Counting takes at most this fraction, one divided by the constant, of the time. */
   private static final int MAX_TIME_SHARE_DIVISOR = 100;
 
-  /** Also where a count takes long because somebody does not answer. */
+  /** The maximum, also when a count takes long because a source does not respond. */
   private static final Duration MAX_DELAY = Duration.ofMinutes(10);
 
   private final Ledger ledger;
@@ -32,8 +32,8 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   private volatile Ledger.@Nullable LedgerBalance total;
 
   /**
-   * @param interval between the end of one count and the beginning of the next, longer where a
-   *     count takes more than a hundredth of it, up to ten minutes
+   * @param interval the interval between the end of one count and the start of the next; longer
+   *     when a count takes more than a hundredth of it, up to ten minutes
    */
   public LedgerGauges(Ledger ledger, Scheduler scheduler, Duration interval) {
     this.ledger = ledger;
@@ -44,25 +44,25 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
   @Override
   public void bindTo(MeterRegistry registry) {
     gauge("imbalance", ledgerBalance -> orNaN(ledgerBalance.imbalance()))
-        .description("Log records of the last days that are missing or too many; alert on it")
+        .description("Missing or surplus log records of the last days; alert when above 0")
         .register(registry);
     gauge("accepted", fromSpool(RecordCounts::accepted))
-        .description("Log records of the last days that were accepted")
+        .description("Accepted log records of the last days")
         .register(registry);
     gauge("in.flight", fromSpool(RecordCounts::inFlight))
-        .description("Of those, the ones that are in the spool")
+        .description("Accepted log records of the last days that are in the spool")
         .register(registry);
     gauge("stored", ledgerBalance -> orNaN(ledgerBalance.stored()))
-        .description("Of those, the ones that are in the log table")
+        .description("Accepted log records of the last days that are in the log table")
         .register(registry);
     gauge("dead.lettered", fromSpool(RecordCounts::deadLettered))
-        .description("Of those, the ones that the store refused and that are kept")
+        .description("Accepted log records of the last days that are dead letters")
         .register(registry);
     gauge("purged", fromSpool(RecordCounts::purged))
-        .description("Of those, dead letters that were thrown away")
+        .description("Accepted log records of the last days that were purged as dead letters")
         .register(registry);
     gauge("quarantined", fromSpool(RecordCounts::quarantined))
-        .description("Of those, the ones in damaged entries that were put aside")
+        .description("Accepted log records of the last days that are in quarantined entries")
         .register(registry);
     count();
   }
@@ -90,7 +90,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
     return value == null ? Double.NaN : value.doubleValue();
   }
 
-  /** On a thread of its own: it blocks, and the timer's thread is not to. */
+  /** Counts on a virtual thread, because counting blocks and the timer thread must not block. */
   private void count() {
     var _ =
         Thread.ofVirtual()
@@ -104,7 +104,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                     logImbalance(before, total);
                   } catch (RuntimeException e) {
                     total = null;
-                    LOG.warn("the ledger could not be counted", e);
+                    LOG.warn("ledger not counted, its gauges are NaN until the next count", e);
                   } finally {
                     if (!closed) {
                       scheduler.schedule(
@@ -115,7 +115,7 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
                 });
   }
 
-  /** A count of many rows takes its time, and must not take the store's. */
+  /** Returns the delay before the next count, so that counting takes a small share of the time. */
   static Duration nextDelay(Duration duration, Duration interval) {
     var minDelay = duration.multipliedBy(MAX_TIME_SHARE_DIVISOR - 1);
     var bounded = minDelay.compareTo(MAX_DELAY) < 0 ? minDelay : MAX_DELAY;
@@ -126,7 +126,9 @@ public final class LedgerGauges implements MeterBinder, AutoCloseable {
       Ledger.@Nullable LedgerBalance before, Ledger.@Nullable LedgerBalance after) {
     var now = after == null ? null : after.imbalance();
     if (now != null && now != 0 && (before == null || !now.equals(before.imbalance()))) {
-      LOG.error("the ledger does not balance: {} logs are missing or too many", now);
+      LOG.error(
+          "ledger imbalance: {} logs are missing or surplus; see /actuator/ledger for the days",
+          now);
     }
   }
 

@@ -8,7 +8,7 @@ import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What is counted of embeddings, in Micrometer. */
+/** The Micrometer meters of the embedding backfill. */
 public final class MicrometerEmbeddingMetrics implements EmbeddingMetrics {
   private final Timer templateDuration;
   private final Counter failures;
@@ -17,14 +17,14 @@ public final class MicrometerEmbeddingMetrics implements EmbeddingMetrics {
   public MicrometerEmbeddingMetrics(MeterRegistry registry) {
     templateDuration =
         Timer.builder("sluice.embeddings.template.duration")
-            .description("Making the vectors of one template")
+            .description("Time to compute the vectors of one template")
             .register(registry);
     failures =
         Counter.builder("sluice.embeddings.failed")
-            .description("Times the model could not be asked; templates wait then")
+            .description("Failed calls of the embedding model; the templates are retried")
             .register(registry);
     Gauge.builder("sluice.embeddings.backlog", backlog, AtomicLong::doubleValue)
-        .description("Templates without vectors, which are found by their words alone")
+        .description("Templates without vectors; search finds them only by their words")
         .register(registry);
   }
 

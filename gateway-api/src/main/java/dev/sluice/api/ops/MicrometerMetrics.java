@@ -13,7 +13,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** The core's meters in Micrometer, by entrance on the way in and by stage on the way out. */
+/** The Micrometer meters of ingest, by protocol, and of delivery. */
 public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
   private final MeterRegistry registry;
   private final Map<String, ProtocolMeters> protocols = new ConcurrentHashMap<>();
@@ -29,7 +29,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     this.registry = registry;
     delivered =
         Counter.builder("sluice.delivery.records")
-            .description("Log records stored and settled")
+            .description("Log records stored in ClickHouse and acked in the spool")
             .register(registry);
     batchRecords =
         DistributionSummary.builder("sluice.delivery.batch.records")
@@ -41,23 +41,23 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
             .register(registry);
     insertDuration =
         Timer.builder("sluice.delivery.insert.duration")
-            .description("From handing a delivery to the store until its confirmation")
+            .description("Time from the start of an insert until its confirmation")
             .register(registry);
     age =
         Timer.builder("sluice.delivery.age")
-            .description("Age of the oldest record of a delivery when it is stored")
+            .description("Age of the oldest log record of a delivery when it is stored")
             .register(registry);
     for (var pauseReason : PauseReason.values()) {
       retries.put(
           pauseReason,
           Counter.builder("sluice.delivery.retries")
-              .description("Deliveries that were not stored and are handed out again")
+              .description("Deliveries that were not stored and are retried")
               .tag("reason", label(pauseReason))
               .register(registry));
     }
     deadLettered =
         Counter.builder("sluice.delivery.dead.lettered")
-            .description("Log records that the store refused and that became dead letters")
+            .description("Log records that the store rejected and that became dead letters")
             .register(registry);
   }
 
@@ -86,32 +86,32 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
       lost = outcome(name, "lost", registry);
       filtered =
           Counter.builder("sluice.ingest.filtered")
-              .description("Log records that are not on the allow list and were left out")
+              .description("Log records that the allowlist filtered out")
               .tag("protocol", name)
               .register(registry);
       shed =
           Counter.builder("sluice.ingest.shed")
-              .description("Requests turned away before any of their body was read")
+              .description("Requests rejected before their body was read")
               .tag("protocol", name)
               .register(registry);
       bytes =
           Counter.builder("sluice.ingest.bytes")
-              .description("Bytes of requests, decompressed, as OTLP")
+              .description("Decompressed size of requests as OTLP")
               .tag("protocol", name)
               .register(registry);
       malformed =
           Counter.builder("sluice.ingest.malformed")
-              .description("Requests of which nothing could be used")
+              .description("Requests without any decodable log record")
               .tag("protocol", name)
               .register(registry);
       unknownFields =
           Counter.builder("sluice.ingest.unknown.fields")
-              .description("Fields of native logs that were ignored")
+              .description("Unknown fields of native logs, which are ignored")
               .tag("protocol", name)
               .register(registry);
       appendDuration =
           Timer.builder("sluice.ingest.append.duration")
-              .description("From a complete request until its logs are safe in the spool")
+              .description("Time from a complete request until its logs are in the spool")
               .tag("protocol", name)
               .register(registry);
     }
@@ -119,8 +119,8 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     private static Counter outcome(String name, String outcome, MeterRegistry registry) {
       return Counter.builder("sluice.ingest.records")
           .description(
-              "Log records; received is the sum of the other outcomes, the filtered and those on"
-                  + " their way")
+              "Log records by outcome; received is the sum of the other outcomes, of the filtered"
+                  + " records and of those in flight")
           .tag("protocol", name)
           .tag("outcome", outcome)
           .register(registry);
@@ -209,7 +209,7 @@ public final class MicrometerMetrics implements IngestMetrics, DeliveryMetrics {
     Objects.requireNonNull(retries.get(pauseReason)).increment();
   }
 
-  /** The cause as a label of a meter. */
+  /** Returns the reason as the value of a metric tag. */
   public static String label(PauseReason pauseReason) {
     return pauseReason.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }

@@ -7,8 +7,8 @@ import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
 /**
- * Up while logs can be made safe: what the readiness of the ingest role is. That they are not safe
- * where they usually are changes nothing for clients; it is told as {@code failover}.
+ * The health of the spool, which is the readiness of the role ingest: up while the spool accepts
+ * durable logs. A failover leaves it up; the detail {@code failover} describes it.
  */
 public final class SpoolHealth implements HealthIndicator {
   private final Spool spool;
@@ -16,8 +16,8 @@ public final class SpoolHealth implements HealthIndicator {
   private final boolean delivers;
 
   /**
-   * @param failover null where nothing stands in for the spool
-   * @param delivers whether this process delivers what the stand-in has
+   * @param failover the failover from Redis; null when the spool has no fallback
+   * @param delivers whether this process delivers the logs of the fallback
    */
   public SpoolHealth(Spool spool, @Nullable FailoverSpool failover, boolean delivers) {
     this.spool = spool;
@@ -39,18 +39,18 @@ public final class SpoolHealth implements HealthIndicator {
   }
 
   private void addFailoverDetails(FailoverSpool.FailoverStatus status, Health.Builder health) {
-    if (!status.firstTakesLogs()) {
+    if (!status.primaryAvailable()) {
       health.withDetail(
           "failover",
-          "the write-ahead log takes the logs, which "
-              + (delivers ? "are delivered from there" : "wait there for Redis")
-              + ", since Redis does not take them: "
+          "Redis rejects logs; the write-ahead log accepts them and "
+              + (delivers ? "delivers them" : "keeps them until Redis is available")
+              + ": "
               + status.reason());
-    } else if (status.waitingInSecond() > 0) {
-      health.withDetail("failover", "the write-ahead log gives its logs back to Redis");
+    } else if (status.fallbackRecords() > 0) {
+      health.withDetail("failover", "the write-ahead log drains its logs into Redis");
     }
-    if (!status.firstTakesLogs() || status.waitingInSecond() > 0) {
-      health.withDetail("waiting", status.waitingInSecond());
+    if (!status.primaryAvailable() || status.fallbackRecords() > 0) {
+      health.withDetail("fallbackRecords", status.fallbackRecords());
     }
   }
 }

@@ -5,12 +5,13 @@ import java.util.function.Supplier;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 
-/** Whether the log store answers. No part of readiness: logs are taken whatever the store does. */
+/** The health of the log store. It is no part of readiness: ingest does not depend on it. */
 public final class StoreHealth implements HealthIndicator {
   private final Supplier<Optional<String>> unavailable;
 
   /**
-   * @param unavailable why the store does not answer, empty when it does; may block
+   * @param unavailable the reason why the store is unavailable, empty while it is available; may
+   *     block
    */
   public StoreHealth(Supplier<Optional<String>> unavailable) {
     this.unavailable = unavailable;

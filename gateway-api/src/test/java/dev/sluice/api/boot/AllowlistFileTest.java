@@ -26,7 +26,7 @@ class AllowlistFileTest {
   private final Queue<Runnable> due = new ArrayDeque<>();
 
   @BeforeEach
-  void name() {
+  void resolvePath() {
     path = folder.resolve("messages.txt");
   }
 
@@ -41,7 +41,7 @@ class AllowlistFileTest {
     return list;
   }
 
-  /** A second later. */
+  /** Runs the poll that is due after a second. */
   private void tick() {
     assertThat(due).hasSize(1);
     due.remove().run();
@@ -63,54 +63,54 @@ class AllowlistFileTest {
     tick();
 
     assertThat(list.get().size()).isZero();
-    assertThat(output.getOut()).containsOnlyOnce("is empty: no logs are taken");
+    assertThat(output.getOut()).containsOnlyOnce("is empty, all logs are filtered out");
   }
 
   @Test
   void read_missingFile_failsNamingTheSetting() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(path))
-        .withMessage("sluice.filter.allowlist-file is " + path + ", which is not there");
+        .withMessage("sluice.filter.allowlist-file is " + path + ": it does not exist");
   }
 
   @Test
-  void read_directory_isRefused() {
+  void read_directory_isRejected() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(folder))
-        .withMessageEndingWith("which is no file");
+        .withMessageEndingWith(": it is not a regular file");
   }
 
   @Test
-  void read_tooManyLines_isRefused() throws IOException {
+  void read_tooManyLines_isRejected() throws IOException {
     Files.writeString(path, "a\n".repeat(AllowlistFile.MAX_LINES));
     assertThat(AllowlistFile.read(path).get().size()).isEqualTo(1);
 
     Files.writeString(path, "a\n".repeat(AllowlistFile.MAX_LINES + 1));
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(path))
-        .withMessageEndingWith("which has more than 100000 lines");
+        .withMessageEndingWith(": it has more than 100000 lines");
   }
 
   @Test
-  void read_tooManyBytes_isRefused() throws IOException {
+  void read_tooManyBytes_isRejected() throws IOException {
     Files.write(path, new byte[AllowlistFile.MAX_BYTES + 1]);
 
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(path))
-        .withMessageEndingWith("which has more than 16 MB");
+        .withMessageEndingWith(": it has more than 16 MB");
   }
 
   @Test
-  void read_notUtf8_isRefused() throws IOException {
+  void read_notUtf8_isRejected() throws IOException {
     Files.writeString(path, "é", ISO_8859_1);
 
     assertThatIllegalArgumentException()
         .isThrownBy(() -> AllowlistFile.read(path))
-        .withMessageEndingWith("which is not UTF-8");
+        .withMessageEndingWith(": it is not UTF-8");
   }
 
   @Test
-  void watch_changed_hasTheNewList() throws IOException {
+  void watch_changedFile_returnsTheNewList() throws IOException {
     Files.writeString(path, "a\n");
     var list = watcher();
     var before = list.get();
@@ -125,7 +125,7 @@ class AllowlistFileTest {
   }
 
   @Test
-  void watch_changedWithTheSameTimeAndSize_hasTheNewList() throws IOException {
+  void watch_changeWithTheSameTimeAndSize_returnsTheNewList() throws IOException {
     Files.writeString(path, "a\n\n");
     var list = watcher();
     var time = Files.getLastModifiedTime(path);
@@ -138,7 +138,7 @@ class AllowlistFileTest {
   }
 
   @Test
-  void watch_replacedByAnother_hasTheNewList() throws IOException {
+  void watch_replacedFile_returnsTheNewList() throws IOException {
     Files.writeString(path, "a\n");
     var list = watcher();
 
@@ -159,7 +159,7 @@ class AllowlistFileTest {
     tick();
     tick();
     assertThat(list.get()).isSameAs(before);
-    assertThat(output.getOut()).containsOnlyOnce("the allow list stays as it was");
+    assertThat(output.getOut()).containsOnlyOnce("allowlist not reloaded: ");
 
     Files.writeString(path, "a\nb\n");
     tick();
@@ -181,6 +181,6 @@ class AllowlistFileTest {
     Files.writeString(path, "a\n");
     tick();
     assertThat(list.get()).isSameAs(before);
-    assertThat(output.getOut()).containsOnlyOnce("can be read again");
+    assertThat(output.getOut()).containsOnlyOnce("allowlist readable again: ");
   }
 }

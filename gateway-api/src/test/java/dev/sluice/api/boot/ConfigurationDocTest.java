@@ -13,7 +13,7 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.ObjectMapper;
 
 /**
- * docs/configuration.md says what the code does: its table is made from the settings records.
+ * The table of settings in docs/configuration.md matches the settings records, which generate it.
  *
  * <pre>mvn -pl gateway-api test -Dtest=ConfigurationDocTest -Dsluice.docs.write=true</pre>
  */
@@ -24,7 +24,7 @@ class ConfigurationDocTest {
   private static final String END = "<!-- end of settings -->";
 
   @Test
-  void document_settings_areThoseOfTheCode() throws IOException {
+  void document_settingsTable_matchesTheCode() throws IOException {
     var document = Files.readString(DOCUMENT);
     int begin = document.indexOf(BEGIN) + BEGIN.length();
     int end = document.indexOf(END);

@@ -21,22 +21,22 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.test.system.CapturedOutput;
 import org.springframework.boot.test.system.OutputCaptureExtension;
 
-/** What is said of any such file is in {@link AllowlistFileTest}. */
+/** {@link AllowlistFileTest} covers the behavior that all watched files share. */
 @ExtendWith(OutputCaptureExtension.class)
 class CustomMasksFileTest {
   @TempDir private Path folder;
   private Path path;
-  private final List<List<CustomMask>> given = new ArrayList<>();
+  private final List<List<CustomMask>> received = new ArrayList<>();
 
   @BeforeEach
-  void name() {
+  void resolvePath() {
     path = folder.resolve("masks.txt");
   }
 
   private List<String> read(String content) throws IOException {
     Files.writeString(path, content);
-    CustomMasksFile.read(path, given::add);
-    return given.getLast().stream().map(CustomMasksFileTest::text).toList();
+    CustomMasksFile.read(path, received::add);
+    return received.getLast().stream().map(CustomMasksFileTest::text).toList();
   }
 
   private static String text(CustomMask mask) {
@@ -44,8 +44,8 @@ class CustomMasksFileTest {
   }
 
   @Test
-  void read_masks_areInTheOrderOfTheirLines() throws IOException {
-    assertThat(read("# ours\r\n\n  \ncheckout /gold|silver/\n* /[A-Z]{3}-x/\ncart\t/a b/  \n"))
+  void read_masks_keepTheOrderOfTheirLines() throws IOException {
+    assertThat(read("# custom\r\n\n  \ncheckout /gold|silver/\n* /[A-Z]{3}-x/\ncart\t/a b/  \n"))
         .containsExactly(
             "line 4: checkout is gold|silver", "line 5: null is [A-Z]{3}-x", "line 6: cart is a b");
   }
@@ -65,63 +65,63 @@ class CustomMasksFileTest {
   @CsvSource(
       delimiter = ';',
       value = {
-        "checkout gold; which has no \"service /pattern/\" in line 2",
-        "checkout /gold; which has no \"service /pattern/\" in line 2",
-        "checkout  gold/; which has no \"service /pattern/\" in line 2",
-        "checkout/gold/; which has no \"service /pattern/\" in line 2",
-        "/gold/; which has no \"service /pattern/\" in line 2",
-        "' /gold/'; which has no \"service /pattern/\" in line 2",
-        "checkout //; which has no \"service /pattern/\" in line 2",
-        "checkout /a(b/; which has no regular expression in line 2: Unclosed group at character 4",
-        "checkout /a*/; which has a pattern that matches no characters in line 2",
-        "checkout /$/; which has a pattern that matches no characters in line 2",
+        "checkout gold; line 2 is not \"service /pattern/\"",
+        "checkout /gold; line 2 is not \"service /pattern/\"",
+        "checkout  gold/; line 2 is not \"service /pattern/\"",
+        "checkout/gold/; line 2 is not \"service /pattern/\"",
+        "/gold/; line 2 is not \"service /pattern/\"",
+        "' /gold/'; line 2 is not \"service /pattern/\"",
+        "checkout //; line 2 is not \"service /pattern/\"",
+        "checkout /a(b/; line 2 is not a regular expression: Unclosed group at character 4",
+        "checkout /a*/; line 2 has a pattern that matches the empty text",
+        "checkout /$/; line 2 has a pattern that matches the empty text",
       })
   void read_invalidMask_failsNamingTheSettingAndTheLine(String line, String reason)
       throws IOException {
     Files.writeString(path, "* /fine/\n" + line + "\n");
 
     assertThatIllegalArgumentException()
-        .isThrownBy(() -> CustomMasksFile.read(path, given::add))
-        .withMessage("sluice.templates.custom-masks-file is " + path + ", " + reason);
-    assertThat(given).isEmpty();
+        .isThrownBy(() -> CustomMasksFile.read(path, received::add))
+        .withMessage("sluice.templates.custom-masks-file is " + path + ": " + reason);
+    assertThat(received).isEmpty();
   }
 
   @Test
-  void read_lineTooLong_isRefusedAndDeepestNestingIsAccepted() throws IOException {
+  void read_lineTooLong_isRejectedAndDeepestNestingIsAccepted() throws IOException {
     int groups = (CustomMasksFile.MAX_LINE_LENGTH - "* /x/".length()) / 2;
     var longest = "* /%sx%s/".formatted("(".repeat(groups), ")".repeat(groups));
     assertThat(read(longest)).hasSize(1);
 
     assertThatIllegalArgumentException()
         .isThrownBy(() -> read("\n* /" + "x".repeat(CustomMasksFile.MAX_LINE_LENGTH) + "/"))
-        .withMessageEndingWith("which has more than 1000 characters in line 2");
+        .withMessageEndingWith(": line 2 has more than 1000 characters");
   }
 
   @Test
-  void read_tooMany_areRefused() throws IOException {
+  void read_tooManyMasks_areRejected() throws IOException {
     assertThat(read("* /x/\n".repeat(CustomMasksFile.MAX_LINES))).hasSize(1_000);
 
     assertThatIllegalArgumentException()
         .isThrownBy(() -> read("* /x/\n".repeat(CustomMasksFile.MAX_LINES + 1)))
-        .withMessageEndingWith("which has more than 1000 lines");
+        .withMessageEndingWith(": it has more than 1000 lines");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> read("#".repeat(CustomMasksFile.MAX_BYTES + 1)))
-        .withMessageEndingWith("which has more than 1 MB");
+        .withMessageEndingWith(": it has more than 1 MB");
   }
 
   @Test
   void watch_changedFile_passesTheNewMasksOnce() throws IOException {
     Queue<Runnable> due = new ArrayDeque<>();
     read("* /x/\n");
-    CustomMasksFile.read(path, given::add).watch((_, task) -> due.add(task), Runnable::run);
-    given.clear();
+    CustomMasksFile.read(path, received::add).watch((_, task) -> due.add(task), Runnable::run);
+    received.clear();
 
     Files.writeString(path, "* /y/\n");
     due.remove().run();
     due.remove().run();
 
-    assertThat(given).hasSize(1);
-    assertThat(given.getFirst())
+    assertThat(received).hasSize(1);
+    assertThat(received.getFirst())
         .extracting(CustomMasksFileTest::text)
         .containsExactly("line 1: null is y");
   }
@@ -131,22 +131,22 @@ class CustomMasksFileTest {
       throws IOException {
     Queue<Runnable> due = new ArrayDeque<>();
     read("* /x/\n");
-    var masks = CustomMasksFile.read(path, given::add);
+    var masks = CustomMasksFile.read(path, received::add);
     masks.watch((_, task) -> due.add(task), Runnable::run);
-    given.clear();
+    received.clear();
 
     Files.writeString(path, "* /y/\n* /[/\n");
     due.remove().run();
     Objects.requireNonNull(due.poll()).run();
 
-    assertThat(given).isEmpty();
+    assertThat(received).isEmpty();
     assertThat(masks.get())
         .extracting(CustomMasksFileTest::text)
         .containsExactly("line 1: null is x");
     assertThat(output.getOut())
         .containsOnlyOnce(
-            "the list of extra masks stays as it was: "
+            "custom masks not reloaded: "
                 + path
-                + " has no regular expression in line 2: Unclosed character class at character 1");
+                + ": line 2 is not a regular expression: Unclosed character class at character 1;");
   }
 }

@@ -10,7 +10,7 @@ import org.springframework.util.unit.DataSize;
 class DeliveryPropertiesTest {
 
   @Test
-  void new_fewerDeadLettersThanOneBatchMayHave_isRefusedAndNamesBothKeys() {
+  void new_fewerDeadLettersThanOfOneBatch_isRejectedNamingBothSettings() {
     assertThatThrownBy(() -> settings(999, 1_000))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("sluice.delivery.max-dead-letters is 999")
@@ -19,17 +19,17 @@ class DeliveryPropertiesTest {
   }
 
   @Test
-  void new_noWorkerOrTooMany_isRefused() {
+  void new_noWorkerOrTooMany_isRejected() {
     assertThatThrownBy(() -> settings(0, 1_000, 1_000))
-        .hasMessageContaining("sluice.delivery.workers is 0, from 1 to 16");
+        .hasMessageContaining("sluice.delivery.workers is 0, must be from 1 to 16");
     assertThatThrownBy(() -> settings(17, 1_000, 1_000)).hasMessageContaining("workers is 17");
   }
 
-  private static DeliveryProperties settings(int deadLetters, int maxRefused) {
-    return settings(1, deadLetters, maxRefused);
+  private static DeliveryProperties settings(int deadLetters, int maxPerBatch) {
+    return settings(1, deadLetters, maxPerBatch);
   }
 
-  private static DeliveryProperties settings(int workers, int deadLetters, int maxRefused) {
+  private static DeliveryProperties settings(int workers, int deadLetters, int maxPerBatch) {
     return new DeliveryProperties(
         workers,
         1,
@@ -37,6 +37,6 @@ class DeliveryPropertiesTest {
         Duration.ofSeconds(1),
         new DeliveryProperties.Retry(Duration.ofSeconds(1), Duration.ofSeconds(1)),
         deadLetters,
-        maxRefused);
+        maxPerBatch);
   }
 }

@@ -47,7 +47,7 @@ class DictionaryPropertiesTest {
     "sluice.templates.max-per-service, 100000",
     "sluice.templates.memory, 64KB"
   })
-  void new_valueAtItsBound_isAccepted(String key, String value) {
+  void new_valueAtALimit_isAccepted(String key, String value) {
     var given = Map.of(key, value);
 
     assertThat(dictionary(given).cacheSettings()).isNotNull();
@@ -56,16 +56,16 @@ class DictionaryPropertiesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "sluice.dictionary.worker-cache-entries, 7, 'is 7, from 8 to 67108864'",
-    "sluice.dictionary.cache-entries, 67108865, 'is 67108865, from 8 to 67108864'",
-    "sluice.dictionary.long-text-threshold, 511B, 'is 511, from 512 to 1048576'",
-    "sluice.dictionary.long-text-threshold, 2MB, 'is 2097152, from 512 to 1048576'",
-    "sluice.templates.max-per-service, 0, 'is 0, from 1 to 100000'",
-    "sluice.templates.max-per-service, 100001, 'is 100001, from 1 to 100000'",
-    "sluice.templates.memory, 1KB, 'is 1024B, at least 65536B'",
-    "sluice.templates.sync-interval, 0s, 'must be positive, is PT0S'"
+    "sluice.dictionary.worker-cache-entries, 7, 'is 7, must be from 8 to 67108864'",
+    "sluice.dictionary.cache-entries, 67108865, 'is 67108865, must be from 8 to 67108864'",
+    "sluice.dictionary.long-text-threshold, 511B, 'is 511, must be from 512 to 1048576'",
+    "sluice.dictionary.long-text-threshold, 2MB, 'is 2097152, must be from 512 to 1048576'",
+    "sluice.templates.max-per-service, 0, 'is 0, must be from 1 to 100000'",
+    "sluice.templates.max-per-service, 100001, 'is 100001, must be from 1 to 100000'",
+    "sluice.templates.memory, 1KB, 'is 1024B, must be at least 65536B'",
+    "sluice.templates.sync-interval, 0s, 'is PT0S, must be positive'"
   })
-  void new_valueBeyondItsBound_isRefusedAndNamesTheKey(String key, String value, String reason) {
+  void new_valueOutOfRange_isRejectedNamingTheSetting(String key, String value, String reason) {
     var given = Map.of(key, value);
 
     assertThatThrownBy(

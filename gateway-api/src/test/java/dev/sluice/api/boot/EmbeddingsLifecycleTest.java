@@ -56,7 +56,7 @@ class EmbeddingsLifecycleTest {
     public void recordBacklog(long templates) {}
   }
 
-  /** Of a year ago, so that nobody waits for a log of it. */
+  /** Adds an old template, for which the backfill does not wait for a sample log. */
   private void addTemplate(String text) {
     dictionary.write(
         List.of(
@@ -86,7 +86,7 @@ class EmbeddingsLifecycleTest {
 
   @Test
   void run_modelUnavailable_retriesUntilItIsAvailable() {
-    embedder.setUnavailable("away");
+    embedder.setUnavailable("unavailable");
     addTemplate("disk full");
     lifecycle.start();
     await().until(() -> failed.get() > 0);
@@ -104,13 +104,13 @@ class EmbeddingsLifecycleTest {
     assertThat(EmbeddingsLifecycle.throttle(Duration.ofMillis(30), 1)).isZero();
   }
 
-  /** To look for samples takes a moment already, after which it rests for an hour at least. */
+  /** The search for samples takes a moment, which this share turns into an hour of throttling. */
   @Test
   void run_tinyCpuShare_throttlesBeforeItEmbeds() {
     addTemplate("disk full");
     var others = Thread.getAllStackTraces().keySet();
-    var resting = lifecycle(1e-12);
-    resting.start();
+    var throttled = lifecycle(1e-12);
+    throttled.start();
     await()
         .until(
             () ->
@@ -119,7 +119,7 @@ class EmbeddingsLifecycleTest {
                     .filter(thread -> !others.contains(thread))
                     .anyMatch(thread -> thread.getState() == Thread.State.TIMED_WAITING));
 
-    resting.stop();
+    throttled.stop();
 
     assertThat(embedder.calls()).isZero();
   }

@@ -29,7 +29,7 @@ class EmbeddingsPropertiesTest {
   }
 
   @Test
-  void new_noSettings_isTheBundledModel() {
+  void new_noSettings_selectsTheBundledModel() {
     var settings = settings(Map.of());
 
     assertThat(settings.enabled()).isTrue();
@@ -56,16 +56,16 @@ class EmbeddingsPropertiesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "share, 1",
-    "share, 0.01",
-    "at-once, 1",
-    "dimension, 1",
-    "tries, 1",
-    "keep-up, 1ns",
+    "cpu-share, 1",
+    "cpu-share, 0.01",
+    "parallelism, 1",
+    "dimensions, 1",
+    "max-attempts, 1",
+    "poll-interval, 1ns",
     "timeout, 1ns",
     "url, http://127.0.0.1:8080/v1"
   })
-  void new_valueAtItsBound_isAccepted(String key, String value) {
+  void new_valueAtALimit_isAccepted(String key, String value) {
     assertThat(settings(Map.of("sluice.embeddings." + key, value))).isNotNull();
   }
 
@@ -77,22 +77,22 @@ class EmbeddingsPropertiesTest {
 
   @ParameterizedTest
   @CsvSource({
-    "share, 0",
-    "share, 1.01",
-    "share, -0.5",
-    "share, NaN",
-    "at-once, 0",
-    "kept, -1B",
-    "dimension, 0",
-    "tries, 0",
-    "keep-up, 0s",
-    "keep-up, -1s",
+    "cpu-share, 0",
+    "cpu-share, 1.01",
+    "cpu-share, -0.5",
+    "cpu-share, NaN",
+    "parallelism, 0",
+    "cache-size, -1B",
+    "dimensions, 0",
+    "max-attempts, 0",
+    "poll-interval, 0s",
+    "poll-interval, -1s",
     "timeout, 0s",
     "url, host/v1",
     "url, ftp://host/v1",
     "url, https:/v1"
   })
-  void new_wrongValue_isRefusedAndNamesTheKey(String key, String value) {
+  void new_invalidValue_isRejectedNamingTheSetting(String key, String value) {
     assertThatThrownBy(() -> settings(Map.of("sluice.embeddings." + key, value)))
         .isInstanceOf(BindException.class)
         .rootCause()

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** When the doors may open. */
+/** The start of ingest waits for the first status of the spool. */
 @Timeout(60)
 class IngestLifecycleTest {
   private final UnresponsiveSpool spool = new UnresponsiveSpool();
@@ -40,12 +40,12 @@ class IngestLifecycleTest {
           new ShutdownDeadline(Duration.ofSeconds(1)));
 
   @Test
-  void start_spoolAnswers_durableLogsAreAcceptedAtOnce() throws InterruptedException {
+  void start_spoolResponds_acceptsDurableLogsImmediately() throws InterruptedException {
     var starting = Thread.ofVirtual().start(lifecycle::start);
     await().until(() -> starting.getState() == Thread.State.TIMED_WAITING);
     assertThat(lifecycle.isRunning()).isFalse();
 
-    spool.condition.complete(new Spool.SpoolStatus(null, null, 0, 0));
+    spool.status.complete(new Spool.SpoolStatus(null, null, 0, 0));
 
     starting.join();
     assertThat(lifecycle.isRunning()).isTrue();
@@ -53,7 +53,7 @@ class IngestLifecycleTest {
   }
 
   @Test
-  void start_spoolDoesNotAnswer_startsWithoutDurableWrites() {
+  void start_spoolDoesNotRespond_startsWithoutDurableWrites() {
     lifecycle.start();
 
     assertThat(lifecycle.isRunning()).isTrue();
@@ -61,13 +61,13 @@ class IngestLifecycleTest {
     assertThat(ingestFixture.admission().check(AckLevel.ACCEPTED)).isNull();
   }
 
-  /** Says how it is when the test lets it, and takes nothing. */
+  /** A spool whose status the test completes, and that never completes an append. */
   private static final class UnresponsiveSpool implements Spool {
-    private final CompletableFuture<SpoolStatus> condition = new CompletableFuture<>();
+    private final CompletableFuture<SpoolStatus> status = new CompletableFuture<>();
 
     @Override
     public CompletionStage<SpoolStatus> spoolStatus() {
-      return condition;
+      return status;
     }
 
     @Override

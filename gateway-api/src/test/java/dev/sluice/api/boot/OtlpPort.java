@@ -2,7 +2,7 @@ package dev.sluice.api.boot;
 
 import org.springframework.context.ApplicationContext;
 
-/** Tells tests the port that nothing else has to know. */
+/** Test access to the bound port of the OTLP/HTTP server. */
 public final class OtlpPort {
   private OtlpPort() {}
 

@@ -18,10 +18,10 @@ import org.junit.jupiter.api.Test;
 import org.springframework.util.unit.DataSize;
 
 class SearchConfigurationTest {
-  private static final byte[] THREE_NUMBERS =
+  private static final byte[] VECTOR_OF_THREE =
       "{\"data\":[{\"index\":0,\"embedding\":[1,0,0]}]}".getBytes(UTF_8);
 
-  private final SearchConfiguration wiring = new SearchConfiguration();
+  private final SearchConfiguration configuration = new SearchConfiguration();
   private HttpServer endpoint;
 
   @BeforeEach
@@ -31,9 +31,9 @@ class SearchConfigurationTest {
         "/v1/embeddings",
         exchange -> {
           exchange.getRequestBody().readAllBytes();
-          exchange.sendResponseHeaders(200, THREE_NUMBERS.length);
+          exchange.sendResponseHeaders(200, VECTOR_OF_THREE.length);
           try (var out = exchange.getResponseBody()) {
-            out.write(THREE_NUMBERS);
+            out.write(VECTOR_OF_THREE);
           }
         });
     endpoint.start();
@@ -65,27 +65,27 @@ class SearchConfigurationTest {
   }
 
   @Test
-  void embedder_endpointOfAnotherDimension_isRefusedAtStart() {
-    assertThatThrownBy(() -> wiring.embedder(properties(true, url(), 4)))
+  void embedder_endpointOfAnotherDimension_failsTheStart() {
+    assertThatThrownBy(() -> configuration.embedder(properties(true, url(), 4)))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("sluice.embeddings.dimensions is 4")
-        .hasMessageContaining("3 numbers");
+        .hasMessageContaining("must be 3,");
   }
 
   @Test
   void embedder_endpointOfTheConfiguredDimension_isUsed() throws Exception {
-    var embedder = wiring.embedder(properties(true, url(), 3));
+    var embedder = configuration.embedder(properties(true, url(), 3));
 
     assertThat(embedder.model()).isEqualTo(new Embedder.Model("some-model", 3));
     assertThat(embedder.embed(List.of("a")).getFirst().sentenceVector()).containsExactly(1, 0, 0);
   }
 
-  /** It may be there later, and then it is right. */
+  /** An endpoint that is unavailable at the start may be configured correctly. */
   @Test
   void embedder_endpointUnavailable_startsAnyway() throws Exception {
     endpoint.stop(0);
 
-    var embedder = wiring.embedder(properties(true, url(), 4));
+    var embedder = configuration.embedder(properties(true, url(), 4));
 
     assertThatThrownBy(() -> embedder.embed(List.of("a")))
         .isInstanceOf(Embedder.EmbedderUnavailableException.class);
@@ -93,7 +93,7 @@ class SearchConfigurationTest {
 
   @Test
   void embedder_disabled_isUnavailableWithTheReason() throws Exception {
-    var embedder = wiring.embedder(properties(false, null, 1536));
+    var embedder = configuration.embedder(properties(false, null, 1536));
 
     assertThatThrownBy(() -> embedder.embed(List.of("a")))
         .isInstanceOf(Embedder.EmbedderUnavailableException.class)
@@ -101,7 +101,7 @@ class SearchConfigurationTest {
   }
 
   @Test
-  void properties_invalidValues_areRefused() {
+  void properties_invalidValues_areRejected() {
     for (var url : List.of("ftp://host/v1", "host", "http:///v1")) {
       assertThatThrownBy(() -> properties(true, url, 3))
           .isInstanceOf(IllegalArgumentException.class)

@@ -25,15 +25,15 @@ import org.springframework.boot.health.contributor.Status;
 
 @Timeout(60)
 class SpoolBackendTest {
-  private static final DeliveryLimits BOUNDS =
+  private static final DeliveryLimits LIMITS =
       new DeliveryLimits(1_000, 1 << 20, Duration.ofMillis(50));
 
-  /** Nobody listens there. */
+  /** A port without a listener. */
   private static final String NO_REDIS = "redis://127.0.0.1:1";
 
   @TempDir Path folder;
 
-  /** A process must not be taken out of service for what its log delivers in the meantime. */
+  /** Without Redis the process still delivers from its write-ahead log, so it must stay ready. */
   @Test
   void deliverableBacklog_redisUnavailable_isTheWalAndDeliveryIsHealthy() {
     try (var spoolBackend = redisThenWal()) {
@@ -60,7 +60,7 @@ class SpoolBackendTest {
             "sluice",
             "sluice",
             "one",
-            BOUNDS,
+            LIMITS,
             10,
             Duration.ofMinutes(1),
             Duration.ofSeconds(1),
@@ -70,7 +70,7 @@ class SpoolBackendTest {
             "one",
             wal.writeSettings(),
             wal.segmentSettings(),
-            BOUNDS,
+            LIMITS,
             10,
             10,
             Duration.ofMinutes(1)),
@@ -81,7 +81,7 @@ class SpoolBackendTest {
             10,
             Duration.ofDays(1),
             Duration.ofMinutes(2)),
-        (_, _) -> {}, // no time passes
+        (_, _) -> {}, // no timer runs
         (_, _) -> () -> {},
         InstantSource.system(),
         new ShutdownDeadline(Duration.ofSeconds(1)));

@@ -38,7 +38,7 @@ class TemplatesLifecycleTest {
   private final TemplatesLifecycle lifecycle =
       new TemplatesLifecycle(templateRegistry, INTERVAL, timer, () -> NOW);
 
-  /** Only of tenants that were heard of is anything read. */
+  /** The registry syncs only tenants that it has seen. */
   @BeforeEach
   void registerTenant() throws InterruptedException {
     var texts = new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, dictionary);
@@ -52,9 +52,9 @@ class TemplatesLifecycleTest {
     lifecycle.stop();
   }
 
-  /** The next reading is due only after the one before has ended. */
-  private void awaitReads(int readings) {
-    await().until(() -> dictionary.reads() == readings && timer.pendingTasks() == 1);
+  /** Waits for the end of a sync, which schedules the next. */
+  private void awaitReads(int reads) {
+    await().until(() -> dictionary.reads() == reads && timer.pendingTasks() == 1);
   }
 
   @Test
@@ -91,8 +91,9 @@ class TemplatesLifecycleTest {
       timer.advance(INTERVAL);
       awaitReads(i);
     }
-    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(NOW, "out of reach"));
-    assertThat(output.getOut()).containsOnlyOnce("is read later: out of reach");
+    assertThat(lifecycle.lastStatus()).isEqualTo(new SyncStatus(NOW, "unavailable"));
+    assertThat(output.getOut())
+        .containsOnlyOnce("template sync failed, retrying every PT10S: unavailable");
 
     dictionary.failing = false;
     timer.advance(INTERVAL);
@@ -102,7 +103,7 @@ class TemplatesLifecycleTest {
     dictionary.failing = true;
     timer.advance(INTERVAL);
     awaitReads(5);
-    assertThat(output.getOut().split("is read later", -1)).hasSize(3);
+    assertThat(output.getOut().split("template sync failed", -1)).hasSize(3);
   }
 
   @Test
@@ -132,15 +133,15 @@ class TemplatesLifecycleTest {
     assertThat(lifecycle.isRunning()).isFalse();
     assertThat(dictionary.interruptions()).isEqualTo(1);
     assertThat(timer.pendingTasks()).isZero();
-    assertThat(output.getOut()).doesNotContain("is read later");
+    assertThat(output.getOut()).doesNotContain("template sync failed");
   }
 
   @Test
-  void start_afterStop_syncsOnceAnInterval() {
+  void start_afterStop_syncsOncePerInterval() {
     lifecycle.start();
     lifecycle.stop();
     lifecycle.start();
-    assertThat(timer.pendingTasks()).as("that of the first start is still there").isEqualTo(2);
+    assertThat(timer.pendingTasks()).as("one of each start").isEqualTo(2);
 
     timer.advance(INTERVAL);
     awaitReads(1);
@@ -151,12 +152,12 @@ class TemplatesLifecycleTest {
     assertThat(dictionary.reads()).isEqualTo(1);
   }
 
-  /** An empty one; guarded by itself. */
+  /** An empty dictionary whose reads can block or fail. */
   private static final class BlockingDictionary implements Dictionary {
     private volatile int reads;
     private volatile boolean failing;
     private volatile int interruptions;
-    private volatile CountDownLatch held = new CountDownLatch(0);
+    private volatile CountDownLatch gate = new CountDownLatch(0);
 
     int reads() {
       return reads;
@@ -166,27 +167,27 @@ class TemplatesLifecycleTest {
       return interruptions;
     }
 
-    /** Readings do not end from now on. */
+    /** Blocks all further reads until {@link #unblock}. */
     void block() {
-      held = new CountDownLatch(1);
+      gate = new CountDownLatch(1);
     }
 
     void unblock() {
-      held.countDown();
+      gate.countDown();
     }
 
     @Override
     public EntryPage changesSince(String tenant, EntryKind kind, @Nullable String after, int limit)
         throws InterruptedException {
-      reads++; // one at a time, which is what is tested
+      reads++; // not atomic: reads must not overlap, which this class tests
       try {
-        held.await();
+        gate.await();
       } catch (InterruptedException e) {
         interruptions++;
         throw e;
       }
       if (failing) {
-        throw new IllegalStateException("out of reach");
+        throw new IllegalStateException("unavailable");
       }
       return new EntryPage(List.of(), null, true);
     }

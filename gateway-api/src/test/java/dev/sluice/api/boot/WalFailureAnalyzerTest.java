@@ -46,12 +46,12 @@ class WalFailureAnalyzerTest {
   }
 
   @Test
-  void analyze_folderLockedByAnotherProcess_namesItAndTheAction() {
+  void analyze_directoryLockedByAnotherProcess_namesItAndTheRemedy() {
     try (var _ = open()) {
       var analysis = analysis();
 
       assertThat(analysis.getDescription())
-          .contains("another process has the folder " + folder.toAbsolutePath());
+          .contains("another process has locked the directory " + folder.toAbsolutePath());
       assertThat(analysis.getAction()).contains("sluice.wal.node");
     }
   }

@@ -38,7 +38,7 @@ class WalPropertiesTest {
   }
 
   @Test
-  void new_node_isUsed() {
+  void new_nodeGiven_overridesTheInstance() {
     assertThat(settings(Map.of("sluice.wal.node", "n1")).nodeOrElse("host")).isEqualTo("n1");
   }
 
@@ -48,34 +48,34 @@ class WalPropertiesTest {
     "3s, 0B, PT3S, 9223372036854775807",
     "0s, 0B, PT2S, 9223372036854775807"
   })
-  void writeSettings_zero_isUnboundedUnlessBothAre(
-      String after, String bytes, Duration waits, long together) {
+  void writeSettings_zero_isUnlimitedUnlessBothAreZero(
+      String interval, String bytes, Duration expectedInterval, long expectedBytes) {
     var writeSettings =
-        settings(Map.of("sluice.wal.flush-interval", after, "sluice.wal.flush-bytes", bytes))
+        settings(Map.of("sluice.wal.flush-interval", interval, "sluice.wal.flush-bytes", bytes))
             .writeSettings();
 
-    assertThat(writeSettings.flushInterval()).isEqualTo(waits);
-    assertThat(writeSettings.flushBytes()).isEqualTo(together);
+    assertThat(writeSettings.flushInterval()).isEqualTo(expectedInterval);
+    assertThat(writeSettings.flushBytes()).isEqualTo(expectedBytes);
   }
 
   @ParameterizedTest
   @CsvSource({
-    "keep-low, 3GB",
-    "keep-high, 1GB",
+    "retained-bytes-low-watermark, 3GB",
+    "retained-bytes-high-watermark, 1GB",
     "node, ../elsewhere",
     "node, ''",
-    "flush-after, -1s",
+    "flush-interval, -1s",
     "flush-bytes, -1B",
     "queue-bytes, -1B",
     "segment-bytes, 0B",
-    "segment-age, 0s",
+    "segment-roll-interval, 0s",
     "fsync-interval, 0s",
-    "headroom, -1B",
-    "keep-low, -1B",
+    "min-free-disk, -1B",
+    "retained-bytes-low-watermark, -1B",
     "fsync, often",
     "compression, lz4"
   })
-  void new_wrongValue_isRefusedAndNamesTheKey(String key, String value) {
+  void new_invalidValue_isRejectedNamingTheSetting(String key, String value) {
     assertThatThrownBy(() -> settings(Map.of("sluice.wal." + key, value)))
         .isInstanceOf(BindException.class)
         .satisfies(e -> assertThat(e + " " + root(e)).contains("sluice.wal." + key));
@@ -86,7 +86,7 @@ class WalPropertiesTest {
   }
 
   @Test
-  void new_walWithoutDeliverRole_isRefused() {
+  void new_walWithoutDeliverRole_isRejected() {
     assertThatThrownBy(
             () ->
                 new SluiceProperties(

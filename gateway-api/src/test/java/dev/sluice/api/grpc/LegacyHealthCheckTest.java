@@ -17,13 +17,13 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** How often the engines are asked, with a clock that the test moves. */
+/** The number of checks of the engines, with a clock that the test moves. */
 @Timeout(60)
 class LegacyHealthCheckTest {
   private static final Instant NOON = Instant.parse("2026-01-02T12:00:00Z");
 
   private final AtomicInteger checks = new AtomicInteger();
-  private final CountDownLatch answered = new CountDownLatch(1);
+  private final CountDownLatch released = new CountDownLatch(1);
   private volatile Instant now = NOON;
   private final LegacyHealthCheck health =
       new LegacyHealthCheck(new InMemorySpool(), this::storeUnavailable, "1.2", () -> now);
@@ -31,7 +31,7 @@ class LegacyHealthCheckTest {
   private Optional<String> storeUnavailable() {
     int check = checks.incrementAndGet();
     try {
-      answered.await();
+      released.await();
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }
@@ -44,7 +44,7 @@ class LegacyHealthCheckTest {
 
   @Test
   void check_withinCacheTtl_returnsCachedResponse() throws Exception {
-    answered.countDown();
+    released.countDown();
     var first = health.check();
 
     now = NOON.plusMillis(999);
@@ -55,7 +55,7 @@ class LegacyHealthCheckTest {
 
   @Test
   void check_afterCacheTtl_runsNewCheck() throws Exception {
-    answered.countDown();
+    released.countDown();
     assertThat(error()).isEqualTo("logs cannot be read: check 1");
 
     now = NOON.plusSeconds(1);
@@ -65,7 +65,7 @@ class LegacyHealthCheckTest {
 
   @Test
   void check_clockSetBack_runsNewCheck() throws Exception {
-    answered.countDown();
+    released.countDown();
     assertThat(error()).isEqualTo("logs cannot be read: check 1");
 
     now = NOON.minus(Duration.ofHours(1));
@@ -75,32 +75,32 @@ class LegacyHealthCheckTest {
 
   @Test
   void check_manyWhileOneIsRunning_shareItsResponse() throws Exception {
-    var asking = new ArrayList<>(startChecks(10));
+    var pending = new ArrayList<>(startChecks(10));
     await().until(() -> checks.get() == 1);
     now = NOON.plusSeconds(30);
-    asking.addAll(startChecks(10));
-    await().until(() -> asking.stream().allMatch(LegacyHealthCheckTest::isWaiting));
+    pending.addAll(startChecks(10));
+    await().until(() -> pending.stream().allMatch(LegacyHealthCheckTest::isWaiting));
 
-    answered.countDown();
+    released.countDown();
 
-    for (var one : asking) {
-      assertThat(one.response.get().getError()).isEqualTo("logs cannot be read: check 1");
+    for (var check : pending) {
+      assertThat(check.response.get().getError()).isEqualTo("logs cannot be read: check 1");
     }
     assertThat(checks).hasValue(1);
   }
 
   @Test
   void check_initiatorCancelled_stillServesTheOthers() throws Exception {
-    var gone = startChecks(1).getFirst();
-    await().until(() -> isWaiting(gone));
-    var stays = startChecks(1).getFirst();
-    await().until(() -> isWaiting(stays));
+    var cancelled = startChecks(1).getFirst();
+    await().until(() -> isWaiting(cancelled));
+    var other = startChecks(1).getFirst();
+    await().until(() -> isWaiting(other));
 
-    gone.thread.interrupt();
-    await().until(gone.response::isDone);
-    answered.countDown();
+    cancelled.thread.interrupt();
+    await().until(cancelled.response::isDone);
+    released.countDown();
 
-    assertThat(stays.response.get().getError()).isEqualTo("logs cannot be read: check 1");
+    assertThat(other.response.get().getError()).isEqualTo("logs cannot be read: check 1");
     assertThat(checks).hasValue(1);
   }
 
@@ -110,13 +110,13 @@ class LegacyHealthCheckTest {
     return IntStream.range(0, times)
         .mapToObj(
             _ -> {
-              var answer = new FutureTask<>(health::check);
-              return new PendingCheck(Thread.ofVirtual().start(answer), answer);
+              var response = new FutureTask<>(health::check);
+              return new PendingCheck(Thread.ofVirtual().start(response), response);
             })
         .toList();
   }
 
-  private static boolean isWaiting(PendingCheck one) {
-    return one.thread.getState() == Thread.State.WAITING;
+  private static boolean isWaiting(PendingCheck check) {
+    return check.thread.getState() == Thread.State.WAITING;
   }
 }

@@ -53,9 +53,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/**
- * What clients of {@code logs.LogService} are told when something is away, too slow or too much.
- */
+/** The errors of {@code logs.LogService}: unavailable dependencies, slow queries, limits. */
 @Timeout(60)
 class LegacyLogsServiceTest {
   private static final GetLogsByAppIdRequest REQUEST =
@@ -159,10 +157,10 @@ class LegacyLogsServiceTest {
 
   @Test
   void getLogsByAppId_appIdTooLong_isInvalidArgument() {
-    var question = GetLogsByAppIdRequest.newBuilder().setAppId("a".repeat(40_000)).build();
+    var request = GetLogsByAppIdRequest.newBuilder().setAppId("a".repeat(40_000)).build();
 
     var status =
-        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(question))
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(request))
             .getStatus();
 
     assertThat(status.getCode()).isEqualTo(Status.Code.INVALID_ARGUMENT);
@@ -171,19 +169,19 @@ class LegacyLogsServiceTest {
 
   @Test
   void getLogsByAppId_clientDisconnects_cancelsTheQuery() throws Exception {
-    var asking = LogServiceGrpc.newFutureStub(channel).getLogsByAppId(REQUEST);
+    var pending = LogServiceGrpc.newFutureStub(channel).getLogsByAppId(REQUEST);
     reader.started.await();
 
-    asking.cancel(true);
+    pending.cancel(true);
 
     reader.interrupted.await();
   }
 
   @Test
   void getLogsByAppId_tooManyConcurrent_isRetryableUnavailableAndRecovers() throws Exception {
-    var asking = new ArrayList<Future<GetLogsByAppIdResponse>>();
+    var pending = new ArrayList<Future<GetLogsByAppIdResponse>>();
     for (int i = 0; i < 2; i++) {
-      asking.add(LogServiceGrpc.newFutureStub(channel).getLogsByAppId(REQUEST));
+      pending.add(LogServiceGrpc.newFutureStub(channel).getLogsByAppId(REQUEST));
     }
     await().until(() -> reader.activeReads() == 2);
 
@@ -191,7 +189,7 @@ class LegacyLogsServiceTest {
         catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(REQUEST));
 
     assertRetryableUnavailable(failure);
-    asking.forEach(call -> call.cancel(true));
+    pending.forEach(call -> call.cancel(true));
     await().until(() -> reader.activeReads() == 0);
     reader.page = new LogPage(List.of(), null);
     await()
@@ -201,7 +199,7 @@ class LegacyLogsServiceTest {
 
   @Test
   void getLogsByAppId_errorInTheStore_isRetryableUnavailable() throws Exception {
-    reader.error = new OutOfMemoryError("as if");
+    reader.error = new OutOfMemoryError("simulated");
 
     var failure =
         catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(REQUEST));
@@ -212,14 +210,15 @@ class LegacyLogsServiceTest {
   @Test
   void getLogsByAppId_largeRequest_isResourceExhaustedBeforeParsing() {
     reader.page = new LogPage(List.of(), null);
-    var question = REQUEST.toBuilder().setAppId("a".repeat(300 << 10)).build();
+    var request = REQUEST.toBuilder().setAppId("a".repeat(300 << 10)).build();
 
     var status =
-        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(question))
+        catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(request))
             .getStatus();
 
     assertThat(status.getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
-    assertThat(status.getDescription()).isEqualTo("a question of 307204 bytes, at most 262144");
+    assertThat(status.getDescription())
+        .isEqualTo("query has 307204 bytes, must have at most 262144");
   }
 
   private static StoredLog log(int bytes) {
@@ -250,14 +249,14 @@ class LegacyLogsServiceTest {
 
   @Test
   void getLogsByAppId_largeLogs_pageFitsClientMessageLimit() {
-    budget.release(8 << 20); // as if the limit were larger by as much
+    budget.release(8 << 20); // raises the budget by as much
     reader.page = new LogPage(Collections.nCopies(5, log(1_000_000)), null);
 
-    var answer = logs().getLogsByAppId(REQUEST);
+    var response = logs().getLogsByAppId(REQUEST);
 
-    assertThat(answer.getLogsCount()).isEqualTo(3);
-    assertThat(answer.getCount()).isEqualTo(3);
-    assertThat(answer.getHasMore()).isTrue();
+    assertThat(response.getLogsCount()).isEqualTo(3);
+    assertThat(response.getCount()).isEqualTo(3);
+    assertThat(response.getHasMore()).isTrue();
   }
 
   @Test
@@ -265,25 +264,25 @@ class LegacyLogsServiceTest {
     budget.release(8 << 20);
     reader.page = new LogPage(List.of(log(3_500_000)), null);
 
-    var answer = logs().getLogsByAppId(REQUEST);
+    var response = logs().getLogsByAppId(REQUEST);
 
-    assertThat(answer.getCount()).isEqualTo(1);
-    assertThat(answer.getHasMore()).isFalse();
+    assertThat(response.getCount()).isEqualTo(1);
+    assertThat(response.getHasMore()).isFalse();
   }
 
   @Test
   void getLogsByAppId_unreadResponses_countAgainstBudgetUntilDisconnect() throws Exception {
     reader.page = new LogPage(List.of(log(600_000)), null);
-    var untaken = channel.newCall(LogServiceGrpc.getGetLogsByAppIdMethod(), CallOptions.DEFAULT);
-    untaken.start(new ClientCall.Listener<>() {}, new Metadata());
-    untaken.sendMessage(REQUEST);
-    untaken.halfClose();
+    var unread = channel.newCall(LogServiceGrpc.getGetLogsByAppIdMethod(), CallOptions.DEFAULT);
+    unread.start(new ClientCall.Listener<>() {}, new Metadata());
+    unread.sendMessage(REQUEST);
+    unread.halfClose();
     await().until(() -> budget.used() > 600_000);
 
     assertRetryableUnavailable(
         catchThrowableOfType(StatusRuntimeException.class, () -> logs().getLogsByAppId(REQUEST)));
 
-    untaken.cancel("gone", null);
+    unread.cancel("client disconnected", null);
     await().until(() -> budget.used() == 0);
     assertThat(logs().getLogsByAppId(REQUEST).getCount()).isEqualTo(1);
     await().until(() -> budget.used() == 0);
@@ -306,25 +305,26 @@ class LegacyLogsServiceTest {
   }
 
   @Test
-  void healthCheck_dependencyDown_namesWhatIsUnavailable() {
+  void healthCheck_dependencyDown_namesTheDependency() {
     storeUnavailable = Optional.of("gone");
     assertThat(health()).isEqualTo("false logs cannot be read: gone");
     spool.setUnavailable(new AppendResult.Unavailable(Duration.ofSeconds(3), "full"));
-    assertThat(health()).isEqualTo("false logs cannot be taken: full; logs cannot be read: gone");
+    assertThat(health())
+        .isEqualTo("false logs cannot be accepted: full; logs cannot be read: gone");
     storeUnavailable = Optional.empty();
-    assertThat(health()).isEqualTo("false logs cannot be taken: full");
+    assertThat(health()).isEqualTo("false logs cannot be accepted: full");
     spool.setUnavailable(null);
     assertThat(health()).isEqualTo("true ");
   }
 
   private String health() {
-    now = now.plusSeconds(1); // an answer is good for that long
+    now = now.plusSeconds(1); // the cache TTL of a check
     var health = logs().healthCheck(HealthCheckRequest.getDefaultInstance());
     assertThat(health.getVersion()).isEqualTo("1.2");
     return health.getHealthy() + " " + health.getError();
   }
 
-  /** Takes until it is interrupted, unless told otherwise. */
+  /** A reader that blocks until it is interrupted, unless the test sets a result. */
   private static final class BlockingLogReader implements LogReader {
     private final CountDownLatch started = new CountDownLatch(1);
     private final CountDownLatch interrupted = new CountDownLatch(1);
@@ -352,9 +352,9 @@ class LegacyLogsServiceTest {
       if (fatal != null) {
         throw fatal;
       }
-      var answer = page;
-      if (answer != null) {
-        return answer;
+      var response = page;
+      if (response != null) {
+        return response;
       }
       count(1);
       started.countDown();

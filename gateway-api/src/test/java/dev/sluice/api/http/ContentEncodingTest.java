@@ -38,10 +38,11 @@ class ContentEncodingTest {
     return encoding.decode(body, limit, reservation);
   }
 
-  private void assertRefused(ContentEncoding encoding, byte[] body, int limit, HttpStatus status) {
+  private void assertRejected(ContentEncoding encoding, byte[] body, int limit, HttpStatus status) {
     assertThatThrownBy(() -> decode(encoding, body, limit))
         .isInstanceOfSatisfying(
-            HttpProblemException.class, refused -> assertThat(refused.status()).isEqualTo(status));
+            HttpProblemException.class,
+            rejected -> assertThat(rejected.status()).isEqualTo(status));
     reservation.close();
     assertThat(budget.used()).isZero();
   }
@@ -99,12 +100,12 @@ class ContentEncodingTest {
     assertThatThrownBy(() -> ContentEncoding.of(List.of(header)))
         .isInstanceOfSatisfying(
             HttpProblemException.class,
-            refused -> assertThat(refused.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
+            rejected -> assertThat(rejected.status()).isEqualTo(HttpStatus.UNSUPPORTED_MEDIA_TYPE));
   }
 
   @ParameterizedTest
   @EnumSource
-  void decode_anySize_isWhatWasEncoded(ContentEncoding encoding) {
+  void decode_anySize_returnsTheOriginal(ContentEncoding encoding) {
     for (int size : new int[] {0, 1, 100, 8191, 8192, 8193, 100_000}) {
       var noise = random(size);
       var blanks = new byte[size];
@@ -116,18 +117,18 @@ class ContentEncodingTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
-  void decode_nothing_isNothing(ContentEncoding encoding) {
+  void decode_emptyBody_isEmpty(ContentEncoding encoding) {
     assertThat(decode(encoding, new byte[0], LIMIT)).isEmpty();
   }
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
-  void decode_exactlyTheLimit_isAcceptedAndOneMoreIsTooLarge(ContentEncoding encoding) {
+  void decode_atTheLimit_isAcceptedAndOneByteMoreIsTooLarge(ContentEncoding encoding) {
     for (int limit : new int[] {1, 1000, 8192, LIMIT}) {
       assertThat(decode(encoding, encoded(encoding, new byte[limit]), limit)).hasSize(limit);
       assertThat(decode(encoding, encoded(encoding, random(limit)), limit)).hasSize(limit);
     }
-    assertRefused(
+    assertRejected(
         encoding, encoded(encoding, new byte[LIMIT + 1]), LIMIT, HttpStatus.CONTENT_TOO_LARGE);
   }
 
@@ -137,8 +138,8 @@ class ContentEncodingTest {
     var whole = encoded(encoding, "one log or another, ".repeat(20).getBytes(UTF_8));
 
     for (int length = 1; length < whole.length; length++) {
-      var torn = Arrays.copyOf(whole, length);
-      assertThatThrownBy(() -> decode(encoding, torn, LIMIT))
+      var truncated = Arrays.copyOf(whole, length);
+      assertThatThrownBy(() -> decode(encoding, truncated, LIMIT))
           .isInstanceOf(HttpProblemException.class)
           .hasMessageContaining("not valid " + encoding.name().toLowerCase(Locale.ROOT));
     }
@@ -146,7 +147,7 @@ class ContentEncodingTest {
 
   @ParameterizedTest
   @EnumSource(mode = Mode.EXCLUDE, names = "IDENTITY")
-  void decode_moreAfterTheEnd_isMalformed(ContentEncoding encoding) {
+  void decode_trailingBytes_isMalformed(ContentEncoding encoding) {
     var whole = encoded(encoding, "a log".getBytes(UTF_8));
 
     for (int extra = 1; extra < 40; extra++) {
@@ -166,14 +167,14 @@ class ContentEncodingTest {
       body[random.nextInt(body.length)] = (byte) random.nextInt();
       try {
         decode(encoding, body, LIMIT);
-      } catch (HttpProblemException refused) {
-        assertThat(refused.status().value()).isIn(400, 413);
+      } catch (HttpProblemException rejected) {
+        assertThat(rejected.status().value()).isIn(400, 413);
       }
     }
   }
 
   @Test
-  void decode_gzipOfSeveralMembers_isAllOfThem() {
+  void decode_gzipOfSeveralMembers_returnsAll() {
     var members =
         joined(
             CompressedBodies.gzip("one ".getBytes(UTF_8)),
@@ -190,9 +191,9 @@ class ContentEncodingTest {
     var second = CompressedBodies.gzip("two".getBytes(UTF_8));
 
     for (int length = 1; length < second.length; length++) {
-      var torn =
+      var truncated =
           joined(CompressedBodies.gzip("one".getBytes(UTF_8)), Arrays.copyOf(second, length));
-      assertThatThrownBy(() -> decode(ContentEncoding.GZIP, torn, LIMIT))
+      assertThatThrownBy(() -> decode(ContentEncoding.GZIP, truncated, LIMIT))
           .isInstanceOf(HttpProblemException.class);
     }
   }
@@ -226,7 +227,7 @@ class ContentEncodingTest {
 
   @Test
   void decode_deflateWithoutZlibHeader_isMalformed() {
-    assertRefused(
+    assertRejected(
         ContentEncoding.DEFLATE,
         CompressedBodies.rawDeflate("a log".getBytes(UTF_8)),
         LIMIT,
@@ -234,18 +235,18 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_zstdThatAsksForALargeWindow_isMalformed() throws IOException {
+  void decode_zstdWithLargeWindow_isMalformed() throws IOException {
     var out = new ByteArrayOutputStream();
     try (var zstd = new ZstdOutputStreamNoFinalizer(out)) {
       zstd.setLong(27);
       zstd.write(new byte[1000]);
     }
 
-    assertRefused(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, HttpStatus.BAD_REQUEST);
+    assertRejected(ContentEncoding.ZSTD, out.toByteArray(), LIMIT, HttpStatus.BAD_REQUEST);
   }
 
   @Test
-  void decode_snappyInFrames_isWhatWasEncoded() {
+  void decode_snappyFrames_returnsTheOriginal() {
     for (int size : new int[] {0, 1, 65_535, 65_536, 65_537, 200_000}) {
       assertThat(decode(ContentEncoding.SNAPPY, CompressedBodies.snappyFramed(random(size)), LIMIT))
           .isEqualTo(random(size));
@@ -253,24 +254,24 @@ class ContentEncodingTest {
               decode(ContentEncoding.SNAPPY, CompressedBodies.snappyFramed(new byte[size]), LIMIT))
           .hasSize(size);
     }
-    assertRefused(
+    assertRejected(
         ContentEncoding.SNAPPY,
         CompressedBodies.snappyFramed(new byte[LIMIT + 1]),
         LIMIT,
         HttpStatus.CONTENT_TOO_LARGE);
   }
 
-  /** The format has no end mark: nothing is missed when it is torn off between two chunks. */
+  /** The format has no end mark, so a truncation between two chunks is valid. */
   @Test
   void decode_snappyFramesTruncatedWithinAChunk_isMalformed() {
     var whole = CompressedBodies.snappyFramed("one log or another, ".repeat(20).getBytes(UTF_8));
 
     for (int length = 1; length < whole.length; length++) {
-      var torn = Arrays.copyOf(whole, length);
+      var truncated = Arrays.copyOf(whole, length);
       if (length == IDENTIFIER.length) {
-        assertThat(decode(ContentEncoding.SNAPPY, torn, LIMIT)).isEmpty();
+        assertThat(decode(ContentEncoding.SNAPPY, truncated, LIMIT)).isEmpty();
       } else {
-        assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, torn, LIMIT))
+        assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, truncated, LIMIT))
             .isInstanceOf(HttpProblemException.class)
             .hasMessageContaining("not valid snappy");
       }
@@ -301,16 +302,16 @@ class ContentEncodingTest {
 
   static Stream<byte[]> badChunks() {
     return Stream.of(
-        chunk(0x02, 0), // of a kind that must be understood
+        chunk(0x02, 0), // an unknown type that must not be skipped
         chunk(0xFF, 6, "sNaPpy".getBytes(UTF_8)),
         chunk(0xFF, 5, "sNaPp".getBytes(UTF_8)),
-        chunk(0x80, 0xFFFFFF), // 16 MiB announced, none there
+        chunk(0x80, 0xFFFFFF), // a length of 16 MiB without data
         chunk(0x00, 0xFFFFFF),
-        chunk(0x01, 3, new byte[3]), // no room for its checksum
+        chunk(0x01, 3, new byte[3]), // too short for its checksum
         chunk(0x00, 4, new byte[4]),
         chunk(
             0x00, 9, (byte) 0, (byte) 0, (byte) 0, (byte) 0, (byte) -1, (byte) -1, (byte) -1,
-            (byte) -1, (byte) 7), // 2 GiB announced
+            (byte) -1, (byte) 7), // an uncompressed length of 2 GiB
         chunk(0x01, 5, new byte[5])); // wrong checksum
   }
 
@@ -330,11 +331,11 @@ class ContentEncodingTest {
 
   @Test
   void decode_snappyBlockWithImpossibleLength_isMalformedAndAllocatesNothing() {
-    var lie = joined(new byte[] {(byte) 0xFF, (byte) 0xFF, 63}, new byte[100]); // 1 MiB - 1
-    var larger = joined(new byte[] {-1, -1, -1, -1, 15}, new byte[100]); // 4 GiB - 1
+    var falseLength = joined(new byte[] {(byte) 0xFF, (byte) 0xFF, 63}, new byte[100]); // 1 MiB - 1
+    var tooLong = joined(new byte[] {-1, -1, -1, -1, 15}, new byte[100]); // 4 GiB - 1
     var heap = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
-    for (var body : List.of(lie, larger)) {
+    for (var body : List.of(falseLength, tooLong)) {
       long before = heap.getCurrentThreadAllocatedBytes();
       assertThatThrownBy(() -> decode(ContentEncoding.SNAPPY, body, LIMIT))
           .hasMessageContaining("not valid snappy");
@@ -355,7 +356,7 @@ class ContentEncodingTest {
   }
 
   @Test
-  void decode_done_reservesDecodedBytesOnly() {
+  void decode_complete_reservesDecodedBytesOnly() {
     var body = CompressedBodies.gzip(new byte[100_000]);
 
     var decoded = decode(ContentEncoding.GZIP, body, LIMIT);
@@ -374,9 +375,9 @@ class ContentEncodingTest {
     assertThatThrownBy(() -> ContentEncoding.GZIP.decode(body, LIMIT, reservation))
         .isInstanceOfSatisfying(
             HttpProblemException.class,
-            refused -> {
-              assertThat(refused.status()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
-              assertThat(refused.retryAfter()).isPositive();
+            rejected -> {
+              assertThat(rejected.status()).isEqualTo(HttpStatus.SERVICE_UNAVAILABLE);
+              assertThat(rejected.retryAfter()).isPositive();
             });
     reservation.close();
     assertThat(budget.used()).isEqualTo((64 << 20) - 1000);

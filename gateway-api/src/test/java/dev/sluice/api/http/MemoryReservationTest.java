@@ -13,7 +13,7 @@ class MemoryReservationTest {
       new MemoryReservation(budget, () -> Duration.ofSeconds(3));
 
   @Test
-  void add_withinTheBudget_isHeldUntilClosed() {
+  void add_withinTheBudget_isReservedUntilClosed() {
     reservation.add(60);
     reservation.add(40);
     reservation.remove(10);
@@ -24,7 +24,7 @@ class MemoryReservationTest {
   }
 
   @Test
-  void add_overTheBudget_isRefusedAndHoldsNoMore() {
+  void add_overTheBudget_isRejectedAndReservesNoMore() {
     reservation.add(60);
 
     assertThatThrownBy(() -> reservation.add(41)).isInstanceOf(HttpProblemException.class);
@@ -44,7 +44,7 @@ class MemoryReservationTest {
   }
 
   @Test
-  void add_afterClose_isRefusedAndLeaksNothing() {
+  void add_afterClose_isRejectedAndLeaksNothing() {
     reservation.add(60);
     reservation.close();
 

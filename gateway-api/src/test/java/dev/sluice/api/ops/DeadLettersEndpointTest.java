@@ -33,12 +33,12 @@ class DeadLettersEndpointTest {
   private final DeadLettersEndpoint endpoint =
       new DeadLettersEndpoint(fakeDeadLetterQueue, Limits.DEFAULT);
 
-  private static WebEndpointResponse<Object> call(Mono<WebEndpointResponse<Object>> question) {
-    return question.blockOptional().orElseThrow();
+  private static WebEndpointResponse<Object> call(Mono<WebEndpointResponse<Object>> operation) {
+    return operation.blockOptional().orElseThrow();
   }
 
-  private static <T> T body(Class<T> type, Mono<WebEndpointResponse<Object>> question) {
-    return type.cast(Optional.ofNullable(call(question).getBody()).orElseThrow());
+  private static <T> T body(Class<T> type, Mono<WebEndpointResponse<Object>> operation) {
+    return type.cast(Optional.ofNullable(call(operation).getBody()).orElseThrow());
   }
 
   private static LogBatch log(String json) {
@@ -47,16 +47,16 @@ class DeadLettersEndpointTest {
   }
 
   @Test
-  void list_several_isOldestFirstWithTheNextCursor() {
+  void list_several_returnsOldestFirstWithTheNextCursor() {
     var logs = List.of(LogBatches.of(1), LogBatches.of(1), LogBatches.of(1));
     for (int i = 0; i < 3; i++) {
-      fakeDeadLetterQueue.letters.put(
-          Integer.toString(i), new DeadLetter(logs.get(i), "because", AT));
+      fakeDeadLetterQueue.deadLetters.put(
+          Integer.toString(i), new DeadLetter(logs.get(i), "too large", AT));
     }
 
     var page = body(DeadLetterPage.class, endpoint.list(null, 2));
 
-    assertThat(page.letters()).isEqualTo(3);
+    assertThat(page.count()).isEqualTo(3);
     assertThat(page.capacity()).isEqualTo(10);
     assertThat(page.next()).isEqualTo("1");
     assertThat(page.deadLetters()).extracting("id").containsExactly("0", "1");
@@ -64,7 +64,7 @@ class DeadLettersEndpointTest {
     assertThat(first.logId()).isEqualTo(logs.getFirst().firstId().toHex());
     assertThat(first.service()).isNotEmpty();
     assertThat(first.tenant()).isEqualTo("default");
-    assertThat(first.reason()).isEqualTo("because");
+    assertThat(first.reason()).isEqualTo("too large");
     assertThat(first.at()).isEqualTo(AT);
     assertThat(first.bytes()).isEqualTo(logs.getFirst().otlp().length);
     assertThat(body(DeadLetterPage.class, endpoint.list("1", null)).deadLetters()).hasSize(1);
@@ -86,9 +86,9 @@ class DeadLettersEndpointTest {
   }
 
   @Test
-  void show_one_hasTheLogAsOtlpInJson() throws Exception {
+  void show_existing_returnsTheLogAsOtlpJson() throws Exception {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
 
     var deadLetterDetail = body(DeadLetterDetail.class, endpoint.show("a"));
 
@@ -98,39 +98,39 @@ class DeadLettersEndpointTest {
   @Test
   void replay_uncorrected_keepsEverythingButTheAppendId() {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
 
     assertThat(call(endpoint.replay("a", null)).getStatus()).isEqualTo(200);
 
-    var again = fakeDeadLetterQueue.replayed();
-    assertThat(again.otlp()).isEqualTo(log.otlp());
-    assertIdentityOf(log, again);
-    assertThat(again.expandedBytes()).isEqualTo(log.expandedBytes());
-    assertThat(again.appendId()).isNotEqualTo(log.appendId());
-    assertThat(fakeDeadLetterQueue.letters).isEmpty();
+    var replayed = fakeDeadLetterQueue.replayed();
+    assertThat(replayed.otlp()).isEqualTo(log.otlp());
+    assertIdentityOf(log, replayed);
+    assertThat(replayed.expandedBytes()).isEqualTo(log.expandedBytes());
+    assertThat(replayed.appendId()).isNotEqualTo(log.appendId());
+    assertThat(fakeDeadLetterQueue.deadLetters).isEmpty();
   }
 
   @Test
   void replay_corrected_keepsIdentityReceiptAndTenant() throws Exception {
     var log = LogBatches.of(1);
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(log, "because", AT));
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(log, "too large", AT));
 
-    var answer = call(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
+    var response = call(endpoint.replay("a", records("{\"body\":{\"stringValue\":\"better\"}}")));
 
-    assertThat(answer.getStatus()).isEqualTo(200);
-    var again = fakeDeadLetterQueue.replayed();
-    assertIdentityOf(log, again);
-    var records = parsed(again).getResourceLogs(0).getScopeLogs(0).getLogRecordsList();
+    assertThat(response.getStatus()).isEqualTo(200);
+    var replayed = fakeDeadLetterQueue.replayed();
+    assertIdentityOf(log, replayed);
+    var records = parsed(replayed).getResourceLogs(0).getScopeLogs(0).getLogRecordsList();
     assertThat(records).hasSize(1);
     assertThat(records.getFirst().getBody().getStringValue()).isEqualTo("better");
   }
 
-  private static void assertIdentityOf(LogBatch log, LogBatch again) {
-    assertThat(again.firstId()).isEqualTo(log.firstId());
-    assertThat(again.receivedNanos()).isEqualTo(log.receivedNanos());
-    assertThat(again.tenant()).isEqualTo(log.tenant());
-    assertThat(again.records()).isEqualTo(1);
-    assertThat(again.excludedOrdinals().isEmpty()).isTrue();
+  private static void assertIdentityOf(LogBatch log, LogBatch replayed) {
+    assertThat(replayed.firstId()).isEqualTo(log.firstId());
+    assertThat(replayed.receivedNanos()).isEqualTo(log.receivedNanos());
+    assertThat(replayed.tenant()).isEqualTo(log.tenant());
+    assertThat(replayed.records()).isEqualTo(1);
+    assertThat(replayed.excludedOrdinals().isEmpty()).isTrue();
   }
 
   @ParameterizedTest
@@ -138,25 +138,25 @@ class DeadLettersEndpointTest {
       delimiter = '|',
       value = {
         "{}, {} | log | has 2 log records, must have one",
-        "{\"severityNumber\":99} | severity_number | is 99, known are 0 to 24",
-        "{\"severityNumber\":99}, {} | severity_number | is 99, known are 0 to 24",
+        "{\"severityNumber\":99} | severity_number | is 99, must be from 0 to 24",
+        "{\"severityNumber\":99}, {} | severity_number | is 99, must be from 0 to 24",
         "7 | log | malformed OTLP at line 1, column 47: an object is expected",
       })
   void replay_invalidCorrection_is400WithTheReasonAndKeepsTheDeadLetter(
       String records, String field, String reason) {
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
 
     assertThat(call(endpoint.replay("a", records(records))).getStatus()).isEqualTo(400);
     var only =
         body(ErrorResponse.class, endpoint.replay("a", records(records))).reasons().getFirst();
     assertThat(only.field()).isEqualTo(field);
     assertThat(only.reason()).isEqualTo(reason);
-    assertThat(fakeDeadLetterQueue.letters).containsKey("a");
+    assertThat(fakeDeadLetterQueue.deadLetters).containsKey("a");
   }
 
   @Test
   void replay_emptyCorrection_is400() {
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
 
     assertThat(call(endpoint.replay("a", "{}")).getStatus()).isEqualTo(400);
     assertThat(call(endpoint.replay("a", "")).getStatus()).isEqualTo(400);
@@ -164,12 +164,12 @@ class DeadLettersEndpointTest {
   }
 
   @Test
-  void purge_one_isRemoved() {
-    fakeDeadLetterQueue.letters.put("a", new DeadLetter(LogBatches.of(1), "because", AT));
+  void purge_existing_isRemoved() {
+    fakeDeadLetterQueue.deadLetters.put("a", new DeadLetter(LogBatches.of(1), "too large", AT));
 
     assertThat(call(endpoint.purge("a")).getStatus()).isEqualTo(200);
 
-    assertThat(fakeDeadLetterQueue.letters).isEmpty();
+    assertThat(fakeDeadLetterQueue.deadLetters).isEmpty();
   }
 
   @Test
@@ -197,9 +197,9 @@ class DeadLettersEndpointTest {
     return ExportLogsServiceRequest.parseFrom(log.otlp());
   }
 
-  /** Letters in memory. */
+  /** A dead letter queue in memory. */
   private static final class FakeDeadLetterQueue implements DeadLetterQueue {
-    private final TreeMap<String, DeadLetter> letters = new TreeMap<>();
+    private final TreeMap<String, DeadLetter> deadLetters = new TreeMap<>();
     private @Nullable LogBatch replayed;
     private boolean unavailable;
 
@@ -209,7 +209,7 @@ class DeadLettersEndpointTest {
 
     private void requireAvailable() {
       if (unavailable) {
-        throw new IllegalStateException("spool away");
+        throw new IllegalStateException("spool unavailable");
       }
     }
 
@@ -217,9 +217,9 @@ class DeadLettersEndpointTest {
     public List<DeadLetterQueue.DeadLetterItem> list(@Nullable String after, int limit) {
       requireAvailable();
       if ("none".equals(after)) {
-        throw new IllegalArgumentException("no id: none");
+        throw new IllegalArgumentException("not an id: none");
       }
-      return letters.entrySet().stream()
+      return deadLetters.entrySet().stream()
           .filter(entry -> after == null || entry.getKey().compareTo(after) > 0)
           .limit(limit)
           .map(entry -> new DeadLetterQueue.DeadLetterItem(entry.getKey(), entry.getValue()))
@@ -229,27 +229,27 @@ class DeadLettersEndpointTest {
     @Override
     public Optional<DeadLetterQueue.DeadLetterItem> find(String id) {
       requireAvailable();
-      return Optional.ofNullable(letters.get(id))
-          .map(l -> new DeadLetterQueue.DeadLetterItem(id, l));
+      return Optional.ofNullable(deadLetters.get(id))
+          .map(letter -> new DeadLetterQueue.DeadLetterItem(id, letter));
     }
 
     @Override
     public boolean replay(String id, LogBatch log) {
       requireAvailable();
       replayed = log;
-      return letters.remove(id) != null;
+      return deadLetters.remove(id) != null;
     }
 
     @Override
     public boolean purge(String id) {
       requireAvailable();
-      return letters.remove(id) != null;
+      return deadLetters.remove(id) != null;
     }
 
     @Override
     public Capacity capacity() {
       requireAvailable();
-      return new Capacity(letters.size(), 10);
+      return new Capacity(deadLetters.size(), 10);
     }
   }
 }

@@ -39,7 +39,7 @@ class DeliveryHealthTest {
   private final DeliveryHealth health = new DeliveryHealth(() -> List.of(worker), spool);
 
   @AfterEach
-  void end() {
+  void close() {
     worker.close();
   }
 
@@ -50,16 +50,16 @@ class DeliveryHealthTest {
 
     await().until(() -> worker.pauseState().isPresent());
 
-    var troubled = health.health();
-    assertThat(troubled.getStatus()).isEqualTo(Status.UP);
-    assertThat(troubled.getDetails()).containsEntry("trouble", List.of("schema: no column Body"));
+    var paused = health.health();
+    assertThat(paused.getStatus()).isEqualTo(Status.UP);
+    assertThat(paused.getDetails()).containsEntry("paused", List.of("schema: no column Body"));
     assertThat(registry.get("sluice.delivery.retries").tag("reason", "schema").counter().count())
         .isPositive();
 
     store.setOutcome(null);
 
     await().until(() -> worker.pauseState().isEmpty());
-    assertThat(health.health().getDetails()).doesNotContainKey("trouble");
+    assertThat(health.health().getDetails()).doesNotContainKey("paused");
   }
 
   @Test
@@ -70,7 +70,7 @@ class DeliveryHealthTest {
   }
 
   @Test
-  void label_causes_areKebabCase() {
+  void label_reason_isKebabCase() {
     assertThat(MicrometerMetrics.label(PauseReason.DEAD_LETTERS)).isEqualTo("dead-letters");
   }
 }

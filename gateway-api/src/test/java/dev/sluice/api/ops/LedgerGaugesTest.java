@@ -11,11 +11,11 @@ class LedgerGaugesTest {
   @CsvSource({
     "PT0.01S, PT30S, PT30S", // few logs
     "PT1S, PT30S, PT1M39S", // a hundredth of the time
-    "PT30S, PT30S, PT10M", // as many as can be counted, or a store that does not answer
+    "PT30S, PT30S, PT10M", // the maximum, for many logs or a store that does not respond
     "PT30S, PT1H, PT1H"
   })
   void nextDelay_longCount_limitsCountingToAHundredthWithinBounds(
-      Duration took, Duration interval, Duration pause) {
-    assertThat(LedgerGauges.nextDelay(took, interval)).isEqualTo(pause);
+      Duration took, Duration interval, Duration delay) {
+    assertThat(LedgerGauges.nextDelay(took, interval)).isEqualTo(delay);
   }
 }

@@ -13,16 +13,17 @@ import org.junit.jupiter.api.Test;
 import org.springframework.boot.health.contributor.Status;
 
 class SpoolHealthTest {
-  private static final AppendResult.Unavailable BUSY =
+  private static final AppendResult.Unavailable FULL =
       new AppendResult.Unavailable(Duration.ofSeconds(1), "it is full");
 
-  private final InMemorySpool first = new InMemorySpool();
-  private final InMemorySpool second = new InMemorySpool();
+  private final InMemorySpool primary = new InMemorySpool();
+  private final InMemorySpool fallback = new InMemorySpool();
   private final FailoverSpool failover =
       new FailoverSpool(
-          new FailoverSpool.SpoolTarget("Redis", first, first, first, first),
-          new FailoverSpool.SpoolTarget("the write-ahead log", second, second, second, second),
-          second,
+          new FailoverSpool.SpoolTarget("Redis", primary, primary, primary, primary),
+          new FailoverSpool.SpoolTarget(
+              "the write-ahead log", fallback, fallback, fallback, fallback),
+          fallback,
           new FailoverSpool.FailoverSettings(
               Duration.ofSeconds(10),
               Duration.ofHours(1),
@@ -30,7 +31,7 @@ class SpoolHealthTest {
               10,
               Duration.ofDays(1),
               Duration.ofMinutes(2)),
-          (_, _) -> {}, // no time passes
+          (_, _) -> {}, // no timer runs
           (_, _) -> () -> {},
           InstantSource.system());
 
@@ -60,41 +61,40 @@ class SpoolHealthTest {
 
   @Test
   void health_failoverWithDeliverRole_isUpAndReportsDelivery() {
-    first.setUnavailable(BUSY);
+    primary.setUnavailable(FULL);
     append(3);
 
     var health = health(true).health();
 
     assertThat(health.getStatus()).isEqualTo(Status.UP);
     assertThat(health.getDetails())
-        .containsEntry("waiting", 3L)
+        .containsEntry("fallbackRecords", 3L)
         .containsEntry(
             "failover",
-            "the write-ahead log takes the logs, which are delivered from there,"
-                + " since Redis does not take them: it is full");
+            "Redis rejects logs; the write-ahead log accepts them and delivers them: it is full");
   }
 
   @Test
   void health_failoverWithoutDeliverRole_isUpAndReportsTheBacklog() {
-    first.setUnavailable(BUSY);
+    primary.setUnavailable(FULL);
     append(3);
 
     var health = health(false).health();
 
     assertThat(health.getStatus()).isEqualTo(Status.UP);
     assertThat(health.getDetails())
-        .containsEntry("waiting", 3L)
+        .containsEntry("fallbackRecords", 3L)
         .containsEntry(
             "failover",
-            "the write-ahead log takes the logs, which wait there for Redis,"
-                + " since Redis does not take them: it is full");
+            "Redis rejects logs; the write-ahead log accepts them and keeps them until Redis is"
+                + " available: it is full");
   }
 
   @Test
   void health_bothSpoolsUnavailable_isDownWithTheReason() {
-    first.setUnavailable(BUSY);
-    second.setUnavailable(
-        new AppendResult.Unavailable(Duration.ofSeconds(1), "no room on the disk"));
+    primary.setUnavailable(FULL);
+    fallback.setUnavailable(
+        new AppendResult.Unavailable(Duration.ofSeconds(1), "no space on the disk"));
     var _ = failover.append(LogBatches.of(1)).toCompletableFuture().join();
 
     var health = health(true).health();
@@ -103,15 +103,15 @@ class SpoolHealthTest {
     assertThat(health.getDetails().get("reason"))
         .asString()
         .contains("it is full")
-        .contains("no room on the disk");
+        .contains("no space on the disk");
   }
 
   @Test
   void health_noFailover_isTheSpoolStatus() {
-    var health = new SpoolHealth(first, null, true);
+    var health = new SpoolHealth(primary, null, true);
     assertThat(health.health().getStatus()).isEqualTo(Status.UP);
 
-    first.setUnavailable(BUSY);
+    primary.setUnavailable(FULL);
 
     assertThat(health.health().getStatus()).isEqualTo(Status.DOWN);
     assertThat(health.health().getDetails()).containsEntry("reason", "it is full");
