@@ -1,5 +1,5 @@
--- Has wrk post the bodies of a file in turns, from one thread. In the environment: BODIES, the file, in which each body
--- has its length before it, as a varint of protobuf; CONTENT_TYPE; CONTENT_ENCODING, empty for none.
+-- Makes wrk post the bodies of a file in turn, from one thread. Environment variables: BODIES, the file, in which each body
+-- has its length before it as a protobuf varint; CONTENT_TYPE; CONTENT_ENCODING, empty for none.
 
 local requests, sent = {}, 0
 
@@ -15,7 +15,7 @@ local function length(file)
   end
 end
 
--- requests are made here, once, since wrk shares the machine with what is measured
+-- formats all requests once at the start, because wrk shares the machine with the measured processes
 function init()
   wrk.headers["Content-Type"] = os.getenv("CONTENT_TYPE")
   local encoding = os.getenv("CONTENT_ENCODING")

@@ -6,9 +6,10 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * How many bytes an operation of a benchmark allocates once it is warm, with the first value of
- * each of its parameters. {@code AllocationTest} fails when there are five in a hundred more: then
- * something is made anew that was not before, or the figure here is to be changed with a reason.
+ * The bytes that one warm operation of a benchmark allocates, with the first value of each of its
+ * parameters. {@code AllocationTest} fails when an operation allocates more than five percent above
+ * this figure: then either the code allocates something new, or the figure needs a change with a
+ * reason.
  */
 @Retention(RetentionPolicy.RUNTIME)
 @Target(ElementType.METHOD)

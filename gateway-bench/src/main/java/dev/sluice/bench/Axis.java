@@ -4,24 +4,35 @@ import dev.sluice.bench.SyntheticLogs.LogShape;
 import java.util.Arrays;
 import java.util.List;
 
-/** What the cost of a log may depend on; each is named by its name in lower case. */
+/**
+ * The variables on which the cost of a log can depend. {@code AXES} contains their names in lower
+ * case.
+ */
 enum Axis {
-  /** One has to wait for each answer, and what the gateway does meanwhile is for it alone. */
+  /**
+   * The number of connections. A single connection waits for each response, so the fixed work of
+   * the gateway meanwhile counts for few logs.
+   */
   CONNECTIONS("connections", 2, 1, 2, 8, 32, 128, 512),
-  /** A request costs what it costs; with a hundred logs in it that is no more to be seen. */
+  /**
+   * The number of logs per request. The fixed cost of a request is negligible from a hundred logs
+   * on.
+   */
   REQUEST("logs per request", 100, 1, 10, 100, 500, 1000, 5000),
-  BYTES("bytes of a body", "byte", 64, 256, 1024, 4096, 16_384),
-  ATTRIBUTES("attributes of a log", "attribute", 0, 2, 8, 32),
+  BYTES("body bytes", "byte", 64, 256, 1024, 4096, 16_384),
+  ATTRIBUTES("attributes per log", "attribute", 0, 2, 8, 32),
   TEMPLATES("distinct templates", 0, 10, 100, 1000, 10_000),
-  SHARDS("shards of the spool", 0, 1, 2, 4),
-  TABLE("rows in the table before", 0, 0, 10_000_000, 100_000_000);
+  SHARDS("spool shards", 0, 1, 2, 4),
+  TABLE("existing rows", 0, 0, 10_000_000, 100_000_000);
 
   final String title;
 
-  /** From where on a log should cost the same. */
+  /** The position from which on the cost of a log should be constant. */
   final long flatFrom;
 
-  /** By what the cost is told where it cannot stay the same, else empty. */
+  /**
+   * The unit for which the report shows a cost where the cost cannot be constant; otherwise empty.
+   */
   final String unit;
 
   private final List<Long> defaultPoints;
@@ -46,9 +57,13 @@ enum Axis {
   }
 
   /**
-   * A place on an axis; but for the axis all are alike.
+   * The variables of one measurement.
    *
-   * @param preloadedRows in the table before the gateway starts
+   * @param connections the number of connections
+   * @param logs the number of logs per request
+   * @param shape the shape of the logs
+   * @param shards the number of spool shards
+   * @param preloadedRows the number of rows in the table before the gateway starts
    */
   record Point(int connections, int logs, LogShape shape, int shards, long preloadedRows) {
     static final Point DEFAULT = new Point(8, 500, LogShape.DEFAULT, 1, 0);
@@ -76,7 +91,7 @@ enum Axis {
     return Math.toIntExact(value);
   }
 
-  /** Whether a gateway and its engines can have but one value. */
+  /** Whether each value of this axis needs its own gateway and engines. */
   boolean needsFreshGateway() {
     return this == SHARDS || this == TABLE;
   }

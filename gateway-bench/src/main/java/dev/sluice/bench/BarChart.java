@@ -3,11 +3,11 @@ package dev.sluice.bench;
 import java.util.List;
 
 /**
- * Lying bars, as SVG on a ground of its own, so that it is read in the light and in the dark.
+ * A horizontal bar chart as SVG with its own background, readable in light and dark mode.
  *
- * @param format of a value
- * @param series what the bars of each name stand for, in their order
- * @param stacked whether they stand one behind the other, else one below the other
+ * @param format the format of a value
+ * @param series the names of the values of each row, in their order
+ * @param stacked whether the bars of a row are stacked; otherwise one is drawn below the other
  */
 record BarChart(
     String title, String format, List<String> series, boolean stacked, List<Bars> rows) {
@@ -18,7 +18,7 @@ record BarChart(
   private static final int BAR_HEIGHT = 14;
   private static final int TOP = 56;
 
-  /** Of one name. */
+  /** The values of one row. */
   record Bars(String name, List<Double> values) {
 
     private double length(boolean stacked) {

@@ -11,15 +11,21 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A stage that the gateway cannot be set to, see {@link StageServer}. It has no ledger. */
+/**
+ * A process with one of the earlier stages, which no setting of the gateway provides; see {@link
+ * StageServer}. It has no ledger.
+ */
 final class BaselineServer implements LogServer {
   private final HttpClient http = HttpClient.newHttpClient();
   private final int port = JavaProcess.freePort();
   private final JavaProcess process;
 
   /**
-   * @param folder for what it says
-   * @param settings by which a gateway would find its engines
+   * Starts the server and waits until it is ready.
+   *
+   * @param stage the number of the stage
+   * @param folder the directory of its log file
+   * @param settings the settings by which a gateway finds its engines
    */
   BaselineServer(int stage, Path folder, String... settings)
       throws IOException, InterruptedException {

@@ -11,8 +11,8 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * A Redis and a ClickHouse such as {@code make run} starts, but not as children of one gateway:
- * several may share them, one after the other.
+ * A Redis and a ClickHouse as {@code make run} starts them, but not as children of a gateway, so
+ * that several gateways can use them one after the other.
  */
 final class BenchEngines implements AutoCloseable {
   private static final String NAME = "sluice";
@@ -22,7 +22,9 @@ final class BenchEngines implements AutoCloseable {
   private final ClickHouseAdmin clickHouseAdmin;
 
   /**
-   * @param redisMemory in the words of Redis
+   * Starts the engines.
+   *
+   * @param redisMemory the memory limit in the syntax of Redis, such as {@code 1024mb}
    */
   BenchEngines(Path folder, String redisMemory) {
     redis =
@@ -34,7 +36,7 @@ final class BenchEngines implements AutoCloseable {
     clickHouseAdmin = new ClickHouseAdmin(clickHouse.url(), NAME, NAME);
   }
 
-  /** By which a gateway finds them. */
+  /** Returns the settings by which a gateway finds the engines. */
   String[] settings() {
     return new String[] {
       "--sluice.redis.url=" + redis.url(),
@@ -52,35 +54,35 @@ final class BenchEngines implements AutoCloseable {
     return SpoolBacklog.query(redis.port(), redis.password());
   }
 
-  /** Of both, as they say it themselves. */
+  /** Returns the versions that both engines report. */
   String versions() throws IOException, InterruptedException {
     var output =
         LoadGenerator.run(Map.of(), List.of("/proc/" + redis.pid() + "/exe", "--version")).output();
     return "%s; ClickHouse %s".formatted(output.strip(), clickHouseAdmin.query("SELECT version()"));
   }
 
-  /** ClickHouse alone. */
+  /** Returns the statistics of the ClickHouse process. */
   ProcessStats clickHouseStats() {
     return new ProcessStats(clickHouse.pid(), Set.of());
   }
 
-  /** The three whose cost is told, each without the others. */
+  /** Returns the statistics of the server, Redis and ClickHouse, each without the other two. */
   Map<String, ProcessStats> processStats(LogServer server) {
     var pids = new LinkedHashMap<String, Long>();
     pids.put("gateway", server.pid());
     pids.put("Redis", redis.pid());
     pids.put("ClickHouse", clickHouse.pid());
-    var watched = new LinkedHashMap<String, ProcessStats>();
+    var stats = new LinkedHashMap<String, ProcessStats>();
     pids.forEach(
         (name, pid) ->
-            watched.put(
+            stats.put(
                 name,
                 new ProcessStats(
                     pid,
                     pids.values().stream()
                         .filter(other -> !other.equals(pid))
                         .collect(Collectors.toSet()))));
-    return watched;
+    return stats;
   }
 
   @Override

@@ -5,19 +5,20 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What came of one case.
+ * The result of one case.
  *
- * @param notTaken requests answered by other than success, or not at all
- * @param accepted log records answered with success
- * @param stored log records that are in the table
- * @param lost accepted, and not in the table
- * @param extra in the table, though neither accepted nor under way when the load ended
- * @param imbalance of the server's own ledger, null when it keeps none
- * @param storedPerSecond from the first request to the last row
- * @param mergedAfter seconds, from the last row to the end of all merges
- * @param costs by the name of the process
- * @param allocated bytes on the server's heap for each stored record; not a number when unknown
- * @param generatorMicros CPU of the load generator for each accepted record
+ * @param notTaken the number of requests without a success response
+ * @param accepted the number of log records in requests with a success response
+ * @param stored the number of log records in the table
+ * @param lost the number of accepted records that are not in the table
+ * @param extra the number of records in the table that were neither accepted nor in flight when the
+ *     load ended
+ * @param imbalance the imbalance of the server's own ledger; null when it has no ledger
+ * @param storedPerSecond the rate from the first request to the last row
+ * @param mergedAfter the seconds from the last row to the end of all merges
+ * @param costs the costs, by the name of the process
+ * @param allocated the heap bytes that the server allocated per stored record; NaN when unknown
+ * @param generatorMicros the CPU of the load generator in microseconds per accepted record
  */
 record CaseResult(
     String name,
@@ -37,11 +38,11 @@ record CaseResult(
     Latency latency) {
 
   /**
-   * What a process has spent.
+   * The CPU and the memory of one process.
    *
-   * @param stored microseconds of CPU for each stored record, until the last was
-   * @param merged the same until all was merged
-   * @param peakMebibytes the most memory it has had
+   * @param stored microseconds of CPU per stored record, until the last record was stored
+   * @param merged microseconds of CPU per stored record, until all merges had ended
+   * @param peakMebibytes the peak of its resident memory, in MiB
    */
   record Cost(double stored, double merged, long peakMebibytes) {}
 
@@ -53,12 +54,18 @@ record CaseResult(
     return lost == 0 && extra == 0 && (imbalance == null || imbalance == 0);
   }
 
-  /** What is in front of ClickHouse, against what ClickHouse cannot do without, merges among it. */
+  /**
+   * Returns the CPU of gateway and Redis divided by the CPU of ClickHouse alone, including its
+   * merges.
+   */
   double ratioToBaseline(ClickHouseBaseline baseline) {
     return gatewayAndRedisCpu() / baseline.merged();
   }
 
-  /** The same against its inserts alone. */
+  /**
+   * Returns the CPU of gateway and Redis divided by the CPU of ClickHouse alone for inserts,
+   * without merges.
+   */
   double ratioToBaselineInsert(ClickHouseBaseline baseline) {
     return gatewayAndRedisCpu() / baseline.insert();
   }

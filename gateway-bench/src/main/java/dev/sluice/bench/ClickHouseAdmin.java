@@ -14,7 +14,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.time.Duration;
 
-/** What is asked of ClickHouse about it all, past the gateway. */
+/** A ClickHouse client of the reports, for queries and statements without the gateway. */
 final class ClickHouseAdmin implements AutoCloseable {
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration MERGE_TIMEOUT = Duration.ofMinutes(15);
@@ -30,7 +30,7 @@ final class ClickHouseAdmin implements AutoCloseable {
     this.password = password;
   }
 
-  /** The answer to a query, or to a command. */
+  /** Executes a query or a statement, and returns the result. */
   String query(String sql) throws IOException, InterruptedException {
     return send(sql, BodyPublishers.noBody(), BodyHandlers.ofString()).strip();
   }
@@ -43,22 +43,25 @@ final class ClickHouseAdmin implements AutoCloseable {
     return queryLong("SELECT count() FROM " + table);
   }
 
-  /** Writes the answer into a file. */
+  /** Writes the result of a query to a file. */
   void queryToFile(String sql, Path into) throws IOException, InterruptedException {
     send(sql, BodyPublishers.noBody(), BodyHandlers.ofFile(into));
   }
 
-  /** Sends a file as the data of an insert. */
+  /** Inserts the contents of a file. */
   void insert(String sql, Path data) throws IOException, InterruptedException {
     send(sql, BodyPublishers.ofFile(data), BodyHandlers.ofString());
   }
 
-  /** Returns once nothing has been merged for three seconds: between two there may be a moment. */
+  /**
+   * Waits until no merge has run for three seconds, because there can be a pause between two
+   * merges.
+   */
   void awaitMerges() throws IOException, InterruptedException {
     long end = System.nanoTime() + MERGE_TIMEOUT.toNanos();
     for (int idleSeconds = 0; idleSeconds < 3; ) {
       if (System.nanoTime() > end) {
-        throw new IOException("ClickHouse does not come to an end of its merges");
+        throw new IOException("the merges of ClickHouse do not end");
       }
       Thread.sleep(1_000);
       idleSeconds = queryLong("SELECT count() FROM system.merges") == 0 ? idleSeconds + 1 : 0;
@@ -67,7 +70,7 @@ final class ClickHouseAdmin implements AutoCloseable {
 
   private <T> T send(String sql, BodyPublisher data, BodyHandler<T> handler)
       throws IOException, InterruptedException {
-    var answer =
+    var response =
         http.send(
             HttpRequest.newBuilder(URI.create(url + "/?query=" + URLEncoder.encode(sql, UTF_8)))
                 .header("X-ClickHouse-User", user)
@@ -76,10 +79,10 @@ final class ClickHouseAdmin implements AutoCloseable {
                 .POST(data)
                 .build(),
             handler);
-    if (answer.statusCode() != 200) {
-      throw new IOException(sql + ": " + answer.body());
+    if (response.statusCode() != 200) {
+      throw new IOException(sql + ": " + response.body());
     }
-    return answer.body();
+    return response.body();
   }
 
   @Override

@@ -6,25 +6,27 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 
 /**
- * What ClickHouse alone spends on the rows of a table: they come as ready blocks in its own format,
- * in inserts that are large, and go into an empty twin of the table. Nobody in front of it can do
- * with less, so it is what a gateway is measured by.
+ * The CPU of ClickHouse alone for the rows of a table, called the floor in the reports: large
+ * inserts of ready blocks in its Native format, into an empty copy of the table. No gateway can
+ * have a lower ClickHouse cost, so the cost of a gateway is compared with it.
  *
- * @param rows stored again
- * @param insert microseconds of CPU for a row
- * @param merged microseconds of CPU for a row, with the merges that come of it
+ * @param rows the number of copied rows
+ * @param insert microseconds of CPU per row, without merges
+ * @param merged microseconds of CPU per row, including the merges
  */
 record ClickHouseBaseline(long rows, double insert, double merged) {
   private static final int BLOCK = 100_000;
 
-  /** Twice as many as are merged at a time, so that each row is merged once. */
+  /** The number of blocks: twice as many as one merge takes, so that each row is merged once. */
   private static final int BLOCKS = 64;
 
   private static final String BASELINE_TABLE = "floor_twin";
 
   /**
-   * @param folder for the blocks
-   * @param table that has rows
+   * Measures the baseline.
+   *
+   * @param folder the directory for the blocks
+   * @param table a table with rows
    */
   static ClickHouseBaseline measure(
       ClickHouseAdmin clickHouseAdmin, ProcessStats clickHouse, Path folder, String table)
@@ -42,12 +44,12 @@ record ClickHouseBaseline(long rows, double insert, double merged) {
           block);
       blocks.add(block);
     }
-    clickHouseAdmin.awaitMerges(); // what is merged for others would be counted here
+    clickHouseAdmin.awaitMerges(); // otherwise merges of other tables would count
     clickHouseAdmin.query("CREATE TABLE " + BASELINE_TABLE + " AS " + table);
     double before = clickHouse.cpuSeconds();
     for (var block : blocks) {
       clickHouseAdmin.insert(
-          // without a token ClickHouse hashes every row, to know it again
+          // without a token ClickHouse hashes every row for its deduplication
           "INSERT INTO %s (%s) SETTINGS insert_deduplication_token = '%s' FORMAT Native"
               .formatted(BASELINE_TABLE, columns, block.getFileName()),
           block);
@@ -64,7 +66,7 @@ record ClickHouseBaseline(long rows, double insert, double merged) {
         rows, (inserted - before) * 1e6 / rows, (merged - before) * 1e6 / rows);
   }
 
-  /** Those that an insert may name. */
+  /** Returns the columns that an insert may name. */
   private static String columns(ClickHouseAdmin clickHouseAdmin, String table)
       throws IOException, InterruptedException {
     return clickHouseAdmin.query(

@@ -11,13 +11,13 @@ import net.jpountz.lz4.LZ4Factory;
 import net.jpountz.lz4.LZ4SafeDecompressor;
 
 /**
- * A compressor at one level, as the gateway would use it: native, set up once, from array to array.
+ * A compressor at one level, as the gateway uses it: native, set up once, from array to array.
  *
- * <p>For one thread at a time.
+ * <p>Not thread-safe.
  */
 public sealed interface CompressorUnderTest {
 
-  /** What there is to choose from. */
+  /** The compressors and levels to compare. */
   enum Level {
     LZ4,
     LZ4_HC_9,
@@ -38,18 +38,22 @@ public sealed interface CompressorUnderTest {
     }
   }
 
-  /** Room that is enough for whatever so many bytes become. */
+  /** Returns a buffer that is large enough for the compressed form of the given number of bytes. */
   static byte[] outputBuffer(int length) {
     return new byte[Math.toIntExact(Zstd.compressBound(length)) + length / 128 + 64];
   }
 
-  /** Fills what {@link #outputBuffer} gave, and returns how much of it. */
+  /** Compresses into a buffer from {@link #outputBuffer}. Returns the compressed size. */
   int compress(byte[] bytes, int length, byte[] into);
 
-  /** The reverse; {@code into} has room for {@code length} bytes, which it is known to be. */
+  /**
+   * Decompresses into a buffer of at least {@code length} bytes.
+   *
+   * @param length the uncompressed size, which the caller knows
+   */
   int decompress(byte[] compressed, byte[] into, int length);
 
-  /** LZ4 blocks, which have no header. */
+  /** LZ4 blocks, without a header. */
   final class Lz4 implements CompressorUnderTest {
     private final LZ4Compressor compressor;
     private final LZ4SafeDecompressor decompressor = LZ4Factory.nativeInstance().safeDecompressor();
@@ -89,7 +93,7 @@ public sealed interface CompressorUnderTest {
     }
   }
 
-  /** Of the JDK. */
+  /** The deflate compression of the JDK. */
   final class Deflate implements CompressorUnderTest {
     private final Deflater deflater;
     private final Inflater inflater = new Inflater(true);

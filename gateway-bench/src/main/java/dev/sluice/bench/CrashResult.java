@@ -9,21 +9,22 @@ import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What it costs that a server is ended by {@code kill -9} under load, and started again. A log that
- * was answered with success and is lost looks like one under way that was not stored either, so
- * what is lost is told but for as many as were under way.
+ * The loss and the duplicates after a server is ended by {@code kill -9} under load and started
+ * again. A lost log with a success response cannot be distinguished from a log in flight that was
+ * not stored, so the count of lost logs is a lower bound: it can miss as many logs as were in
+ * flight.
  *
- * @param accepted log records answered with success
- * @param stored different log records that are in the table
- * @param lost accepted and not stored, at least
- * @param doubled rows beyond one for each stored record
- * @param imbalance of the server's own ledger, null when it keeps none
+ * @param accepted the number of log records in requests with a success response
+ * @param stored the number of distinct log records in the table
+ * @param lost the number of records that were accepted and not stored, at least
+ * @param doubled the number of rows beyond one for each stored record
+ * @param imbalance the imbalance of the server's own ledger; null when it has no ledger
  */
 record CrashResult(
     String name, long accepted, long stored, long lost, long doubled, @Nullable Long imbalance) {
   private static final int LOAD_SECONDS = 6;
 
-  /** Of the server's; it has begun to work then, and goes on for as long again and more. */
+  /** The CPU seconds after which the server counts as under load; the kill follows later. */
   private static final double MIN_CPU_SECONDS = 0.3;
 
   private static final Duration KILL_DELAY = Duration.ofSeconds(2);
@@ -50,7 +51,7 @@ record CrashResult(
       throw new IOException("the load generator failed", e.getCause());
     }
     if (accepted == 0) {
-      throw new IOException("it was killed before it had answered: " + name);
+      throw new IOException("the server was killed before its first response: " + name);
     }
     server.restart();
     long rows = rowCounter.await(accepted, stallTimeout).rows();

@@ -14,33 +14,37 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What does a log cost from its request to its row, and how many can one machine take in, by each
- * way in? Gateway, Redis, ClickHouse and the load generator share the machine. Each case has a
- * gateway and engines of its own, empty at first; it is warmed up, everything is stored and merged,
- * and then it is measured. Where one would not know what is much, there is the {@link
- * ClickHouseBaseline}, measured in the same run: rates differ from machine to machine and from hour
- * to hour, CPU for a log and its ratio to the floor hardly do.
+ * The end-to-end report: for each protocol, the CPU cost of a log from its request to its row, and
+ * the number of logs per second that one machine accepts and stores. Gateway, Redis, ClickHouse and
+ * the load generator share the machine. Each case has its own gateway and its own engines, which
+ * are empty at first. A case warms up, waits until everything is stored and merged, and then
+ * measures. The {@link ClickHouseBaseline}, measured in the same run, is the reference: rates
+ * differ between machines and between hours, CPU per log and its ratio to the baseline hardly do.
  *
- * <p>Run by {@code make bench}; in the environment {@code SECONDS_EACH}, 60 by default, {@code
- * WARM_UP}, 30, {@code CASES}, names of {@link Case}, {@code BODIES} of 500 logs, 2048, {@code
- * DRAIN_LOGS}, five million, {@code OPEN_RATE} in logs a second when the open loop is not to have
- * its share of what OTLP/HTTP reached, {@code OUT}, a folder for the report, and {@code JAVA_OPTS}.
- * Ends with status 1 when a log is lost or extra.
+ * <p>Run by {@code make bench}. Environment variables: {@code SECONDS_EACH}, 60 by default; {@code
+ * WARM_UP}, 30; {@code CASES}, names of {@link Case}; {@code BODIES}, the number of distinct bodies
+ * of 500 logs, 2048; {@code DRAIN_LOGS}, five million; {@code OPEN_RATE}, the logs per second of
+ * the open loop, by default a fixed share of the rate that OTLP/HTTP reached; {@code OUT}, the
+ * directory of the report (see {@link ReportWriter#write} and {@link ReportWriter#writeTargets});
+ * and {@code JAVA_OPTS}. The exit status is 1 when a log is lost or extra.
  */
 public final class EndToEndReport {
   private static final int LOGS = 500;
   private static final int FEW_CONNECTIONS = 8;
   private static final int MANY_CONNECTIONS = 64;
 
-  /** Of what can be taken in; above it a queue grows whatever is done. */
+  /**
+   * The rate of the open loop as a share of the OTLP/HTTP rate; above the rate that can be stored,
+   * the backlog grows without bound.
+   */
   private static final double OPEN_SHARE = 0.7;
 
-  /** Single objects: as many strings more would be a load on wrk, and on the machine. */
+  /** The number of distinct single-object bodies; more strings would load wrk and the machine. */
   private static final int OBJECT_BODIES = 250_000;
 
   private static final int ARRAY_LOGS = 100;
 
-  /** A log in a stream; about a third of it is used. */
+  /** The Redis memory for each log in the stream, in bytes; about three times the memory in use. */
   private static final int STREAM_BYTES = 256;
 
   private static final int FILL_SECONDS = 2;
@@ -56,18 +60,19 @@ public final class EndToEndReport {
   private String versions = "";
 
   /**
-   * By OTLP/HTTP. What is stored counts, not what is taken in: the rest of that waits and waits.
+   * The OTLP/HTTP rate in logs per second: the lower of the accepted and the stored rate, because
+   * logs that are accepted faster than they are stored only extend the backlog.
    */
   private double otlpRate;
 
   private EndToEndReport() {}
 
-  /** Each is named by its name in lower case. */
+  /** The cases of the report. {@code CASES} contains their names in lower case. */
   enum Case {
-    OTLP("OTLP/HTTP, 500 a request"),
+    OTLP("OTLP/HTTP, 500 logs per request"),
     GZIP("OTLP/HTTP, gzip"),
-    GRPC("OTLP/gRPC, 500 a request"),
-    JSON("JSON, an object a request"),
+    GRPC("OTLP/gRPC, 500 logs per request"),
+    JSON("JSON, one object per request"),
     ARRAYS("JSON, arrays of 100"),
     OPEN("OTLP/HTTP, open loop"),
     DRAIN("drain of a full stream");
@@ -86,7 +91,7 @@ public final class EndToEndReport {
   }
 
   public static void main(String[] arguments) throws Exception {
-    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    Locale.setDefault(Locale.ROOT); // programs parse the report too
     var cases = Case.parse(Environment.text("CASES", "otlp gzip grpc json arrays open drain"));
     System.exit(new EndToEndReport().run(cases) ? 0 : 1);
   }
@@ -94,7 +99,7 @@ public final class EndToEndReport {
   private boolean run(List<Case> cases) throws IOException, InterruptedException {
     int open = cases.indexOf(Case.OPEN);
     if (open >= 0 && openRate == 0 && !cases.subList(0, open).contains(Case.OTLP)) {
-      throw new IOException("open needs the case otlp before it, or OPEN_RATE");
+      throw new IOException("the case open requires an earlier case otlp, or OPEN_RATE");
     }
     var folder = WorkDir.create();
     System.out.println(WorkDir.describeMachine(folder));
@@ -106,17 +111,18 @@ public final class EndToEndReport {
       if (each == Case.OTLP) {
         otlpRate = Math.min(caseResult.acceptedPerSecond(), caseResult.storedPerSecond());
       }
-      if (caseResult.complete()) { // else what is there says why
+      if (caseResult.complete()) { // otherwise the logs in it show the reason
         WorkDir.delete(folder.resolve(each.name()));
       }
     }
     var reportWriter =
         new ReportWriter(
             setup(folder), baseline, outcomes, new Targets(outcomesByCase, baseline).evaluate());
-    System.out.println("\n" + reportWriter.tables());
+    System.out.println("\n" + reportWriter.targetTable() + "\n\n" + reportWriter.tables());
     var out = Environment.text("OUT", "");
     if (!out.isEmpty()) {
       reportWriter.write(Path.of(out));
+      reportWriter.writeTargets(Path.of(out));
     }
     boolean complete = outcomes.stream().allMatch(CaseResult::complete);
     if (complete) {
@@ -130,7 +136,7 @@ public final class EndToEndReport {
     try (var engines = new BenchEngines(folder, Math.max(full >> 20, 1024) + "mb")) {
       versions = engines.versions();
       var caseResult = each == Case.DRAIN ? drain(engines, folder) : measure(each, engines, folder);
-      if (baseline == null) { // the rows of all cases are alike
+      if (baseline == null) { // the rows of all cases are similar
         baseline =
             ClickHouseBaseline.measure(
                 engines.database(), engines.clickHouseStats(), folder, Measurement.TABLE);
@@ -155,7 +161,7 @@ public final class EndToEndReport {
     var measurement = new Measurement(engines, gateway);
     var caseResult = measurement.await(generator.send(warmUp), "warming up", logs);
     if (!caseResult.complete()) {
-      throw new IOException("a log is lost or extra already: " + caseResult);
+      throw new IOException("a log is lost or extra after the warm-up: " + caseResult);
     }
   }
 
@@ -209,8 +215,9 @@ public final class EndToEndReport {
   }
 
   /**
-   * One gateway fills the stream, another one empties it, which is halted meanwhile: begun only
-   * then, it would be measured while it compiles itself.
+   * Measures the drain of a full stream. One gateway fills the stream, another one drains it. The
+   * second gateway is warm and suspended during the fill: a gateway started after the fill would be
+   * measured while the JIT compiles it.
    */
   private CaseResult drain(BenchEngines engines, Path folder)
       throws IOException, InterruptedException {
@@ -227,7 +234,7 @@ public final class EndToEndReport {
       while (load.succeeded() * LOGS < drainLogs) {
         var more = generator.send(FILL_SECONDS);
         if (more.succeeded() == 0) {
-          throw new IOException("the stream is full before it has DRAIN_LOGS: " + load);
+          throw new IOException("the stream is full before it contains DRAIN_LOGS logs: " + load);
         }
         load = load.plus(more);
       }
@@ -248,10 +255,10 @@ public final class EndToEndReport {
     setup.put("machine", WorkDir.describeMachine(folder));
     setup.put(
         "gateway",
-        Environment.text("COMMIT", "not known") + ", " + String.join(" ", JavaProcess.options()));
+        Environment.text("COMMIT", "unknown") + ", " + String.join(" ", JavaProcess.options()));
     setup.put("engines", versions);
-    setup.put("load generators", Environment.text("GENERATORS", "not known"));
-    setup.put("seconds", "%d after %d of warming up".formatted(seconds, warmUp));
+    setup.put("load generators", Environment.text("GENERATORS", "unknown"));
+    setup.put("seconds", "%d per case, after a warm-up of %d".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d; JSON objects %,d".formatted(bodies * LOGS, OBJECT_BODIES));
     return setup;
   }

@@ -1,6 +1,6 @@
 package dev.sluice.bench;
 
-/** What whoever runs a report may set; what is blank is not set. */
+/** The environment variables that configure a report. A blank variable counts as unset. */
 final class Environment {
   private Environment() {}
 

@@ -1,16 +1,18 @@
 package dev.sluice.bench;
 
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 
 /**
- * The events of the table: eight fields and some 240 bytes as a line, nine of ten at level debug.
+ * The events of {@link LoggingReport}: eight fields and some 240 bytes as a line, nine of ten at
+ * level debug.
  */
 final class Events {
   static final String FORMAT =
       "{} height={} round={} step={} peer={} block_hash={} voting_power={} latency_us={} module={}";
 
-  /** Of messages at level info; the others are what nobody wants but when it is too late. */
+  /** The message of the events at level info; the other events are at level debug. */
   static final String INFO_MESSAGE = "finalizing commit of block";
 
   private static final String DEBUG_MESSAGE = "received vote from a peer and added it to the set";
@@ -24,7 +26,7 @@ final class Events {
     return n % 10 != 0;
   }
 
-  /** The message and the values of its eight fields. */
+  /** Returns the message and the values of the eight fields of an event. */
   static Object[] fields(long n) {
     return new Object[] {
       isDebug(n) ? DEBUG_MESSAGE : INFO_MESSAGE,
@@ -39,26 +41,26 @@ final class Events {
     };
   }
 
-  /** The same events as OTLP. */
+  /** Returns the same events as an OTLP request. */
   static byte[] body(long first, int count) {
     var out = new ByteOutput(count * 400);
     var writer = new OtlpWriter(out);
-    int resourceLogs = writer.beginMessage(1);
-    int resource = writer.beginMessage(1);
-    writer.writeAttribute(1, "service.name", "node");
+    int resourceLogs = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+    int resource = writer.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE);
+    writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", "node");
     writer.endMessage(resource);
-    int scopeLogs = writer.beginMessage(2);
+    int scopeLogs = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
     for (long n = first; n < first + count; n++) {
       var fields = fields(n);
-      int log = writer.beginMessage(2);
-      writer.writeFixed64(1, 1_756_000_000_000_000_000L + n * 50_000);
-      writer.writeVarint(2, isDebug(n) ? 5 : 9);
-      writer.writeString(3, isDebug(n) ? "DEBUG" : "INFO");
-      int body = writer.beginMessage(5);
-      writer.writeString(1, String.valueOf(fields[0]));
+      int log = writer.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+      writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, 1_756_000_000_000_000_000L + n * 50_000);
+      writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, isDebug(n) ? 5 : 9);
+      writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, isDebug(n) ? "DEBUG" : "INFO");
+      int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
+      writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, String.valueOf(fields[0]));
       writer.endMessage(body);
       for (int i = 0; i < NAMES.length; i++) {
-        writer.writeAttribute(6, NAMES[i], String.valueOf(fields[i + 1]));
+        writer.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, NAMES[i], String.valueOf(fields[i + 1]));
       }
       writer.endMessage(log);
     }

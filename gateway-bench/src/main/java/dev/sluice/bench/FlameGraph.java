@@ -3,9 +3,9 @@ package dev.sluice.bench;
 import dev.sluice.bench.Profile.FlameNode;
 
 /**
- * Where the CPU of a profile went, as SVG on a ground of its own: each box as wide as its share,
- * upon what it was called by. Boxes of less than a third of a percent are left out, for they would
- * be lines.
+ * A flame graph of a profile as SVG with its own background. The width of a box is its share of the
+ * CPU; the box below it is its caller. Boxes of less than a third of a percent are omitted, because
+ * they would be lines.
  */
 record FlameGraph(String title, Profile profile) {
   private static final String APPLICATION_COLOR = "#bfdbfe";
@@ -17,7 +17,7 @@ record FlameGraph(String title, Profile profile) {
   private static final int MARGIN = 8;
   private static final double MIN_SHARE = 1.0 / 300;
 
-  /** Of the font, about. */
+  /** The approximate width of a letter. */
   private static final double LETTER_WIDTH = 6.4;
 
   String svg() {

@@ -17,8 +17,8 @@ import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The gateway as users start it, from its jar, on ports of its own. Its settings may be given in
- * the environment too, by their usual names.
+ * A gateway process as users start it, from its jar, on ports of its own. The environment can
+ * contain more of its settings, by their usual names.
  */
 final class Gateway implements LogServer {
   static final Path JAR = Path.of("gateway-api/target/sluice-app.jar");
@@ -26,7 +26,7 @@ final class Gateway implements LogServer {
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
   private static final Duration DRAIN_TIMEOUT = Duration.ofMinutes(10);
 
-  /** So long nothing is delivered only when nothing can be. */
+  /** The time without progress after which the remaining logs count as undeliverable. */
   private static final Duration STALL_TIMEOUT = Duration.ofSeconds(10);
 
   private final HttpClient http = HttpClient.newHttpClient();
@@ -36,23 +36,25 @@ final class Gateway implements LogServer {
   private final JavaProcess process;
 
   /**
-   * The one of this checkout.
+   * Starts the gateway of this checkout and waits until it is ready.
    *
-   * @param folder for all it writes
-   * @param settings beyond ports and folders
+   * @param folder the directory of all its files
+   * @param settings the settings besides ports and directories
    */
   Gateway(Path folder, String... settings) throws IOException, InterruptedException {
     this(JAR, folder, settings);
   }
 
   /**
-   * @param jar of any release
-   * @param folder for all it writes
-   * @param settings beyond ports and folders
+   * Starts a gateway and waits until it is ready.
+   *
+   * @param jar the jar of any build
+   * @param folder the directory of all its files
+   * @param settings the settings besides ports and directories
    */
   Gateway(Path jar, Path folder, String... settings) throws IOException, InterruptedException {
     if (!Files.exists(jar)) {
-      throw new IOException(jar + " is not there: mvn -pl gateway-api -am package -DskipTests");
+      throw new IOException(jar + " does not exist, build it: mvn -pl gateway-api -am package -DskipTests");
     }
     Files.createDirectories(folder);
     var arguments =
@@ -88,18 +90,18 @@ final class Gateway implements LogServer {
     return process.handle().pid();
   }
 
-  /** Without Redis and ClickHouse, which it may have started. */
+  /** Returns the statistics of the gateway without the engines that it may have started. */
   ProcessStats processStats() {
     var engines = process.handle().children().map(ProcessHandle::pid).collect(Collectors.toSet());
     return new ProcessStats(pid(), engines);
   }
 
-  /** With Redis and ClickHouse, when it has started them. */
+  /** Returns the statistics of the gateway and of the engines that it has started. */
   ProcessStats processStatsWithEngines() {
     return new ProcessStats(pid(), Set.of());
   }
 
-  /** Lets it do nothing until {@link #resume}. */
+  /** Suspends the process until {@link #resume}. */
   void suspend() throws IOException, InterruptedException {
     process.signal("STOP");
   }
@@ -118,7 +120,7 @@ final class Gateway implements LogServer {
     process.restart();
   }
 
-  /** A figure of its metrics; not a number when it has none. */
+  /** Returns the value of a metric; NaN when the gateway does not export it. */
   double gauge(String name) throws IOException, InterruptedException {
     var found =
         Pattern.compile("(?m)^" + name + "(?:\\{[^}]*})? (\\S+)$")
@@ -129,54 +131,57 @@ final class Gateway implements LogServer {
   /**
    * The end of a drain.
    *
-   * @param nanos {@link System#nanoTime} when it came
-   * @param remaining log records that wait all the same
+   * @param nanos the time of the end, as {@link System#nanoTime}
+   * @param remaining the number of log records that are still in the spool
    */
   record DrainResult(long nanos, long remaining) {}
 
   /**
-   * Returns when no log waits in its write-ahead log, or their number falls no more: what Redis may
-   * have too waits for Redis.
+   * Waits until the write-ahead log has no backlog, or its backlog no longer shrinks: an append
+   * that Redis may also have waits for Redis.
    */
   DrainResult awaitWalDrained() throws IOException, InterruptedException {
     double lowest = Double.POSITIVE_INFINITY;
     long lastDropNanos = System.nanoTime();
     while (lowest > 0 && System.nanoTime() - lastDropNanos < STALL_TIMEOUT.toNanos()) {
-      double waiting = gauge("sluice_wal_backlog_records");
-      if (waiting < lowest) {
-        lowest = waiting;
+      double backlog = gauge("sluice_wal_backlog_records");
+      if (backlog < lowest) {
+        lowest = backlog;
         lastDropNanos = System.nanoTime();
       }
       Thread.sleep(100);
     }
     if (Double.isInfinite(lowest)) {
-      throw new IOException("it does not say what waits in its write-ahead log");
+      throw new IOException("the gateway does not export sluice_wal_backlog_records");
     }
     return new DrainResult(lastDropNanos, (long) lowest);
   }
 
-  /** Returns when nothing waits to be delivered, neither in Redis nor in the write-ahead log. */
+  /** Waits until neither Redis nor the write-ahead log has a backlog. */
   DrainResult awaitDrained() throws IOException, InterruptedException {
     long end = System.nanoTime() + DRAIN_TIMEOUT.toNanos();
     while (gauge("sluice_spool_entries") != 0 || gauge("sluice_wal_backlog_records") != 0) {
       if (System.nanoTime() > end) {
-        throw new IOException("it does not drain");
+        throw new IOException("the spool of the gateway does not drain");
       }
       Thread.sleep(100);
     }
     return new DrainResult(System.nanoTime(), 0);
   }
 
-  /** Where all logs are that were accepted, once everybody can be asked. */
+  /**
+   * Returns the ledger of the gateway: the state of all accepted logs. Waits until all parts of the
+   * ledger are available.
+   */
   JsonNode ledger() throws IOException, InterruptedException {
     long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (true) {
-      var answer = get("/actuator/ledger");
-      if (answer.statusCode() == 200) {
-        return JsonMapper.shared().readTree(answer.body());
+      var response = get("/actuator/ledger");
+      if (response.statusCode() == 200) {
+        return JsonMapper.shared().readTree(response.body());
       }
       if (System.nanoTime() > end) {
-        throw new IOException("no ledger: " + answer.body());
+        throw new IOException("the ledger is not available: " + response.body());
       }
       Thread.sleep(1_000);
     }
@@ -187,7 +192,7 @@ final class Gateway implements LogServer {
     return ledger().path("imbalance").asLong();
   }
 
-  /** {@inheritDoc} As of the last collection. */
+  /** {@inheritDoc} The value is that of the last garbage collection. */
   @Override
   public double allocatedBytes() throws IOException, InterruptedException {
     return gauge("jvm_gc_memory_allocated_bytes_total");

@@ -7,10 +7,12 @@ import java.util.Map;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Calls OTLP's service over gRPC as fast as it is answered, each connection one call after the
- * other.
+ * The load generator ghz: calls the OTLP service over gRPC in a closed loop, one call after the
+ * other on each connection.
  *
+ * @param port the gRPC port
  * @param bodies a file of {@link RequestBodies}
+ * @param connections the number of connections
  */
 record Ghz(int port, Path bodies, int connections) implements LoadGenerator {
   private static final Path PROTO = Path.of("gateway-bench/src/main/ghz/logs.proto");
@@ -40,7 +42,7 @@ record Ghz(int port, Path bodies, int connections) implements LoadGenerator {
     var result = JsonMapper.shared().readTree(output);
     var details = result.path("details");
     if (details.isEmpty()) {
-      throw new IOException("ghz has made no call: " + output);
+      throw new IOException("ghz made no call: " + output);
     }
     var nanos = new long[details.size()];
     long succeeded = 0;

@@ -6,24 +6,29 @@ import java.util.List;
 import java.util.function.ToDoubleFunction;
 
 /**
- * How the cost of a log goes along an axis.
+ * The cost of a log along an axis.
  *
- * @param notes of what was there before
+ * @param notes remarks about the preparation of the points, such as the rows that were loaded
  */
 record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
-  /** Of the dearest to the cheapest; what is below is flat. */
+  /** The maximum ratio of the most expensive point to the cheapest point for a flat cost. */
   private static final double MAX_FLAT_RATIO = 1.2;
 
   /**
-   * @param at the place on the axis
-   * @param bytesPerLog of the requests
-   * @param standIn seconds in which logs went to the write-ahead log, since Redis kept them
-   *     waiting: they cost more, and what is measured is not what was meant
+   * The result of one point.
+   *
+   * @param at the position on the axis
+   * @param bytesPerLog the average size of a log in the requests
+   * @param standIn the seconds in which logs went to the write-ahead log because Redis was too
+   *     slow; such logs cost more, so the point shows nothing about its axis
    */
   record MeasuredPoint(
       long at, double bytesPerLog, CaseResult caseResult, InsertCpu insertCpu, int standIn) {
 
-    /** What is in front of ClickHouse, which does not depend on the merges that are due. */
+    /**
+     * Returns the CPU of gateway and Redis per log, which does not depend on the merges during the
+     * measurement.
+     */
     double gatewayAndRedisCpu() {
       return caseResult.cost("gateway").stored() + caseResult.cost("Redis").stored();
     }
@@ -33,7 +38,7 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
     }
   }
 
-  /** Of the same point, by what is in front of ClickHouse. */
+  /** Returns the median round of a point, by the CPU of gateway and Redis. */
   static MeasuredPoint median(List<MeasuredPoint> rounds) {
     return rounds.stream()
         .sorted(Comparator.comparingDouble(MeasuredPoint::gatewayAndRedisCpu))
@@ -41,7 +46,7 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
         .get(rounds.size() / 2);
   }
 
-  /** In Markdown. */
+  /** Returns the points as a Markdown table. */
   String table() {
     var text = new ArrayList<String>();
     text.add(
@@ -56,10 +61,10 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
             "ClickHouse, merged µs",
             "insert µs",
             "merge µs",
-            "merged times",
+            "merges per row",
             "p99 ms",
-            "not by Redis s",
-            "not taken",
+            "WAL fallback s",
+            "not accepted",
             "lost",
             "extra"));
     text.add(ReportWriter.separatorRow(16));
@@ -90,7 +95,7 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
         "%,d".formatted(caseResult.extra()));
   }
 
-  /** A sentence for each cost that is judged. */
+  /** Returns a sentence for each cost that should be flat or linear. */
   List<String> verdicts() {
     var verdicts = new ArrayList<String>();
     verdicts.add(verdict("gateway and Redis", MeasuredPoint::gatewayAndRedisCpu));
@@ -101,18 +106,18 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
   }
 
   private String verdict(String name, ToDoubleFunction<MeasuredPoint> cost) {
-    var judged = points.stream().filter(point -> point.at >= axis.flatFrom).toList();
-    if (judged.size() < 2) {
-      return name + ": too few points to judge";
+    var relevant = points.stream().filter(point -> point.at >= axis.flatFrom).toList();
+    if (relevant.size() < 2) {
+      return name + ": too few points";
     }
     if (!axis.unit.isEmpty()) {
       var line =
           Trend.of(
-              judged.stream().map(point -> (double) point.at).toList(),
-              judged.stream().map(cost::applyAsDouble).toList());
+              relevant.stream().map(point -> (double) point.at).toList(),
+              relevant.stream().map(cost::applyAsDouble).toList());
       return "%s: %.2f ns for each %s".formatted(name, line.slope() * 1e3, axis.unit);
     }
-    var costs = judged.stream().mapToDouble(cost).summaryStatistics();
+    var costs = relevant.stream().mapToDouble(cost).summaryStatistics();
     double ratio = costs.getMax() / costs.getMin();
     return "%s%s: flat within %sx: %s (%.2f)"
         .formatted(
@@ -125,16 +130,16 @@ record Growth(Axis axis, List<MeasuredPoint> points, List<String> notes) {
 
   LineChart costChart() {
     return chart(
-        "CPU of a log by " + axis.title,
+        "CPU per log by " + axis.title,
         "µs",
         line("gateway", point -> point.caseResult.cost("gateway").stored()),
         line("Redis", point -> point.caseResult.cost("Redis").stored()),
-        line("ClickHouse, its inserts", MeasuredPoint::insert));
+        line("ClickHouse inserts", MeasuredPoint::insert));
   }
 
   LineChart rateChart() {
     return chart(
-        "logs a second by " + axis.title,
+        "logs per second by " + axis.title,
         "logs/s",
         line("stored", point -> point.caseResult.storedPerSecond()),
         line("accepted", point -> point.caseResult.acceptedPerSecond()));

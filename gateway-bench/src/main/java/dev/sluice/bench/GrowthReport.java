@@ -14,41 +14,47 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * On what does the cost of a log depend, and does anything grow while a gateway works for minutes?
- * Along each {@link Axis} one thing is changed and all others stay. The points of an axis are
- * measured one after the other on one gateway and its engines, warmed up once, where that is
- * honest; a number of shards or a large table need their own. Before each point the machine has
- * stored and merged what came before, and seen a little of what comes, so that no point pays for
- * what is new to it. And what is measured first costs more all the same, be it for code that is
- * still being compiled or for memory that is touched for the first time: so all points are measured
- * in turns, and the middle one of each counts.
+ * The growth report: how the cost of a log depends on one variable, and whether anything grows
+ * while a gateway works for minutes. Along each {@link Axis} one variable changes and all others
+ * stay constant. The points of an axis are measured one after the other on one gateway and its
+ * engines, which warm up once. The number of shards and the size of the table need a gateway and
+ * engines of their own. Before each point, the load of the earlier points is stored and merged, and
+ * the gateway receives a short lead-in of the load of this point, so that no point pays for code
+ * that is new to it. The first points still cost more, because code is still compiled or memory is
+ * touched for the first time. So all points are measured in several rounds, and the median of each
+ * point counts.
  *
- * <p>Run by {@code make bench-growth}; in the environment {@code AXES}, names of axes and {@code
- * endurance}, {@code POINTS} in place of an axis' own where there is but one, {@code SECONDS_EACH},
- * 10 by default, {@code WARM_UP}, 30, {@code ROUNDS} of all points that share a gateway, 3, {@code
- * MINUTES} of endurance, 10, {@code RATE} of it in logs a second when it is not to have its share
- * of what could be stored, {@code OUT}, a folder for the report, and {@code JAVA_OPTS}. Ends with
- * status 1 when a log is lost or extra.
+ * <p>Run by {@code make bench-growth}. Environment variables: {@code AXES}, the names of axes and
+ * {@code endurance}; {@code POINTS}, the points of the axis when there is only one axis; {@code
+ * SECONDS_EACH}, 10 by default; {@code WARM_UP}, 30; {@code ROUNDS} of all points that share a
+ * gateway, 3; {@code MINUTES} of endurance, 10; {@code RATE} of endurance in logs per second, by
+ * default a fixed share of the rate that can be stored; {@code OUT}, the directory of the report;
+ * and {@code JAVA_OPTS}. The exit status is 1 when a log is lost or extra.
  */
 public final class GrowthReport {
   private static final String ENDURANCE = "endurance";
 
   /**
-   * Of what can be stored for some seconds: by then hardly any row has been merged, which costs as
-   * much as its insert, and the generator that sends at a rate costs more than the one that waits.
-   * At 0.8 merges did not keep up, and there were 27 parts more each minute.
+   * The endurance rate as a share of the rate that is stored in some seconds. In that time hardly
+   * any row is merged, although merges cost as much as inserts, and the open-loop generator costs
+   * more CPU than the closed-loop one. Measured; see docs/benchmarks.
    */
   private static final double SOAK_LOAD_SHARE = 0.6;
 
   private static final int LEAD_IN_SECONDS = 2;
 
-  /** Of all that is sent in turns; the generators have it in memory. */
+  /** The maximum size of the request bodies in bytes; the load generators keep them in memory. */
   private static final long MAX_BODIES_BYTES = 192L << 20;
 
-  /** As many strings more would be a load on the generator, and on the machine. */
+  /**
+   * The maximum number of request bodies; more strings would load the generator and the machine.
+   */
   private static final long MAX_BODIES = 250_000;
 
-  /** Of the spool: a long body fills the usual one in seconds, and what is refused costs too. */
+  /**
+   * The memory limit of Redis: long bodies fill the default in seconds, and rejected requests cost
+   * CPU too.
+   */
   private static final String REDIS_MEMORY = "4096mb";
 
   private final int seconds = Environment.number("SECONDS_EACH", 10);
@@ -67,15 +73,18 @@ public final class GrowthReport {
   }
 
   /**
-   * What to measure.
+   * The axes and points to measure.
    *
-   * @param points of each axis, in their order
-   * @param endurance at the end
+   * @param points the points of each axis, in the order of the run
+   * @param endurance whether the endurance test runs at the end
    */
   record RunOptions(Map<Axis, List<Long>> points, boolean endurance) {
 
     /**
-     * @param points empty for the usual ones
+     * Parses the options.
+     *
+     * @param names the names of axes and {@code endurance}, separated by spaces or commas
+     * @param points the points of the only axis; empty for the default points
      */
     static RunOptions parse(String names, String points) {
       var axes = new LinkedHashMap<Axis, List<Long>>();
@@ -90,7 +99,7 @@ public final class GrowthReport {
       }
       if (!points.isBlank()) {
         if (axes.size() != 1) {
-          throw new IllegalArgumentException("POINTS are of one axis, not of: " + names);
+          throw new IllegalArgumentException("POINTS requires one axis, but AXES is: " + names);
         }
         var values = tokens(points).stream().map(Long::valueOf).sorted().toList();
         axes.replaceAll((_, _) -> values);
@@ -104,7 +113,7 @@ public final class GrowthReport {
   }
 
   public static void main(String[] arguments) throws Exception {
-    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    Locale.setDefault(Locale.ROOT); // programs parse the report too
     var axes = "connections request bytes attributes templates shards table";
     var options = RunOptions.parse(Environment.text("AXES", axes), Environment.text("POINTS", ""));
     System.exit(new GrowthReport(options, WorkDir.create()).run() ? 0 : 1);
@@ -116,7 +125,7 @@ public final class GrowthReport {
     for (var each : options.points.entrySet()) {
       var growth = measureAxis(each.getKey(), each.getValue());
       System.out.println("\n" + GrowthReportWriter.markdown(growth) + "\n");
-      if (!out.isEmpty()) { // after each, since all of them take two hours
+      if (!out.isEmpty()) { // after each axis, because all axes take two hours
         new GrowthReportWriter(setup(describeDuration(each.getKey()))).write(Path.of(out), growth);
       }
     }
@@ -124,11 +133,11 @@ public final class GrowthReport {
       var soakTest = soak(Files.createDirectories(folder.resolve(ENDURANCE)));
       System.out.println("\n" + GrowthReportWriter.markdown(soakTest));
       if (!out.isEmpty()) {
-        var lasting = "%d minutes, after %d seconds of warming up".formatted(minutes, warmUp);
-        new GrowthReportWriter(setup(lasting)).write(Path.of(out), soakTest);
+        var duration = "%d minutes, after a warm-up of %d seconds".formatted(minutes, warmUp);
+        new GrowthReportWriter(setup(duration)).write(Path.of(out), soakTest);
       }
     }
-    if (complete) { // else what is there says why
+    if (complete) { // otherwise the logs in it show the reason
       WorkDir.delete(folder);
     }
     return complete;
@@ -137,11 +146,11 @@ public final class GrowthReport {
   private Growth measureAxis(Axis axis, List<Long> values)
       throws IOException, InterruptedException {
     var growth = new Growth(axis, new ArrayList<>(), new ArrayList<>());
-    var together =
+    var groups =
         axis.needsFreshGateway()
             ? values.stream().map(List::of).toList()
             : List.of(List.copyOf(values));
-    for (var each : together) {
+    for (var each : groups) {
       var directory = Files.createDirectories(folder.resolve(axis.name() + each.getFirst()));
       measure(growth, each, directory);
       if (complete) {
@@ -151,7 +160,7 @@ public final class GrowthReport {
     return growth;
   }
 
-  /** On one gateway. */
+  /** Measures points that share one gateway. */
   private void measure(Growth growth, List<Long> values, Path directory)
       throws IOException, InterruptedException {
     var axis = growth.axis();
@@ -160,7 +169,7 @@ public final class GrowthReport {
       versions = engines.versions();
       if (first.preloadedRows() > 0) {
         try (var _ = gateway(engines, first, directory)) {
-          // makes the table
+          // creates the table
         }
         growth
             .notes()
@@ -198,7 +207,7 @@ public final class GrowthReport {
     var load = wrk(point, bodies, gateway).send(seconds);
     var caseResult = measurement.await(load, "warming up", point.logs());
     if (!caseResult.complete()) {
-      throw new IOException("a log is lost or extra already: " + caseResult);
+      throw new IOException("a log is lost or extra after the warm-up: " + caseResult);
     }
   }
 
@@ -243,7 +252,7 @@ public final class GrowthReport {
         directory, BodyFormat.OTLP, count(point), point.logs(), point.shape());
   }
 
-  /** As many as there is room for, by the size of one. */
+  /** Returns the number of bodies that fit into {@link #MAX_BODIES_BYTES}, by the size of one. */
   private static int count(Point point) {
     long size = new SyntheticLogs(0, point.logs(), 0, point.shape()).otlp(point.logs()).length;
     return (int) Math.clamp(MAX_BODIES_BYTES / size, 1, MAX_BODIES);
@@ -268,48 +277,50 @@ public final class GrowthReport {
     }
   }
 
-  /** Logs a second, as many as can be. */
+  /** Measures the maximum rate in logs per second. */
   private double maxStorableRate(BenchEngines engines, Gateway gateway, Path directory)
       throws IOException, InterruptedException {
     var point = Point.DEFAULT;
     var bodies = bodies(point, directory);
     var measurement = new Measurement(engines, gateway);
     var load = wrk(point, bodies, gateway).send(seconds);
-    var caseResult = measurement.await(load, "as much as can be stored", point.logs());
+    var caseResult = measurement.await(load, "maximum rate", point.logs());
     System.out.println(ReportWriter.summaryLine(caseResult, null));
     complete &= caseResult.complete();
     return Math.min(caseResult.acceptedPerSecond(), caseResult.storedPerSecond());
   }
 
-  private Map<String, String> setup(String lasting) throws IOException {
+  private Map<String, String> setup(String duration) throws IOException {
     var setup = new LinkedHashMap<String, String>();
     setup.put("machine", WorkDir.describeMachine(folder));
     setup.put(
         "gateway",
-        Environment.text("COMMIT", "not known") + ", " + String.join(" ", JavaProcess.options()));
+        Environment.text("COMMIT", "unknown") + ", " + String.join(" ", JavaProcess.options()));
     setup.put("engines", versions);
-    setup.put("load generators", Environment.text("GENERATORS", "not known"));
-    setup.put("lasting", lasting);
+    setup.put("load generators", Environment.text("GENERATORS", "unknown"));
+    setup.put("duration", duration);
     setup.put(
-        "load, where it is not said",
-        "OTLP/HTTP, 8 connections, 500 logs a request, 1 shard, empty table");
+        "default load",
+        "OTLP/HTTP, 8 connections, 500 logs per request, 1 shard, empty table");
     return setup;
   }
 
-  /** A second time the table has grown. */
+  /**
+   * Returns the number of rounds; the table axis has one, because the table grows with each round.
+   */
   private int roundsOf(Axis axis) {
     return axis == Axis.TABLE ? 1 : rounds;
   }
 
   private String describeDuration(Axis axis) {
-    return "%d seconds of each point, after %d of warming up and %d of what the point sends%s"
+    return "%d seconds per point, after a warm-up of %d and a lead-in of %d with the point's load%s"
         .formatted(
             seconds,
             warmUp,
             LEAD_IN_SECONDS,
             roundsOf(axis) == 1
                 ? ""
-                : "; in %d turns, of which the middle one by the cost of gateway and Redis is told"
+                : "; %d rounds, of which the median by the CPU of gateway and Redis is shown"
                     .formatted(roundsOf(axis)));
   }
 }

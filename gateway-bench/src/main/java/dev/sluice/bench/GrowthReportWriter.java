@@ -10,29 +10,41 @@ import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What a run of {@link GrowthReport} has found, as pages with charts and as figures for programs.
+ * The results of a run of {@link GrowthReport}, as pages with charts and as JSON.
  *
- * @param setup on what the figures depend
+ * @param setup the conditions of the run, such as machine and versions, by name
  */
 record GrowthReportWriter(Map<String, String> setup) {
   private static final String GROWTH = "growth";
   private static final String ENDURANCE = "endurance";
   private static final String NOTES =
       """
-      CPU is in microseconds for a stored log, until the last one was in the table, and *merged* once all merges had ended. Which
-      merges are due while one point is measured is chance, and they cost more than inserts: so *insert* is what ClickHouse
-      says itself of the CPU of its inserts, for a row, *merge* of its merges, for each row of one, and *merged times* how many of those
-      there were for a row inserted. What is judged is the CPU of gateway and Redis, until the last log was in the
-      table, and of ClickHouse's inserts. Clients wait for each answer, so *p99* is of as much as can be taken in, which is more
-      than can be stored. Lost is what was accepted and is not in the table, extra what is there and was neither accepted nor under
-      way when the load ended. *not by Redis* are seconds, of those that were sent, in which logs went to the write-ahead log, since Redis
-      kept them waiting for too long: then a log costs more, and the point says nothing of the axis.""";
+      Definitions:
+
+      - CPU is in microseconds per stored log. The first columns count until the last log is in the table, the *merged* column
+        until all merges have ended.
+      - The merges during one point are random, and they cost more than inserts. So there are three columns from ClickHouse's own
+        query and part logs: *insert* is its CPU per inserted row, *merge* its CPU per merged row, and *merges per row* the number
+        of merged rows per inserted row.
+      - The verdict below the table is about the CPU of gateway and Redis until the last log is in the table, and about
+        ClickHouse's inserts.
+      - Clients wait for each response, so *p99* is the latency at the maximum rate that is accepted, which is higher than the rate
+        that can be stored.
+      - *Lost* logs are accepted and not in the table. *Extra* logs are in the table, and were neither accepted nor in flight when
+        the load ended. *Not accepted* are requests without a success response.
+      - *WAL fallback* is the number of seconds in which logs went to the write-ahead log, because Redis was too slow. Such logs
+        cost more, so a point with such seconds shows nothing about its axis.""";
   private static final String ENDURANCE_NOTES =
       """
-      The rate is one that can be stored: at more, what waits grows whatever is done. Requests are sent when they are due,
-      over eight connections, and an answer's time counts from then. *heap* is what is reachable, by a full collection that
-      is asked for once a minute, of which the answers' times have the pause. Of each minute the middle of its samples is shown. What grows is judged by the line
-      that lies closest to all samples: by more than 10 % of their mean over the run. What stands behind ± is what chance explains: two standard errors.""";
+      Definitions:
+
+      - The rate is below the maximum that can be stored; above that maximum the backlog grows without bound.
+      - Requests are sent when they are due, over eight connections, and latency counts from that moment.
+      - *Heap after GC* is the reachable heap after a full collection, which the report requests once a minute. Its pause is part
+        of the latencies.
+      - The table shows the median of the samples of each minute; for the stored rows it shows the last sample.
+      - Growth is the rise of a fitted line (least squares) over the run, relative to the mean of the samples. More than 10 % is
+        reported as growth, unless chance explains it. The number after ± is the part that chance explains: two standard errors.""";
 
   static String markdown(Growth growth) {
     return """
@@ -51,7 +63,7 @@ record GrowthReportWriter(Map<String, String> setup) {
 
   static String markdown(SoakTest run) {
     return """
-        %,.0f logs a second, of which %,d were taken and %,d stored; %,d requests not taken, %,d logs lost, %,d extra.
+        %,.0f logs per second: %,d accepted, %,d stored; %,d requests not accepted, %,d logs lost, %,d extra.
 
         %s
 
@@ -67,7 +79,10 @@ record GrowthReportWriter(Map<String, String> setup) {
             bullets(run.verdicts()));
   }
 
-  /** Of one axis, so that another run may measure another one. */
+  /**
+   * Writes the page, the charts and the JSON file of one axis, so that another run can measure
+   * another axis.
+   */
   void write(Path folder, Growth growth) throws IOException {
     Files.createDirectories(folder);
     var name = GROWTH + "-" + growth.axis().name().toLowerCase(Locale.ROOT);
@@ -76,7 +91,7 @@ record GrowthReportWriter(Map<String, String> setup) {
             writeChart(folder, name + "-cpu", growth.costChart()),
             writeChart(folder, name + "-rates", growth.rateChart()),
             markdown(growth));
-    writePage(folder, name, "The cost of a log by " + growth.axis().title, NOTES, text);
+    writePage(folder, name, "Cost of a log by " + growth.axis().title, NOTES, text);
     writeFigures(folder, name, growth);
   }
 
@@ -88,7 +103,7 @@ record GrowthReportWriter(Map<String, String> setup) {
             writeChart(folder, ENDURANCE + "-waiting", run.backlogChart()),
             writeChart(folder, ENDURANCE + "-latency", run.latencyChart()),
             markdown(run));
-    writePage(folder, ENDURANCE, "Minutes at full rate", ENDURANCE_NOTES, text);
+    writePage(folder, ENDURANCE, "Endurance: a constant rate for minutes", ENDURANCE_NOTES, text);
     writeFigures(folder, ENDURANCE, run);
   }
 

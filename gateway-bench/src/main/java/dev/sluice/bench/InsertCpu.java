@@ -3,16 +3,16 @@ package dev.sluice.bench;
 import java.io.IOException;
 
 /**
- * What ClickHouse says itself of the CPU it has spent on logs. Which merges are due in a minute is
- * chance, and they cost more than the inserts; what one of them costs for a row is not.
+ * The CPU of ClickHouse for inserts and merges, from its own logs. The merges during a minute are
+ * random, and they cost more than the inserts; the cost of a merge per row is constant.
  *
- * @param insert microseconds for an inserted row
- * @param merge microseconds for a row of a merge; 0 where nothing was merged
- * @param times a row was merged
+ * @param insert microseconds of CPU per inserted row
+ * @param merge microseconds of CPU per merged row; 0 without merges
+ * @param times the number of merged rows per inserted row
  */
 record InsertCpu(double insert, double merge, double times) {
 
-  /** The moment from which on is counted. */
+  /** Returns the current time of ClickHouse in microseconds, as the start of a measurement. */
   static String currentMicros(ClickHouseAdmin clickHouseAdmin)
       throws IOException, InterruptedException {
     return clickHouseAdmin.query("SELECT toUnixTimestamp64Micro(now64(6))");

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A JVM with the options that {@code make run} gives the gateway ({@code JAVA_OPTS} in the
- * environment). Ends with this process.
+ * A JVM with the options that {@code make run} gives the gateway (the environment variable {@code
+ * JAVA_OPTS}). It ends with this process.
  */
 final class JavaProcess implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
@@ -23,17 +23,18 @@ final class JavaProcess implements AutoCloseable {
   private final Probe probe;
   private Process process;
 
-  /** Whether a server is ready; an {@link IOException} says not yet. */
+  /** A readiness check of a server. An {@link IOException} means not ready yet. */
   @FunctionalInterface
   interface Probe {
     boolean isReady() throws IOException, InterruptedException;
   }
 
   /**
-   * Returns when it is ready.
+   * Starts the process and waits until it is ready.
    *
-   * @param log what it says, added to what is there
-   * @param arguments of {@code java}, after the options
+   * @param log the file to which its output is appended
+   * @param probe the readiness check
+   * @param arguments the arguments of {@code java} after the options
    */
   JavaProcess(Path log, Probe probe, List<String> arguments)
       throws IOException, InterruptedException {
@@ -48,11 +49,11 @@ final class JavaProcess implements AutoCloseable {
     awaitReady();
   }
 
-  /** The Makefile is the one place that has them. */
+  /** Returns the JVM options, which only the Makefile defines. */
   static List<String> options() throws IOException {
     var options = System.getenv("JAVA_OPTS");
     if (options == null) {
-      throw new IOException("JAVA_OPTS is not set: run this by make");
+      throw new IOException("JAVA_OPTS is not set; start the report with make");
     }
     return options.isBlank() ? List.of() : List.of(options.strip().split("\\s+"));
   }
@@ -66,13 +67,13 @@ final class JavaProcess implements AutoCloseable {
   }
 
   private Process launch() throws IOException {
-    var begun =
+    var started =
         new ProcessBuilder(command)
             .redirectErrorStream(true)
             .redirectOutput(Redirect.appendTo(log.toFile()))
             .start();
-    Runtime.getRuntime().addShutdownHook(new Thread(begun::destroy));
-    return begun;
+    Runtime.getRuntime().addShutdownHook(new Thread(started::destroy));
+    return started;
   }
 
   private void awaitReady() throws IOException, InterruptedException {
@@ -83,12 +84,12 @@ final class JavaProcess implements AutoCloseable {
           return;
         }
       } catch (IOException _) {
-        // not yet
+        // not ready yet
       }
       Thread.sleep(100);
     }
     close();
-    throw new IOException("it is not ready, see " + log);
+    throw new IOException("the process is not ready, see " + log);
   }
 
   ProcessHandle handle() {
@@ -106,7 +107,7 @@ final class JavaProcess implements AutoCloseable {
     process.destroyForcibly().waitFor();
   }
 
-  /** The same again; returns when it is ready. */
+  /** Starts the process with the same arguments, and waits until it is ready. */
   void restart() throws IOException, InterruptedException {
     process = launch();
     awaitReady();
@@ -116,7 +117,7 @@ final class JavaProcess implements AutoCloseable {
   public void close() {
     process.destroy();
     try {
-      if (!process.waitFor(2, TimeUnit.MINUTES)) { // one that is halted does not hear it
+      if (!process.waitFor(2, TimeUnit.MINUTES)) { // a suspended process does not handle the signal
         process.destroyForcibly().waitFor();
       }
     } catch (InterruptedException _) {

@@ -2,10 +2,14 @@ package dev.sluice.bench;
 
 import java.util.Arrays;
 
-/** How long answers took, in milliseconds. */
+/** The latency of responses: percentiles in milliseconds. */
 record Latency(double p50, double p95, double p99, double p999) {
 
-  /** Of at least one answer. */
+  /**
+   * Computes the percentiles of at least one response.
+   *
+   * @param nanos the latencies in nanoseconds
+   */
   static Latency of(long[] nanos) {
     var sorted = nanos.clone();
     Arrays.sort(sorted);

@@ -6,14 +6,14 @@ import java.util.Locale;
 import java.util.stream.DoubleStream;
 
 /**
- * Lines over an axis, as SVG on a ground of its own, so that it is read in the light and in the
- * dark. The vertical axis begins at zero, or all growth would look alike.
+ * A line chart as SVG with its own background, readable in light and dark mode. The vertical axis
+ * starts at zero; otherwise every increase would look the same.
  *
- * @param xLabel what the horizontal axis is, with its unit
- * @param yLabel what the vertical axis is, with its unit
- * @param logarithmic whether each step to the right is a factor; a zero is then one step before the
- *     least, since it has no place of its own
- * @param x where the values are, rising
+ * @param xLabel the label of the horizontal axis, with its unit
+ * @param yLabel the label of the vertical axis, with its unit
+ * @param logarithmic whether the horizontal axis is logarithmic; a zero, which has no place on it,
+ *     is drawn one step before the smallest value
+ * @param x the horizontal positions, in ascending order
  */
 record LineChart(
     String title,
@@ -34,7 +34,7 @@ record LineChart(
   private static final int MARGIN = 20;
   private static final int STEPS = 5;
 
-  /** A value for each place; not a number where there is none. */
+  /** One line: a value for each position, NaN where there is none. */
   record Line(String name, List<Double> values) {}
 
   String svg() {
@@ -95,7 +95,7 @@ record LineChart(
     svg.append(dots);
   }
 
-  /** What stands below the horizontal axis: all places, or even steps. */
+  /** Returns the ticks of the horizontal axis: all positions, or even steps. */
   private List<Double> ticks() {
     if (logarithmic) {
       return x;
@@ -106,7 +106,7 @@ record LineChart(
         .toList();
   }
 
-  /** From left to right. */
+  /** Returns the horizontal coordinate of a value. */
   private double xCoordinate(double value) {
     double from = logarithmic ? logarithm(x.getFirst()) : 0;
     double to = logarithmic ? logarithm(x.getLast()) : x.getLast();
@@ -135,7 +135,7 @@ record LineChart(
         .orElse(0);
   }
 
-  /** Between two lines of the ground: one, two or five of some power of ten. */
+  /** Returns the distance between two grid lines: one, two or five times a power of ten. */
   private static double gridStep(double highest) {
     double rough = Math.max(highest, 1e-6) / STEPS;
     double power = Math.pow(10, Math.floor(Math.log10(rough)));
@@ -153,7 +153,7 @@ record LineChart(
     return value >= 1000 ? "%,.0f".formatted(value) : trimZeros(value);
   }
 
-  /** Without zeros that say nothing. */
+  /** Formats a value without trailing zeros. */
   private static String trimZeros(double value) {
     var text = String.format(Locale.ROOT, "%.3f", value);
     return text.replaceFirst("\\.?0+$", "");

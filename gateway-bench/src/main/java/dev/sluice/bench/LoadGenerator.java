@@ -7,20 +7,20 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 
-/** A load generator that others have written, made ready for one kind of request. */
+/** A third-party load generator, prepared for one kind of request. */
 interface LoadGenerator {
-  /** Where {@code bin/generators} puts those it builds. */
+  /** The directory in which {@code bin/generators} installs the generators that it builds. */
   Path BUILD_DIRECTORY = Path.of(".cache/sluice/generators");
 
-  /** Sends for so long and returns once it has ended. */
+  /** Sends for the given seconds, and returns when the load has ended. */
   LoadResult send(int seconds) throws IOException, InterruptedException;
 
   /**
-   * A program that has ended.
+   * The result of a program that has ended.
    *
-   * @param output to its standard output
-   * @param cpuSeconds it has used
-   * @param endNanos {@link System#nanoTime} when it ended
+   * @param output its standard output
+   * @param cpuSeconds its CPU seconds
+   * @param endNanos the time of its end, as {@link System#nanoTime}
    */
   record ProcessResult(String output, double cpuSeconds, long endNanos) {}
 
@@ -30,7 +30,7 @@ interface LoadGenerator {
     builder.environment().putAll(environment);
     double before = ProcessStats.cpuSecondsOfExitedChildren();
     var process = builder.start();
-    // so that a run that is broken off leaves nobody sending
+    // so that no load generator survives an aborted run
     var end = new Thread(process::destroy);
     Runtime.getRuntime().addShutdownHook(end);
     var output = new String(process.getInputStream().readAllBytes(), UTF_8);
@@ -38,7 +38,7 @@ interface LoadGenerator {
     long nanos = System.nanoTime();
     Runtime.getRuntime().removeShutdownHook(end);
     if (status != 0) {
-      throw new IOException(command.getFirst() + " ended with " + status + ": " + output);
+      throw new IOException(command.getFirst() + " exited with status " + status + ": " + output);
     }
     return new ProcessResult(output, ProcessStats.cpuSecondsOfExitedChildren() - before, nanos);
   }

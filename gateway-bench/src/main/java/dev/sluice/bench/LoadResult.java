@@ -1,16 +1,16 @@
 package dev.sluice.bench;
 
 /**
- * What a load generator has done.
+ * The result of a load.
  *
- * @param succeeded requests answered with success
- * @param failed requests answered otherwise, or not at all
- * @param unresolved requests that may be under way yet, or whose end is not known
- * @param seconds it sent
- * @param latency of the answers
- * @param cpuSeconds the generator has used, its start among them
- * @param startNanos {@link System#nanoTime} when it began to send, which is later than its start by
- *     the time it takes to read what it sends
+ * @param succeeded the number of requests with a success response
+ * @param failed the number of requests without a success response
+ * @param unresolved the number of requests that may still be in flight, or whose outcome is unknown
+ * @param seconds the duration of the load
+ * @param latency the latency of the responses
+ * @param cpuSeconds the CPU seconds of the generator, including its start
+ * @param startNanos the time of the first request, as {@link System#nanoTime}; later than the start
+ *     of the generator, which first reads its bodies
  */
 record LoadResult(
     long succeeded,
@@ -21,7 +21,10 @@ record LoadResult(
     double cpuSeconds,
     long startNanos) {
 
-  /** Both, one after the other; of how long answers took, the worse. */
+  /**
+   * Returns the sum of two consecutive loads. The latency is the higher one of both for each
+   * percentile.
+   */
   LoadResult plus(LoadResult next) {
     return new LoadResult(
         succeeded + next.succeeded,
@@ -37,7 +40,7 @@ record LoadResult(
         startNanos);
   }
 
-  /** By a program that ends when its last answer has come. */
+  /** Adds the CPU and the start time of a generator that exits with its last response. */
   LoadResult withProcess(LoadGenerator.ProcessResult program) {
     long sending = Math.round(seconds * 1e9);
     return new LoadResult(

@@ -3,22 +3,28 @@ package dev.sluice.bench;
 import java.io.IOException;
 import org.jspecify.annotations.Nullable;
 
-/** A process of its own that takes logs over HTTP and has them stored. */
+/** A server process that receives logs over HTTP and stores them. */
 interface LogServer extends AutoCloseable {
   int port();
 
   long pid();
 
-  /** What its own ledger cannot account for; null when it keeps none. */
+  /** Returns the imbalance of the server's own ledger; null when it has no ledger. */
   @Nullable Long imbalance() throws IOException, InterruptedException;
 
-  /** What it has allocated on its heap since it began; not a number when it does not say. */
+  /**
+   * Returns the bytes allocated on the heap since the start; NaN when the server does not report
+   * them.
+   */
   double allocatedBytes() throws IOException, InterruptedException;
 
-  /** By {@code kill -9}; returns when it has ended. */
+  /** Ends the process by {@code kill -9}, and waits for its end. */
   void kill() throws InterruptedException;
 
-  /** After {@link #kill}, as it was before; returns when it is ready. */
+  /**
+   * Starts the process again after {@link #kill} with the same arguments, and waits until it is
+   * ready.
+   */
   void restart() throws IOException, InterruptedException;
 
   @Override

@@ -8,14 +8,15 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What do events cost the machine that are sent to a gateway and lie in its write-ahead log,
- * against the same events logged to a file by Logback at level info, which drops nine of ten, and
- * at debug? The gateway has no Redis and delivers nothing, since a file is not delivered either.
- * Each has the same number of events a second; what it cannot take shows as missing. What is
- * written is the process's own; of the disk it is everybody's, as are its operations.
+ * The logging report: the machine's cost of events that a gateway keeps in its write-ahead log,
+ * compared with the same events logged to a file by Logback at level info, which drops nine of ten,
+ * and at level debug. The gateway has no Redis and delivers nothing, because a log file is not
+ * delivered either. Each variant receives the same number of events per second; events that it
+ * cannot accept are missing in the measured rate. Written bytes are those of the process; the disk
+ * figures are those of all processes.
  *
- * <p>Run by {@code make bench-logging}; {@code EVENTS} a second, 20,000 by default, and {@code
- * SECONDS_EACH}, 30.
+ * <p>Run by {@code make bench-logging}. Environment variables: {@code EVENTS} per second, 20,000 by
+ * default, and {@code SECONDS_EACH}, 30.
  */
 public final class LoggingReport {
   private static final int LOGS = 500;
@@ -30,7 +31,7 @@ public final class LoggingReport {
     int seconds = Integer.parseInt(System.getenv().getOrDefault("SECONDS_EACH", "30"));
     var folder = WorkDir.create();
     System.out.println(WorkDir.describeMachine(folder));
-    System.out.printf("%d events a second for %d s, one in ten at level info%n", events, seconds);
+    System.out.printf("%d events per second for %d s, one in ten at level info%n", events, seconds);
     System.out.printf(
         LINE,
         "",
@@ -77,7 +78,7 @@ public final class LoggingReport {
             .inheritIO()
             .start();
     try {
-      Thread.sleep(3_000); // its start
+      Thread.sleep(3_000); // until the process has started
       var processStats = new ProcessStats(process.pid(), Set.of());
       var before = processStats.counters();
       Thread.sleep(seconds * 1_000L);
@@ -93,12 +94,13 @@ public final class LoggingReport {
       throws IOException, InterruptedException {
     var all = new ArrayList<>(List.of(settings));
     all.add("--sluice.roles=ingest");
-    all.add("--sluice.redis.url=redis://127.0.0.1:1"); // away, so that the log takes everything
-    all.add("--sluice.clickhouse.url=http://127.0.0.1:1"); // nobody is asked
+    // Redis is unreachable, so that all logs go to the WAL; no role of the gateway uses ClickHouse
+    all.add("--sluice.redis.url=redis://127.0.0.1:1");
+    all.add("--sluice.clickhouse.url=http://127.0.0.1:1");
     try (var gateway = new Gateway(folder, all.toArray(String[]::new))) {
       var sender = new Sender(gateway.port(), bodies(), "sluice-ack: " + level + "\r\n");
       double requests = (double) events / LOGS;
-      var _ = sender.send(CONNECTIONS, 10, requests); // the JIT's part
+      var _ = sender.send(CONNECTIONS, 10, requests); // for the JIT
       var processStats = gateway.processStats();
       var before = processStats.counters();
       var sendResult = sender.send(CONNECTIONS, seconds, requests);

@@ -5,7 +5,10 @@ import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** One case from its first request to its last row, and on to the end of all merges. */
+/**
+ * The measurement of one case, from its first request to its last row and then to the end of all
+ * merges.
+ */
 final class Measurement {
   static final String TABLE = "otel_logs";
 
@@ -18,15 +21,15 @@ final class Measurement {
   private final RowCounter rowCounter;
   private final long startNanos;
 
-  /** Begins here. */
+  /** Starts a measurement. */
   Measurement(BenchEngines engines, LogServer server) throws IOException, InterruptedException {
     this(engines, server, RowCounter.STALL_TIMEOUT, server.allocatedBytes());
   }
 
   /**
-   * Begins here.
+   * Starts a measurement of a suspended server, which cannot report its allocation.
    *
-   * @param allocated by a server that is halted, and cannot be asked
+   * @param allocated the heap bytes that the server had allocated before it was suspended
    */
   Measurement(BenchEngines engines, LogServer server, double allocated)
       throws IOException, InterruptedException {
@@ -34,9 +37,9 @@ final class Measurement {
   }
 
   /**
-   * Begins here.
+   * Starts a measurement.
    *
-   * @param stallTimeout without a new row for so long, what is missing is lost
+   * @param stallTimeout the time without a new row after which missing rows count as lost
    */
   Measurement(BenchEngines engines, LogServer server, Duration stallTimeout)
       throws IOException, InterruptedException {
@@ -56,11 +59,11 @@ final class Measurement {
     startNanos = System.nanoTime();
   }
 
-  /** Waits for what the load comes to. */
+  /** Waits until the logs of the load are stored and merged, and returns the result. */
   CaseResult await(LoadResult load, String name, int logsPerRequest)
       throws IOException, InterruptedException {
     if (load.succeeded() == 0) {
-      throw new IOException("no request was answered with success: " + name);
+      throw new IOException("no request had a success response: " + name);
     }
     long accepted = load.succeeded() * logsPerRequest;
     var finalCount = rowCounter.await(accepted, stallTimeout);

@@ -10,17 +10,17 @@ import java.util.Random;
 import java.util.concurrent.Executors;
 
 /**
- * How much more does a log cost, from its request to its row, when a gateway tells each its
- * template? Two gateways, one with templates and one without, each on engines of its own, take in
- * and store the same logs at the same time. What counts is the CPU of a gateway and its engines for
- * one log, ClickHouse's merges among it: where all cores are in use, the rate is what they have
- * over what a log takes. To compare rates themselves, one after the other, a machine is needed that
- * nobody else uses; this way both are slowed down alike.
+ * The mining report: the additional cost of a log, from request to row, when a gateway assigns its
+ * template. Two gateways, one with templates and one without, each with engines of its own, receive
+ * and store the same logs concurrently. The result is the CPU of a gateway and its engines per log,
+ * including ClickHouse's merges: on a saturated machine the rate is the available CPU divided by
+ * the CPU per log. A comparison of rates measured one after the other needs an otherwise idle
+ * machine; in a concurrent run, other load slows both gateways alike.
  *
- * <p>Run by {@code make bench-mining}; {@code SECONDS_EACH} and {@code ROUNDS} in the environment,
- * 10 and 5 by default. What a round costs depends on which merges are due in it, so the figure is
- * that of all rounds together. Ends with status 1 when less than nine tenths could be stored with
- * templates, or a log is missing.
+ * <p>Run by {@code make bench-mining}. Environment variables: {@code SECONDS_EACH}, 10 by default,
+ * and {@code ROUNDS}, 5. The cost of a round depends on the merges during it, so the result is that
+ * of all rounds together. The exit status is 1 when the rate with templates is below nine tenths of
+ * the rate without, or a log is missing.
  */
 public final class MiningReport {
   private static final int LOGS = 500;
@@ -38,12 +38,12 @@ public final class MiningReport {
   }
 
   /**
-   * What one of the two has done.
+   * The result of one gateway in one round.
    *
-   * @param logs acknowledged, and stored
-   * @param seconds until the last of them was
-   * @param gatewayCpuSeconds seconds of CPU
-   * @param totalCpuSeconds seconds of CPU, with Redis and ClickHouse
+   * @param logs the number of logs that were acknowledged and stored
+   * @param seconds the seconds until the last log was stored
+   * @param gatewayCpuSeconds the CPU seconds of the gateway
+   * @param totalCpuSeconds the CPU seconds of the gateway, Redis and ClickHouse
    */
   private record RoundResult(
       long logs, double seconds, double gatewayCpuSeconds, double totalCpuSeconds) {
@@ -72,7 +72,7 @@ public final class MiningReport {
     }
   }
 
-  /** One of the two, and what was sent to it. */
+  /** One of the two gateways, with its sender. */
   private static final class MeasuredGateway implements AutoCloseable {
     private final String name;
     private final Path folder = WorkDir.create();
@@ -94,23 +94,29 @@ public final class MiningReport {
       sender = new Sender(gateway.port(), bodies, "");
     }
 
-    /** Sends for so long, and waits until all is stored, merged, and quiet. */
+    /**
+     * Sends for the given seconds, and waits until all logs are stored and merged and the machine
+     * is idle.
+     */
     RoundResult runRound(int seconds) throws IOException, InterruptedException {
       double gatewayBefore = gateway.processStats().cpuSeconds();
       double totalBefore = gateway.processStatsWithEngines().cpuSeconds();
-      long begun = System.nanoTime();
+      long startNanos = System.nanoTime();
       long logs = sender.send(SENDERS, seconds, 0).succeeded() * LOGS;
       acknowledged += logs;
-      double took = (gateway.awaitDrained().nanos() - begun) / 1e9;
+      double drainSeconds = (gateway.awaitDrained().nanos() - startNanos) / 1e9;
       WorkDir.awaitIdle();
       return new RoundResult(
           logs,
-          took,
+          drainSeconds,
           gateway.processStats().cpuSeconds() - gatewayBefore,
           gateway.processStatsWithEngines().cpuSeconds() - totalBefore);
     }
 
-    /** What was stored without an answer is more than was acknowledged. */
+    /**
+     * Whether all acknowledged logs are stored. Logs that were stored without a response come on
+     * top.
+     */
     boolean complete() throws IOException, InterruptedException {
       var ledger = gateway.ledger();
       long stored = ledger.path("stored").asLong();
@@ -146,24 +152,24 @@ public final class MiningReport {
         var other = Executors.newSingleThreadExecutor()) {
       folders.addAll(List.of(off.folder, on.folder));
       System.out.println(WorkDir.describeMachine(off.folder));
-      System.out.printf(LINE, "templates", "logs", "stored/s", "gateway us/log", "in all us/log");
+      System.out.printf(LINE, "templates", "logs", "stored/s", "gateway us/log", "total us/log");
       for (int round = -1; round < rounds; round++) {
         int each = round < 0 ? WARM_UP_SECONDS : seconds;
-        var offTurn = other.submit(() -> off.runRound(each));
-        var onTurn = on.runRound(each);
+        var offResult = other.submit(() -> off.runRound(each));
+        var onResult = on.runRound(each);
         if (round >= 0) {
-          offTurn.get().print("off");
-          onTurn.print("on");
-          without = without.plus(offTurn.get());
-          with = with.plus(onTurn);
+          offResult.get().print("off");
+          onResult.print("on");
+          without = without.plus(offResult.get());
+          with = with.plus(onResult);
         } else {
-          offTurn.get();
+          offResult.get();
         }
       }
       complete = off.complete();
       complete &= on.complete();
     }
-    if (complete) { // else they say why
+    if (complete) { // otherwise the logs in them show the reason
       for (var folder : folders) {
         WorkDir.delete(folder);
       }
@@ -171,7 +177,7 @@ public final class MiningReport {
     without.print("all, off");
     with.print("all, on");
     double ratio = without.micros() / with.micros();
-    System.out.printf("with / without: %.3f (at least %.2f is wanted)%n", ratio, MIN_RATIO);
+    System.out.printf("with / without: %.3f (target: at least %.2f)%n", ratio, MIN_RATIO);
     return complete && ratio >= MIN_RATIO;
   }
 

@@ -9,8 +9,8 @@ import ch.qos.logback.core.FileAppender;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * What a program does that logs the same events to a file by Logback: arguments are the file, the
- * level, events a second, seconds.
+ * A program that logs the events of {@link LoggingReport} to a file with Logback. Its arguments are
+ * the file, the level, the events per second and the seconds.
  */
 public final class PlainLogging {
   private static final int BURST = 500;
@@ -19,7 +19,7 @@ public final class PlainLogging {
 
   public static void main(String[] arguments) {
     var context = new LoggerContext();
-    context.setMDCAdapter(new LogbackMDCAdapter()); // without one nothing is appended
+    context.setMDCAdapter(new LogbackMDCAdapter()); // without it nothing is appended
     var encoder = new PatternLayoutEncoder();
     encoder.setContext(context);
     encoder.setPattern("%d{yyyy-MM-dd'T'HH:mm:ss.SSS} %-5level %logger{0} - %msg%n");
@@ -35,10 +35,10 @@ public final class PlainLogging {
 
     int perSecond = Integer.parseInt(arguments[2]);
     long events = (long) perSecond * Integer.parseInt(arguments[3]);
-    long begun = System.nanoTime();
+    long startNanos = System.nanoTime();
     for (long n = 0; n < events; n++) {
       if (n % BURST == 0) {
-        long due = begun + n * 1_000_000_000L / perSecond;
+        long due = startNanos + n * 1_000_000_000L / perSecond;
         for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
           LockSupport.parkNanos(left);
         }

@@ -4,23 +4,28 @@ import java.io.IOException;
 import java.time.Instant;
 
 /**
- * Rows that are in the table before a gateway comes: of the hour before, in the partition that the
- * gateway's will be in, as those of a gateway that ran all that time would be. ClickHouse makes
- * them up itself, and merges them.
+ * The rows that are in the table before a gateway starts. Their times are in the hour before the
+ * run, so they are in the same partition as the rows of the gateway, like those of a gateway that
+ * ran for that hour. ClickHouse generates and merges them.
  *
- * @param seconds it took, merges included
- * @param bytes on disk
- * @param parts left
+ * @param rows the number of rows
+ * @param seconds the duration of the load, including the merges
+ * @param bytes the size on disk
+ * @param parts the number of active parts after the merges
  */
 record PreloadedRows(long rows, double seconds, long bytes, long parts) {
   private static final long HOUR = 3_600_000_000_000L;
 
-  /** Of an insert, as large as a gateway's may be: larger ones want memory. */
+  /**
+   * The rows of one insert, as many as a gateway's insert can have; larger inserts need more
+   * memory.
+   */
   private static final long INSERT_ROWS = 1_000_000;
 
   /**
-   * They count as received long ago: the gateway's ledger is of the last days, and knows nothing of
-   * them. An id begins with a time, so theirs are below all that come.
+   * The insert. The rows have an old receive time: the gateway's ledger covers the last days and
+   * does not know them. An id starts with a time, so the ids of these rows are below those of all
+   * new rows.
    */
   private static final String INSERT_SQL =
       """
@@ -62,7 +67,7 @@ record PreloadedRows(long rows, double seconds, long bytes, long parts) {
       SETTINGS max_insert_threads = 1, min_insert_block_size_rows = %4$d,
         min_insert_block_size_bytes = 2000000000""";
 
-  /** The table is there already. */
+  /** Loads the rows into the table, which must exist. */
   static PreloadedRows load(ClickHouseAdmin clickHouseAdmin, long rows)
       throws IOException, InterruptedException {
     long startNanos = System.nanoTime();
@@ -75,7 +80,7 @@ record PreloadedRows(long rows, double seconds, long bytes, long parts) {
     double seconds = (System.nanoTime() - startNanos) / 1e9;
     long found = clickHouseAdmin.countRows(Measurement.TABLE);
     if (found != rows) {
-      throw new IOException("%,d rows are there in place of %,d".formatted(found, rows));
+      throw new IOException("the table has %,d rows instead of %,d".formatted(found, rows));
     }
     return new PreloadedRows(
         rows,
@@ -84,7 +89,7 @@ record PreloadedRows(long rows, double seconds, long bytes, long parts) {
         activePartsStatistic(clickHouseAdmin, "count()"));
   }
 
-  /** Something about the parts of the table. */
+  /** Returns an aggregate of the active parts of the table. */
   static long activePartsStatistic(ClickHouseAdmin clickHouseAdmin, String expression)
       throws IOException, InterruptedException {
     return clickHouseAdmin.queryLong(
@@ -94,7 +99,7 @@ record PreloadedRows(long rows, double seconds, long bytes, long parts) {
 
   @Override
   public String toString() {
-    return "%,d rows took %.0f s and %.2f GiB of the disk, in %d parts"
+    return "loading %,d rows took %.0f s; they occupy %.2f GiB on disk in %d parts"
         .formatted(rows, seconds, bytes / (double) (1 << 30), parts);
   }
 }

@@ -13,11 +13,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * What a process has cost the machine, with all that it has started but those which are watched by
- * themselves: embedded engines are the gateway's children, and what they cost is not the gateway's.
+ * The resource use of a process and its descendants, except those that are measured separately:
+ * embedded engines are children of the gateway, and their cost is not the gateway's.
  */
 final class ProcessStats {
-  /** Of a second, in all that Linux tells of times. */
+  /** The clock ticks per second in the times of {@code /proc}. */
   static final double TICKS_PER_SECOND = 100;
 
   private static final int SECTOR_BYTES = 512;
@@ -31,7 +31,9 @@ final class ProcessStats {
   private final Set<Long> excludedPids;
 
   /**
-   * @param excludedPids that are left out, with all that they have started
+   * Creates the statistics of a process.
+   *
+   * @param excludedPids the processes that are excluded with all their descendants
    */
   ProcessStats(long pid, Set<Long> excludedPids) {
     this.pid = pid;
@@ -39,12 +41,14 @@ final class ProcessStats {
   }
 
   /**
-   * The counters of one moment.
+   * The counters at one moment.
    *
-   * @param cpuSeconds of the process
-   * @param writtenBytes by the process, to any disk
-   * @param diskBytes written to all disks by anybody
-   * @param diskBusySeconds of the disk that was busy longest
+   * @param nanos the moment, as {@link System#nanoTime}
+   * @param cpuSeconds the CPU seconds of the process
+   * @param writtenBytes the bytes that the process has written to any disk
+   * @param diskBytes the bytes that all processes have written to all disks
+   * @param diskOperations the write operations of all processes on all disks
+   * @param diskBusySeconds the busy seconds of the busiest disk
    */
   record Counters(
       long nanos,
@@ -74,8 +78,9 @@ final class ProcessStats {
   }
 
   /**
-   * With what those have used that it has started and seen end: else a child that Redis forks to
-   * rewrite its file would be counted while it lives, and then taken back.
+   * Returns the CPU seconds, including those of exited children. Without them, a child that Redis
+   * forks to rewrite its file would count while it is alive, and its CPU would disappear at its
+   * end.
    */
   double cpuSeconds() throws IOException {
     double seconds = 0;
@@ -86,17 +91,17 @@ final class ProcessStats {
     return seconds;
   }
 
-  /** Of the programs that this process has started and seen end. */
+  /** Returns the CPU seconds of the exited children of this process. */
   static double cpuSecondsOfExitedChildren() throws IOException {
     return readCpuSeconds(Path.of("/proc/self/stat"), 13);
   }
 
-  /** The most memory that each has had, added up, in MiB. */
+  /** Returns the sum of the peaks of resident memory, in MiB. */
   long peakMebibytes() throws IOException {
     return mebibytes(PEAK);
   }
 
-  /** The memory they have now, in MiB. */
+  /** Returns the current resident memory, in MiB. */
   long residentMebibytes() throws IOException {
     return mebibytes(RESIDENT);
   }
@@ -120,7 +125,9 @@ final class ProcessStats {
                 .toList());
   }
 
-  /** A process and all below it, but the others and all below them. */
+  /**
+   * Returns a process and its descendants, without the excluded processes and their descendants.
+   */
   static List<Long> processTree(
       long root, Set<Long> excludedPids, LongFunction<List<Long>> children) {
     var pids = new ArrayList<>(List.of(root));
@@ -134,7 +141,7 @@ final class ProcessStats {
     return pids;
   }
 
-  /** Bytes of the files below a folder that lie in the cache of the system. */
+  /** Returns the bytes of the files below a directory that are in the page cache. */
   static long cachedBytes(Path folder) throws IOException, InterruptedException {
     long pages = 0;
     try (Stream<Path> files = Files.walk(folder)) {
@@ -161,7 +168,10 @@ final class ProcessStats {
     }
   }
 
-  /** Seconds in user and system mode, from two fields after the name, which may hold anything. */
+  /**
+   * Reads the seconds in user and system mode from two adjacent fields after the process name,
+   * which can contain any character.
+   */
   private static double readCpuSeconds(Path stat, int first) throws IOException {
     var line = Files.readString(stat);
     var fields = line.substring(line.lastIndexOf(')') + 2).split(" ", -1);

@@ -13,9 +13,9 @@ import jdk.jfr.consumer.RecordedFrame;
 import jdk.jfr.consumer.RecordingFile;
 
 /**
- * Where the threads of a JVM spent their CPU, by samples of it ({@code jdk.CPUTimeSample}, JEP
- * 509). What the kernel and native code did counts for the method that called them; the collector's
- * and the compiler's threads are not in it.
+ * The CPU of a JVM's threads by method, from samples ({@code jdk.CPUTimeSample}, JEP 509). The CPU
+ * of the kernel and of native code counts for the method that called them; the threads of the
+ * collector and the compiler are not included.
  */
 final class Profile {
   static final String SAMPLE = "jdk.CPUTimeSample";
@@ -24,10 +24,13 @@ final class Profile {
   private static final Set<String> JDK_PACKAGES = Set.of("java", "javax", "jdk", "sun");
   private static final String JDK = "jdk";
 
-  /** Of classes that the JVM makes for lambdas: what they call tells more. */
+  /**
+   * Part of the names of the classes that the JVM creates for lambdas; their frames are skipped,
+   * because the called methods are more informative.
+   */
   private static final String LAMBDA = "$$Lambda";
 
-  private static final String UNKNOWN = "not known";
+  private static final String UNKNOWN = "unknown";
 
   private long sampleCount;
   private long lostCount;
@@ -35,7 +38,7 @@ final class Profile {
   private final Map<String, Long> frames = new HashMap<>();
   private final Map<String, Long> libraries = new HashMap<>();
 
-  /** Of what a box stands for. */
+  /** The kinds of boxes in a flame graph. */
   enum Kind {
     THREADS,
     APPLICATION,
@@ -44,8 +47,8 @@ final class Profile {
   }
 
   /**
-   * A part of the stacks, and what they have in common up to it. A method of ours is one, and so is
-   * a run of methods of one library: nobody here can change what is between them.
+   * A node in the tree of stacks: a common prefix of stacks. A node is one method of Sluice, or
+   * consecutive methods of one library, because the calls within a library cannot be changed here.
    */
   static final class FlameNode {
     private final String name;
@@ -66,19 +69,21 @@ final class Profile {
       return kind;
     }
 
-    /** Of CPU. */
+    /** Returns the CPU time in nanoseconds. */
     long nanos() {
       return nanos;
     }
 
-    /** By their names. */
+    /** Returns the children, sorted by name. */
     List<FlameNode> children() {
       return List.copyOf(children.values());
     }
   }
 
   /**
-   * @param fraction of all, from 0 to 1
+   * The share of a method or a library in the CPU.
+   *
+   * @param fraction the share, from 0 to 1
    */
   record Share(String name, double fraction) {}
 
@@ -95,7 +100,7 @@ final class Profile {
       }
     }
     if (profile.root.nanos == 0) {
-      throw new IOException("there is no " + SAMPLE + " in " + recording);
+      throw new IOException("no " + SAMPLE + " in " + recording);
     }
     return profile;
   }
@@ -106,7 +111,7 @@ final class Profile {
         trace == null
             ? List.<RecordedFrame>of()
             : trace.getFrames().stream().filter(Profile::isRelevant).toList();
-    long nanos = event.getDuration("samplingPeriod").toNanos(); // longer where one was missed
+    long nanos = event.getDuration("samplingPeriod").toNanos(); // longer after a lost sample
     root.nanos += nanos;
     sampleCount++;
     var node = addNanos(root, thread(event), Kind.THREADS, nanos);
@@ -146,7 +151,9 @@ final class Profile {
     return node;
   }
 
-  /** Threads of one kind are one. */
+  /**
+   * Returns the name of a thread without its number, so that the threads of one pool share a node.
+   */
   private static String thread(RecordedEvent event) {
     var thread = event.getThread("eventThread");
     var name = thread == null ? null : thread.getJavaName();
@@ -166,7 +173,7 @@ final class Profile {
     return type.substring(type.lastIndexOf('.') + 1) + "." + frame.getMethod().getName();
   }
 
-  /** The room, of ours; else as much of the package's name as tells the library. */
+  /** Returns the package name shortened to the Sluice module or the library. */
   private static String library(String type) {
     var parts = type.split("\\.", -1);
     if (JDK_PACKAGES.contains(parts[0])) {
@@ -177,7 +184,10 @@ final class Profile {
         ".", List.of(parts).subList(0, Math.clamp(parts.length - 1, 1, prefixLength)));
   }
 
-  /** Of the samples, those that could not be taken: the thread was busy inside the JVM. */
+  /**
+   * Returns the share of lost samples, from 0 to 1; a sample is lost when the thread is busy inside
+   * the JVM.
+   */
   double lostShare() {
     return (double) lostCount / (sampleCount + lostCount);
   }
@@ -186,17 +196,17 @@ final class Profile {
     return root;
   }
 
-  /** Methods at the top of the stacks, with what they called in native code. */
+  /** Returns the methods at the top of the stacks, including the native code that they called. */
   List<Share> frames() {
     return shares(frames);
   }
 
-  /** By the topmost method that is not the JDK's. */
+  /** Returns the libraries, by the topmost method outside the JDK. */
   List<Share> libraries() {
     return shares(libraries);
   }
 
-  /** The largest first. */
+  /** Returns the shares, the largest first. */
   private List<Share> shares(Map<String, Long> nanos) {
     return nanos.entrySet().stream()
         .map(each -> new Share(each.getKey(), (double) each.getValue() / root.nanos))

@@ -10,22 +10,25 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * On what does a gateway at full rate spend its CPU, and on what did an earlier one? Each takes in
- * the same, with engines of its own on the same machine, and is sampled by the JDK's flight
- * recorder once it is warm.
+ * The profile report: the CPU of a gateway at full rate by method, beside an earlier build. Both
+ * builds receive the same load, with engines of their own on the same machine, and are sampled by
+ * JDK Flight Recorder after a warm-up.
  *
- * <p>Run by {@code make bench-profile}; in the environment {@code SECONDS_EACH}, 20 by default,
- * {@code WARM_UP}, 40, {@code BEFORE}, the jar of an earlier gateway and {@code BEFORE_COMMIT},
- * what it was built from, {@code OUT}, a folder for the report, and {@code JAVA_OPTS}. Ends with
- * status 1 when a log is lost or extra.
+ * <p>Run by {@code make bench-profile}. Environment variables: {@code SECONDS_EACH}, 20 by default;
+ * {@code WARM_UP}, 40; {@code BEFORE}, the jar of an earlier gateway; {@code BEFORE_COMMIT}, the
+ * commit of that jar; {@code OUT}, the directory of the report; and {@code JAVA_OPTS}. The exit
+ * status is 1 when a log is lost or extra.
  */
 public final class ProfileReport {
   private static final int TOP = 10;
 
-  /** How much CPU between two samples. */
+  /** The CPU time between two samples of a thread. */
   private static final String SAMPLING_PERIOD = "2ms";
 
-  /** Reactor's stacks are deep, and what is cut off is their beginning. */
+  /**
+   * The maximum depth of a stack. Reactor's stacks are deep, and JFR cuts off their outermost
+   * frames.
+   */
   private static final int STACK_DEPTH = 512;
 
   private final int seconds = Environment.number("SECONDS_EACH", 20);
@@ -34,10 +37,10 @@ public final class ProfileReport {
 
   private ProfileReport() {}
 
-  /** A way in. */
+  /** The protocols that are profiled. */
   private enum ProfiledCase {
-    OTLP("OTLP/HTTP, 500 a request", "/v1/logs", BodyFormat.OTLP, 2048, 500, 8),
-    JSON("JSON, an object a request", "/api/v1/logs", BodyFormat.JSON, 100_000, 1, 64);
+    OTLP("OTLP/HTTP, 500 logs per request", "/v1/logs", BodyFormat.OTLP, 2048, 500, 8),
+    JSON("JSON, one object per request", "/api/v1/logs", BodyFormat.JSON, 100_000, 1, 64);
 
     final String title;
     private final String path;
@@ -67,7 +70,9 @@ public final class ProfileReport {
   }
 
   /**
-   * @param version gateway
+   * The profile of one case.
+   *
+   * @param version the build of the gateway: {@code now} or {@code before}
    */
   private record CaseProfile(
       String version, ProfiledCase benchmarkCase, CaseResult caseResult, Profile profile) {
@@ -77,7 +82,7 @@ public final class ProfileReport {
   }
 
   public static void main(String[] arguments) throws Exception {
-    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    Locale.setDefault(Locale.ROOT); // programs parse the report too
     System.exit(new ProfileReport().run() ? 0 : 1);
   }
 
@@ -102,7 +107,7 @@ public final class ProfileReport {
       }
     }
     boolean complete = profiles.stream().allMatch(each -> each.caseResult.complete());
-    if (complete) { // else what is there says why
+    if (complete) { // otherwise the logs in it show the reason
       WorkDir.delete(folder);
     }
     return complete;
@@ -116,7 +121,7 @@ public final class ProfileReport {
       var generator = benchmarkCase.generator(gateway, directory);
       var cold = new Measurement(engines, gateway);
       if (!cold.await(generator.send(warmUp), "warming up", benchmarkCase.logs).complete()) {
-        throw new IOException("a log is lost or extra already");
+        throw new IOException("a log is lost or extra after the warm-up");
       }
       var recording = directory.resolve("recording.jfr");
       jcmd(gateway, "JFR.configure", "stackdepth=" + STACK_DEPTH);
@@ -149,24 +154,25 @@ public final class ProfileReport {
 
   private String text(Path folder) throws IOException {
     var text =
-        new StringBuilder("# Where the gateway's CPU goes\n\nWritten by `make bench-profile`.\n\n");
+        new StringBuilder("# Profile: the CPU of the gateway\n\nWritten by `make bench-profile`.\n\n");
     text.append("- machine: ").append(WorkDir.describeMachine(folder)).append('\n');
-    text.append("- now: ").append(Environment.text("COMMIT", "not known"));
+    text.append("- now: ").append(Environment.text("COMMIT", "unknown"));
     text.append(", ").append(String.join(" ", JavaProcess.options())).append('\n');
     var before = Environment.text("BEFORE_COMMIT", "");
     if (!before.isEmpty()) {
       text.append("- before: ").append(before).append(", with the same options\n");
     }
-    text.append("- sampled: once in ")
+    text.append("- samples: one per ")
         .append(SAMPLING_PERIOD)
         .append(" of CPU, for ")
         .append(seconds);
-    text.append(" seconds after ").append(warmUp).append(" of warming up\n\n");
+    text.append(" seconds after a warm-up of ").append(warmUp).append("\n\n");
     text.append(
         """
-        Sampled are Java's threads. What the kernel and native code do for a method counts as that method's; the
-        collector and the compiler are not in it, but in the µs for a log, as the sampling is. In the pictures a box of ours is a method,
-        one of a library a run of its methods.
+        JFR samples the Java threads. The CPU of the kernel and of native code counts for the method that called them. The threads of
+        the garbage collector and the compiler have no samples; the CPU per log includes them, and the cost of sampling.
+        In the flame graphs a box is one method of Sluice, or consecutive methods of one library.
+        Class names are those of the profiled build.
         """);
     for (var each : profiles) {
       text.append("\n## ")
@@ -176,7 +182,7 @@ public final class ProfileReport {
           .append("\n\n");
       var caseResult = each.caseResult;
       text.append(
-          "%,.0f logs/s accepted, %,.0f stored; µs of CPU for a log: gateway %.2f, Redis %.2f, ClickHouse %.2f.\n\n"
+          "%,.0f logs/s accepted, %,.0f stored; CPU µs/log: gateway %.2f, Redis %.2f, ClickHouse %.2f.\n\n"
               .formatted(
                   caseResult.acceptedPerSecond(),
                   caseResult.storedPerSecond(),
@@ -185,10 +191,10 @@ public final class ProfileReport {
                   caseResult.cost("ClickHouse").stored()));
       text.append("![flame graph](").append(each.image()).append(")\n\n");
       text.append(
-          "Of the samples %.1f %% could not be taken.\n\n"
+          "%.1f %% of the samples were lost.\n\n"
               .formatted(each.profile.lostShare() * 100));
-      table(text, "frame", each.profile.frames());
-      table(text, "whose", each.profile.libraries());
+      table(text, "method", each.profile.frames());
+      table(text, "library", each.profile.libraries());
     }
     return text.toString();
   }

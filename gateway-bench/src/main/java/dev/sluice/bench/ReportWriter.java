@@ -12,11 +12,12 @@ import org.jspecify.annotations.Nullable;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * All that a run of {@link EndToEndReport} has found.
+ * The results of one run of {@link EndToEndReport}, as tables, charts and JSON.
  *
- * @param setup on what the figures depend
- * @param clickHouseBaseline null when it was not measured
- * @param goals that these cases have; may be none
+ * @param setup the conditions of the run, such as machine and versions, by name
+ * @param clickHouseBaseline the CPU cost of ClickHouse alone; null when it was not measured
+ * @param outcomes the results, one for each case
+ * @param goals the targets of these cases, possibly none
  */
 record ReportWriter(
     Map<String, String> setup,
@@ -24,17 +25,31 @@ record ReportWriter(
     List<CaseResult> outcomes,
     List<Target> goals) {
   private static final String NAME = "end-to-end";
+  private static final String TARGETS_PAGE = "targets.md";
   private static final List<String> PROCESSES = List.of("gateway", "Redis", "ClickHouse");
   private static final String NOTES =
       """
-      CPU is in microseconds for a stored log, until the last one was in the table, and *merged* once all merges had ended;
-      the load generator's is for an accepted one, what it takes to read its bodies included. Lost is what was accepted and is not in the table, extra what is there and
-      was neither accepted nor under way when the load ended. How long answers took is told of clients that wait for each,
-      but for the open loop, whose requests come whether others are answered or not, and whose time counts from when a
-      request was due. Memory is the most that was resident, *allocated* what the gateway made on its heap. The drain's *accepted* is what a gateway that only takes in
-      took; its cost is that of the gateway that empties the stream.""";
+      - CPU is in microseconds per stored log. The first columns count until the last log is in the table, the *merged* columns
+        until all merges have ended. The CPU of the load generator is per accepted log and includes reading its request bodies.
+      - The *floor* is the CPU of ClickHouse alone, for rows of the same table in ready Native blocks.
+      - *Lost* logs are accepted and not in the table. *Extra* logs are in the table, and were neither accepted nor in flight when
+        the load ended. *Not accepted* are requests without a success response.
+      - Latency is that of clients which wait for each response. The open loop sends each request when it is due, whether earlier
+        requests have a response or not; its latency counts from that moment.
+      - Memory is the peak of resident memory. *allocated* is the memory that the gateway allocates on its heap.
+      - The *accepted* rate of the drain is that of a gateway with the ingest role only; its cost is that of the gateway which
+        drains the stream.""";
 
-  /** One case as it ends. */
+  private static final String TARGETS_INTRODUCTION =
+      """
+      # Performance targets
+
+      Goals of the maintainers for two cores, which the load generator, Redis and ClickHouse share with the gateway. `make bench` prints them; with `OUT=docs/benchmarks`
+      it writes this page. A missed target needs the profile that shows the reason: [ADR 0045](../adr/0045-accept-clickhouse-as-the-throughput-limit.md),
+      [ADR 0042](../adr/0042-plan-the-load-for-half-of-the-cores.md) and [ADR 0041](../adr/0041-run-with-2-gb-and-the-parallel-collector.md).
+      """;
+
+  /** Returns one line with the main figures of a finished case. */
   static String summaryLine(
       CaseResult caseResult, @Nullable ClickHouseBaseline clickHouseBaseline) {
     return "%s: %,.0f accepted/s, %,.0f stored/s, %,d lost, %,d extra, p99 %.1f ms%s"
@@ -50,22 +65,25 @@ record ReportWriter(
                 : ", %.2f of the floor".formatted(caseResult.ratioToBaseline(clickHouseBaseline)));
   }
 
-  /** In Markdown, which can be read on a console too. */
+  /** Returns the targets and their measured values as a Markdown table. */
+  String targetTable() {
+    var text = new ArrayList<String>();
+    text.add(row("metric", "target", "measured", "reached"));
+    text.add(separatorRow(4));
+    goals.forEach(target -> text.add(row(target.cells())));
+    return String.join("\n", text);
+  }
+
+  /** Returns the results as Markdown tables, which are readable on a console too. */
   String tables() {
     var text = new ArrayList<String>();
-    if (!goals.isEmpty()) {
-      text.add(row("what", "wanted", "found", "reached"));
-      text.add(separatorRow(4));
-      goals.forEach(target -> text.add(row(target.cells())));
-      text.add("");
-    }
     text.add(
         row(
             "case",
             "accepted/s",
             "stored/s",
             "merged after, s",
-            "not taken",
+            "not accepted",
             "lost",
             "extra",
             "imbalance"));
@@ -96,7 +114,7 @@ record ReportWriter(
                 "generator"));
     if (clickHouseBaseline != null) {
       costs.add("(gateway + Redis) / floor");
-      costs.add("the same without merges");
+      costs.add("(gateway + Redis) / floor without merges");
     }
     text.add(row(costs));
     text.add(separatorRow(costs.size()));
@@ -184,7 +202,12 @@ record ReportWriter(
     return "|" + "---|".repeat(cells);
   }
 
-  /** A page with its charts, and all figures for a program. */
+  /**
+   * Writes the page {@code end-to-end.md} with its charts, and all figures as JSON, into a
+   * directory.
+   *
+   * @param folder the directory, created when it does not exist
+   */
   void write(Path folder) throws IOException {
     Files.createDirectories(folder);
     Files.writeString(folder.resolve(NAME + "-rates.svg"), rateChart().svg());
@@ -194,15 +217,15 @@ record ReportWriter(
         JsonMapper.shared().writerWithDefaultPrettyPrinter().writeValueAsString(this) + "\n");
     var page =
         """
-        # End to end: from the request to the row
+        # End to end: from request to row
 
         Written by `make bench`.
 
         %s
 
-        ![logs a second](%s-rates.svg)
+        ![logs per second](%s-rates.svg)
 
-        ![CPU of a log](%s-cpu.svg)
+        ![CPU per log](%s-cpu.svg)
 
         %s
 
@@ -210,6 +233,19 @@ record ReportWriter(
         """
             .formatted(bulletList(setup), NAME, NAME, tables(), NOTES);
     Files.writeString(folder.resolve(NAME + ".md"), page);
+  }
+
+  /**
+   * Writes the page of the targets, which is for maintainers: {@code targets.md} in the directory
+   * {@code contributing} beside the given one, or in the given one when there is no such directory.
+   *
+   * @param folder the directory of the report
+   */
+  void writeTargets(Path folder) throws IOException {
+    var contributing = folder.resolveSibling("contributing");
+    var target = Files.isDirectory(contributing) ? contributing : Files.createDirectories(folder);
+    Files.writeString(
+        target.resolve(TARGETS_PAGE), TARGETS_INTRODUCTION + "\n" + targetTable() + "\n");
   }
 
   static String bulletList(Map<String, String> setup) {
@@ -220,7 +256,7 @@ record ReportWriter(
 
   BarChart rateChart() {
     return new BarChart(
-        "logs a second",
+        "logs per second",
         "%,.0f",
         List.of("stored", "accepted"),
         false,
@@ -234,7 +270,7 @@ record ReportWriter(
 
   BarChart latencyChart() {
     return new BarChart(
-        "milliseconds to the answer",
+        "response latency in milliseconds",
         "%.1f",
         List.of("p50", "p99", "p99.9"),
         false,
@@ -258,6 +294,6 @@ record ReportWriter(
     if (clickHouseBaseline != null) {
       bars.add(new BarChart.Bars("floor", List.of(0.0, 0.0, clickHouseBaseline.merged())));
     }
-    return new BarChart("microseconds of CPU for a log, merged", "%.2f", PROCESSES, true, bars);
+    return new BarChart("microseconds of CPU per log, merged", "%.2f", PROCESSES, true, bars);
   }
 }

@@ -10,13 +10,13 @@ import java.time.Instant;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 
-/** What load generators send, as files they can read. */
+/** The request bodies of the load generators, written to files in their formats. */
 final class RequestBodies {
   private static final long SEED = 7;
 
   private RequestBodies() {}
 
-  /** How a log is sent. */
+  /** The formats of a request body. */
   enum BodyFormat {
     OTLP("application/x-protobuf", ""),
     OTLP_GZIP("application/x-protobuf", "gzip"),
@@ -31,7 +31,10 @@ final class RequestBodies {
     }
   }
 
-  /** One file, each body with its length before it, as a varint of protobuf: for wrk and ghz. */
+  /**
+   * Writes one file for wrk and ghz, in which each body has its length before it as a protobuf
+   * varint.
+   */
   static Path writeBodies(Path folder, BodyFormat form, int bodies, int logs) throws IOException {
     return writeBodies(folder, form, bodies, logs, SyntheticLogs.LogShape.DEFAULT);
   }
@@ -42,7 +45,7 @@ final class RequestBodies {
     return writeBodies(folder, source(form, bodies, logs, shape), bodies);
   }
 
-  /** The same of whatever the source gives. */
+  /** Writes bodies from a supplier to one file for wrk and ghz. */
   static Path writeBodies(Path folder, Supplier<byte[]> source, int bodies) throws IOException {
     var file = folder.resolve("bodies");
     try (var out = new BufferedOutputStream(Files.newOutputStream(file), 1 << 16)) {
@@ -55,7 +58,7 @@ final class RequestBodies {
     return file;
   }
 
-  /** A file each, and one that names them all: for vegeta. */
+  /** Writes one file per body and a targets file for vegeta that lists them. */
   static Path writeVegetaTargets(Path folder, String url, BodyFormat form, int bodies, int logs)
       throws IOException {
     return writeVegetaTargets(
@@ -66,7 +69,7 @@ final class RequestBodies {
         bodies);
   }
 
-  /** The same of whatever the source gives. */
+  /** Writes bodies from a supplier, one file per body, and a targets file for vegeta. */
   static Path writeVegetaTargets(
       Path folder, String url, String type, Supplier<byte[]> source, int bodies)
       throws IOException {
@@ -81,7 +84,7 @@ final class RequestBodies {
 
   private static Supplier<byte[]> source(
       BodyFormat form, int bodies, int logs, SyntheticLogs.LogShape shape) {
-    // the last log is of now, so that none is of the future
+    // the time of the last log is now, so that no log is in the future
     var now = Instant.now();
     long nanos = now.getEpochSecond() * 1_000_000_000L + now.getNano();
     var syntheticLogs = new SyntheticLogs(SEED, (long) bodies * logs, nanos, shape);
@@ -97,7 +100,7 @@ final class RequestBodies {
     try (var gzip = new GZIPOutputStream(out)) {
       gzip.write(body);
     } catch (IOException e) {
-      throw new AssertionError("nothing fails in memory", e);
+      throw new AssertionError("no I/O error in memory", e);
     }
     return out.toByteArray();
   }

@@ -3,12 +3,18 @@ package dev.sluice.bench;
 import java.io.IOException;
 import java.time.Duration;
 
-/** The rows that come into the table from now on. */
+/** A counter of the rows that are added to the table after its creation. */
 final class RowCounter {
-  /** A gateway tries for long; without a new row for so long, what is missing is lost. */
+  /**
+   * The default time without a new row after which missing rows count as lost; a gateway retries
+   * for a long time.
+   */
   static final Duration STALL_TIMEOUT = Duration.ofMinutes(2);
 
-  /** After the last row that was waited for; what is stored twice would come later. */
+  /**
+   * The time without a new row after the expected count; a row that is stored twice would arrive in
+   * it.
+   */
   private static final Duration QUIET_PERIOD = Duration.ofSeconds(3);
 
   private final ClickHouseAdmin clickHouseAdmin;
@@ -20,13 +26,17 @@ final class RowCounter {
   }
 
   /**
-   * How many have come, and when the last did.
+   * The final count.
    *
-   * @param lastRowNanos {@link System#nanoTime}
+   * @param rows the number of added rows
+   * @param lastRowNanos the time of the last new row, as {@link System#nanoTime}
    */
   record FinalRowCount(long rows, long lastRowNanos) {}
 
-  /** Returns when so many have come and no more do, or none has for long. */
+  /**
+   * Waits until the expected rows are in the table and no more arrive, or no row has arrived for
+   * the timeout.
+   */
   FinalRowCount await(long expected, Duration stallTimeout)
       throws IOException, InterruptedException {
     var last = new FinalRowCount(0, System.nanoTime());

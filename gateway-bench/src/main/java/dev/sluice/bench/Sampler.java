@@ -8,17 +8,17 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** What is looked at every few seconds while a generator sends. */
+/** A task that samples every few seconds while a load generator sends. */
 interface Sampler {
 
   void sample() throws IOException, InterruptedException;
 
-  /** Sends, and looks at the end of each such span. */
+  /** Sends, and samples at the end of each interval. */
   static LoadResult sendSampled(Callable<LoadResult> send, int everySeconds, Sampler sampler)
       throws IOException, InterruptedException {
-    try (var other = Executors.newSingleThreadExecutor()) {
+    try (var executor = Executors.newSingleThreadExecutor()) {
       long next = System.nanoTime();
-      var load = other.submit(send);
+      var load = executor.submit(send);
       try {
         while (true) {
           next += TimeUnit.SECONDS.toNanos(everySeconds);
@@ -28,14 +28,14 @@ interface Sampler {
           sampler.sample();
         }
       } catch (ExecutionException e) {
-        throw new IOException("the load has failed", e);
+        throw new IOException("the load generator failed", e);
       } finally {
         load.cancel(true);
       }
     }
   }
 
-  /** Returns at that moment, or at the end of the load. */
+  /** Waits until the given time or the end of the load. Whether the load has ended. */
   private static boolean endsBefore(Future<LoadResult> load, long nanos)
       throws ExecutionException, InterruptedException {
     try {

@@ -12,17 +12,17 @@ import java.util.Locale;
 import java.util.regex.Pattern;
 
 /**
- * How long does a search take among many logs of many templates, by how it asks and by how many ask
- * at the same time? And what does it cost to embed the templates?
+ * The search report: search latency over many logs and templates, by kind of query and by number of
+ * clients, and the cost of embedding the templates.
  *
- * <p>Run by {@code make bench-search}; in the environment {@code LOGS}, 10,000,000 by default,
- * {@code TEMPLATES}, 5,000, {@code CLIENTS}, {@code 1 16}, {@code SECONDS_EACH}, 15, {@code
- * WARM_UP}, 60 by sixteen clients before the first, {@code SHARE} of a core that embeds the
- * templates, 1, {@code OUT}, a folder for the report, and {@code JAVA_OPTS}. Each client asks the
- * next question as soon as it has an answer; many of them also as people do, one question a second
- * each, whatever is answered. Questions come again after some thousand others; of an answer nothing
- * is remembered but the vectors and texts of templates. Ends with status 1 when a question is not
- * answered.
+ * <p>Run by {@code make bench-search}. Environment variables: {@code LOGS}, 10,000,000 by default;
+ * {@code TEMPLATES}, 5,000; {@code CLIENTS}, {@code 1 16}; {@code SECONDS_EACH}, 15; {@code
+ * WARM_UP}, 60 seconds with sixteen clients before the first measurement; {@code SHARE}, the share
+ * of a core that embeds the templates, 1; {@code OUT}, the directory of the report; and {@code
+ * JAVA_OPTS}. Each client sends the next query when it has a response. More than one client also
+ * send as people do: one query per second each, whether earlier queries have a response or not.
+ * Queries repeat after some thousand others; the gateway caches no results, only the vectors and
+ * texts of templates. The exit status is 1 when a query has no success response.
  */
 public final class SearchReport {
   private static final int WARM_UP_CLIENTS = 16;
@@ -43,9 +43,11 @@ public final class SearchReport {
   private SearchReport() {}
 
   /**
-   * @param clients how many, and how they ask
-   * @param gatewayMillis of CPU for each answer
-   * @param clickHouseMillis the same of ClickHouse
+   * One row of the table.
+   *
+   * @param clients the number of clients, and their pace
+   * @param gatewayMillis milliseconds of CPU of the gateway per response
+   * @param clickHouseMillis milliseconds of CPU of ClickHouse per response
    */
   private record Row(
       String title,
@@ -55,18 +57,20 @@ public final class SearchReport {
       double clickHouseMillis) {}
 
   /**
-   * Of all templates.
+   * The cost of embedding all templates.
    *
-   * @param millis of the gateway's and ClickHouse's CPU for each
+   * @param seconds the duration
+   * @param millis milliseconds of CPU of gateway and ClickHouse per template
+   * @param bytes the average size of the vectors of a template
    */
   private record EmbeddingCost(double seconds, double millis, long bytes) {}
 
   public static void main(String[] arguments) throws Exception {
-    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    Locale.setDefault(Locale.ROOT); // programs parse the report too
     System.exit(new SearchReport().run() ? 0 : 1);
   }
 
-  /** Where it all runs, and what it runs on. */
+  /** The engines, the gateway and the data of a run. */
   private record TestBed(
       BenchEngines engines, Gateway gateway, Path folder, List<String> values, Instant end) {}
 
@@ -75,10 +79,10 @@ public final class SearchReport {
     System.out.println(WorkDir.describeMachine(folder));
     try (var engines = new BenchEngines(folder, "256mb")) {
       try (var _ = gateway(engines, folder)) {
-        // makes the tables
+        // creates the tables
       }
       var end = dataset.load(engines.database(), folder);
-      System.out.printf("%,d logs are there%n", dataset.logs());
+      System.out.printf("%,d logs are loaded%n", dataset.logs());
       try (var gateway = gateway(engines, folder)) {
         var embedding = measureEmbedding(engines, gateway);
         System.out.println(embedding);
@@ -98,7 +102,7 @@ public final class SearchReport {
       }
     }
     boolean complete = rows.stream().allMatch(row -> row.load.failed() == 0);
-    if (complete) { // else what is there says why
+    if (complete) { // otherwise the logs in it show the reason
       WorkDir.delete(folder);
     }
     return complete;
@@ -107,7 +111,7 @@ public final class SearchReport {
   private void measure(int clients, TestBed testBed) throws IOException, InterruptedException {
     var all = List.of(QueryKind.values());
     for (boolean paced : clients == 1 ? List.of(false) : List.of(true, false)) {
-      rows.add(measure("of all kinds", all, clients, paced, seconds, testBed));
+      rows.add(measure("all kinds", all, clients, paced, seconds, testBed));
       for (var kind : QueryKind.values()) {
         rows.add(measure(kind.title, List.of(kind), clients, paced, seconds, testBed));
       }
@@ -123,9 +127,9 @@ public final class SearchReport {
 
   private static EmbeddingCost measureEmbedding(BenchEngines engines, Gateway gateway)
       throws IOException, InterruptedException {
-    var watched = List.of(gateway.processStats(), engines.clickHouseStats());
-    long begun = System.nanoTime();
-    double before = cpuSeconds(watched);
+    var processes = List.of(gateway.processStats(), engines.clickHouseStats());
+    long startNanos = System.nanoTime();
+    double before = cpuSeconds(processes);
     var sql =
         """
         SELECT count() FROM log_templates WHERE TemplateId NOT IN (
@@ -133,16 +137,16 @@ public final class SearchReport {
             .formatted(VECTOR_TABLE);
     while (engines.database().queryLong("EXISTS TABLE " + VECTOR_TABLE) == 0
         || engines.database().queryLong(sql) > 0) {
-      if (System.nanoTime() - begun > EMBEDDING_TIMEOUT.toNanos()) {
-        throw new IOException("there are templates without vectors");
+      if (System.nanoTime() - startNanos > EMBEDDING_TIMEOUT.toNanos()) {
+        throw new IOException("some templates have no vectors yet");
       }
       Thread.sleep(500);
     }
     long templates =
         engines.database().queryLong("SELECT uniqExact(TemplateId) FROM " + VECTOR_TABLE);
     return new EmbeddingCost(
-        (System.nanoTime() - begun) / 1e9,
-        (cpuSeconds(watched) - before) * 1e3 / templates,
+        (System.nanoTime() - startNanos) / 1e9,
+        (cpuSeconds(processes) - before) * 1e3 / templates,
         engines
             .database()
             .queryLong(
@@ -158,24 +162,26 @@ public final class SearchReport {
   }
 
   /**
-   * @param paced each client asks once a second, and not as soon as it has an answer
+   * Measures queries of some kinds.
+   *
+   * @param paced whether each client sends one query per second instead of waiting for the response
    */
   private Row measure(
       String title, List<QueryKind> kinds, int clients, boolean paced, int seconds, TestBed testBed)
       throws IOException, InterruptedException {
     round++;
-    var questions = TemplateDataset.queryBodies(kinds, round, testBed.values, testBed.end);
-    var source = questions.iterator();
+    var queries = TemplateDataset.queryBodies(kinds, round, testBed.values, testBed.end);
+    var source = queries.iterator();
     var url = "http://127.0.0.1:" + testBed.gateway.port() + "/api/v1/logs/search";
     var generator =
         paced
             ? new Vegeta(
                 RequestBodies.writeVegetaTargets(
-                    testBed.folder, url, JSON, source::next, questions.size()),
+                    testBed.folder, url, JSON, source::next, queries.size()),
                 clients)
             : new Wrk(
                 url,
-                RequestBodies.writeBodies(testBed.folder, source::next, questions.size()),
+                RequestBodies.writeBodies(testBed.folder, source::next, queries.size()),
                 JSON,
                 "",
                 clients);
@@ -187,7 +193,7 @@ public final class SearchReport {
     var row =
         new Row(
             title,
-            paced ? clients + ", once a second" : String.valueOf(clients),
+            paced ? clients + ", one query per second each" : String.valueOf(clients),
             load,
             (gateway.cpuSeconds() - gatewayBefore) * 1e3 / load.succeeded(),
             (clickHouse.cpuSeconds() - clickHouseBefore) * 1e3 / load.succeeded());
@@ -213,15 +219,15 @@ public final class SearchReport {
     var processStats = testBed.gateway.processStats();
     var head =
         List.of(
-            "questions",
+            "queries",
             "clients",
-            "answers/s",
+            "responses/s",
             "p50 ms",
             "p95 ms",
             "p99 ms",
-            "gateway, ms of CPU",
-            "ClickHouse, ms of CPU",
-            "not answered");
+            "gateway CPU ms",
+            "ClickHouse CPU ms",
+            "failed");
     var lines = new ArrayList<List<String>>();
     lines.add(head);
     lines.add(head.stream().map(_ -> "---").toList());
@@ -229,18 +235,21 @@ public final class SearchReport {
     var table = new StringBuilder();
     lines.forEach(line -> table.append("| ").append(String.join(" | ", line)).append(" |\n"));
     return """
-        # Searching
+        # Search
 
-        Written by `make bench-search`: %,d logs of an hour and %,d templates on the embedded engines, all on the machine of the
-        load generator (%s). After %d s of warming up by sixteen clients, each client asks the next question as soon as it has
-        an answer, or, where it is said, once a second, and then its time counts from when the question was due; answers have ten
-        templates with counts, sparkline and newest log.
+        Written by `make bench-search`: %,d logs of one hour and %,d templates on the embedded engines. Gateway, engines and load
+        generator (%s) share the machine. The warm-up takes %d s with sixteen clients.
+
+        Each client sends its next query when it has a response. Where the table says so, each client sends one query per second
+        instead, and latency counts from the moment when the query was due. A response has ten templates with counts, sparkline
+        and newest log. CPU is in milliseconds per response.
 
         %s; gateway %s, %s; %s.
 
         %s
-        All templates were embedded in %.0f s by a process whose share of a core was %s, at %.1f ms of CPU each, the gateway's start and
-        ClickHouse's part among it; their vectors are %,d bytes each. The gateway's resident memory is %d MiB, %d MiB at most.
+        The gateway embedded all templates in %.0f s with a CPU share of %s core, at %.1f ms of CPU per template, including the start
+        of the gateway and ClickHouse's part. The vectors of a template have %,d bytes on average. The gateway's resident memory is
+        %d MiB, at most %d MiB.
         """
         .formatted(
             dataset.logs(),
@@ -248,7 +257,7 @@ public final class SearchReport {
             Environment.text("GENERATORS", "wrk"),
             warmUp,
             WorkDir.describeMachine(testBed.folder),
-            Environment.text("COMMIT", "not known"),
+            Environment.text("COMMIT", "unknown"),
             String.join(" ", JavaProcess.options()),
             testBed.engines.versions(),
             table,

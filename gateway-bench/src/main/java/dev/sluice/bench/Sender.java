@@ -14,8 +14,8 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Clients that post OTLP bodies over connections they keep, and next to no CPU of their own, since
- * they share the machine with what is measured.
+ * HTTP clients that post OTLP bodies over persistent connections. They need little CPU, because
+ * they share the machine with the measured processes.
  */
 final class Sender {
   private static final int MAX_HEADER_BYTES = 4096;
@@ -28,17 +28,21 @@ final class Sender {
   private final LongAdder failed = new LongAdder();
 
   /**
-   * What came of a run.
+   * The result of a run.
    *
-   * @param succeeded requests answered with success
-   * @param failed requests answered otherwise, or not at all
-   * @param seconds it took
+   * @param succeeded the number of requests with a success response
+   * @param failed the number of requests without a success response
+   * @param seconds the duration
    */
   record SendResult(long succeeded, long failed, double seconds) {}
 
   /**
-   * @param bodies sent in turns
-   * @param headers each ended by a line break, such as {@code sluice-ack: accepted\r\n}
+   * Creates a sender.
+   *
+   * @param port the HTTP port of the gateway
+   * @param bodies the bodies, sent in turn
+   * @param headers additional headers, each ended by a line break, such as {@code sluice-ack:
+   *     accepted\r\n}
    */
   Sender(int port, List<byte[]> bodies, String headers) {
     this.port = port;
@@ -47,9 +51,10 @@ final class Sender {
   }
 
   /**
-   * Sends for so long.
+   * Sends for the given seconds.
    *
-   * @param perSecond requests, over all connections; 0 for as many as are answered
+   * @param connections the number of connections
+   * @param perSecond the requests per second over all connections; 0 for a closed loop
    */
   SendResult send(int connections, int seconds, double perSecond) throws InterruptedException {
     succeeded.reset();
@@ -103,7 +108,7 @@ final class Sender {
     return request;
   }
 
-  /** Whether it is 200. */
+  /** Reads a response. Whether its status is 200. */
   private static boolean readResponse(InputStream in) throws IOException {
     var head = new StringBuilder(256);
     while (head.length() < MAX_HEADER_BYTES && head.indexOf("\r\n\r\n") < 0) {

@@ -11,11 +11,14 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Pattern;
 
-/** Sends for minutes at one rate, and looks at everybody meanwhile. */
+/** An endurance run: sends at one rate for minutes and samples the gateway and its engines. */
 final class SoakRun {
   private static final int WINDOW_SECONDS = 10;
 
-  /** Who asks for the heap that is in use stops the gateway for a moment: once a minute. */
+  /**
+   * The windows between two heap samples. A heap sample stops the gateway for a moment, so it is
+   * taken once a minute.
+   */
   private static final int WINDOWS_PER_HEAP = 6;
 
   private static final Pattern TOTAL = Pattern.compile("(?m)^Total\\s+\\d+\\s+(\\d+)");
@@ -26,7 +29,7 @@ final class SoakRun {
   private final List<Observation> observations = new ArrayList<>();
   private final long rows;
 
-  /** Around at one moment. */
+  /** The values at one moment. */
   private record Observation(long nanos, Map<Measure, Double> values) {}
 
   SoakRun(BenchEngines engines, Gateway gateway) throws IOException, InterruptedException {
@@ -78,7 +81,10 @@ final class SoakRun {
     return Objects.requireNonNull(processes.get(process)).residentMebibytes();
   }
 
-  /** What is reachable, whatever the collector and however long ago it last looked everywhere. */
+  /**
+   * Returns the reachable heap in MiB, independent of the collector and of its last full
+   * collection.
+   */
   private static double heapMebibytes(long pid) throws IOException, InterruptedException {
     var jcmd = Path.of(System.getProperty("java.home"), "bin", "jcmd").toString();
     var output =
@@ -86,7 +92,7 @@ final class SoakRun {
             .output();
     var total = TOTAL.matcher(output);
     if (!total.find()) {
-      throw new IOException("jcmd does not tell the heap: " + output);
+      throw new IOException("the output of jcmd has no heap size: " + output);
     }
     return Double.parseDouble(total.group(1)) / (1 << 20);
   }

@@ -7,14 +7,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What a gateway looked like while it took in all that can be stored, for minutes.
+ * The result of an endurance test: samples of the gateway and its engines at a constant rate for
+ * minutes.
  *
- * @param rate logs a second that were sent
- * @param samples one of every few seconds
+ * @param rate the rate of the load in logs per second
+ * @param samples the samples, one of every few seconds
  */
 record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
 
-  /** What is looked at; whether it may grow. */
+  /** The measures of a sample, and whether each is expected to grow. */
   enum Measure {
     HEAP("heap after GC", "MiB", false),
     GATEWAY("gateway resident", "MiB", false),
@@ -42,8 +43,10 @@ record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
   }
 
   /**
-   * @param second since the first request
-   * @param values of some measures
+   * One sample.
+   *
+   * @param second the seconds since the first request
+   * @param values the values of the measures; some may be missing
    */
   record Sample(double second, Map<Measure, Double> values) {
 
@@ -52,7 +55,10 @@ record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
     }
   }
 
-  /** Of each minute what lies in the middle of its samples; of what may grow, the last. */
+  /**
+   * Returns a Markdown table with a row for each minute: the median of its samples, or the last
+   * sample of a measure that is expected to grow.
+   */
   String table() {
     var text = new ArrayList<String>();
     var head = new ArrayList<>(List.of("minute"));
@@ -103,7 +109,7 @@ record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
     return values.stream().sorted().toList().get(values.size() / 2);
   }
 
-  /** A sentence for each measure that should stay as it is. */
+  /** Returns a sentence for each measure that should be constant. */
   List<String> verdicts() {
     return Arrays.stream(Measure.values())
         .filter(measure -> !measure.mayGrow)
@@ -113,8 +119,8 @@ record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
 
   private String verdict(Measure measure) {
     var measured = samples.stream().filter(each -> !Double.isNaN(each.value(measure))).toList();
-    if (measured.size() < 3) { // a line through two points says nothing
-      return measure.title + ": too few samples to judge";
+    if (measured.size() < 3) { // a line through two points has no error
+      return measure.title + ": too few samples";
     }
     var trend = Trend.of(measured.stream().map(Sample::second).toList(), values(measured, measure));
     return "%s: %+.1f %% over the run (± %.1f): %s"
@@ -126,11 +132,11 @@ record SoakTest(double rate, CaseResult caseResult, List<Sample> samples) {
   }
 
   LineChart backlogChart() {
-    return chart("what waits", "number", Measure.ENTRIES, Measure.PENDING, Measure.PARTS);
+    return chart("backlog", "number", Measure.ENTRIES, Measure.PENDING, Measure.PARTS);
   }
 
   LineChart latencyChart() {
-    return chart("how long answers took", "ms", Measure.P99);
+    return chart("response latency", "ms", Measure.P99);
   }
 
   private LineChart chart(String title, String yLabel, Measure... measures) {

@@ -7,10 +7,10 @@ import java.net.InetAddress;
 import java.net.Socket;
 
 /**
- * What waits in the spool of one shard, as Redis says it, past the gateway.
+ * The backlog of a spool with one shard, queried from Redis without the gateway.
  *
- * @param entries of the stream
- * @param pending of these, handed out and not settled
+ * @param entries the number of stream entries
+ * @param pending the number of entries that are delivered and not acknowledged
  */
 record SpoolBacklog(long entries, long pending) {
   private static final String STREAM = "{sluice:0}:logs";
@@ -26,11 +26,11 @@ record SpoolBacklog(long entries, long pending) {
     }
   }
 
-  /** Of all that is answered the two are the only numbers. */
+  /** Parses the replies, in which the two values are the only integers. */
   static SpoolBacklog parse(String reply) throws IOException {
     var numbers = reply.lines().filter(line -> line.startsWith(":")).toList();
     if (numbers.size() != 2) {
-      throw new IOException("Redis does not say what is in its stream: " + reply);
+      throw new IOException("Redis returned no stream length or pending count: " + reply);
     }
     return new SpoolBacklog(number(numbers.get(0)), number(numbers.get(1)));
   }

@@ -9,17 +9,18 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * How much does a gateway take in at level {@code durable} with Redis, and how much once Redis is
- * gone for good? One gateway in one run: it is warmed up, measured, Redis is ended, and it is
- * warmed up and measured again. Then Redis comes back, and all that was acknowledged must be
+ * The spool report: the rate of a gateway at level {@code durable} with Redis, and its rate after
+ * Redis is gone. One gateway in one run warms up and is measured; then Redis stops, and the gateway
+ * warms up and is measured again. Then Redis starts again, and all acknowledged logs must be
  * stored.
  *
- * <p>A sender waits for its answer before it sends again. So few of them measure how long an answer
- * takes, with its share of a sync of the disk, and many how much the gateway can take: a gateway is
- * judged by the latter, and both are shown.
+ * <p>A sender waits for its response before it sends again. So few senders measure the latency of a
+ * response with its share of a disk sync, and many senders measure the capacity of the gateway. The
+ * report shows both; the exit status depends on the capacity.
  *
- * <p>Run by {@code make bench-spool}; {@code SECONDS_EACH} in the environment, 20 by default. Ends
- * with status 1 when less than half is taken in from many without Redis, or a log is missing.
+ * <p>Run by {@code make bench-spool}. Environment variable: {@code SECONDS_EACH}, 20 by default.
+ * The exit status is 1 when the rate of many senders without Redis is less than half of the rate
+ * with Redis, or a log is missing.
  */
 public final class SpoolReport {
   private static final int LOGS = 500;
@@ -67,7 +68,7 @@ public final class SpoolReport {
         "durable, %d logs a request".formatted(LOGS),
         "senders",
         "logs/s",
-        "not taken",
+        "not accepted",
         "CPU us/log",
         "drain s",
         "logs left");
@@ -79,20 +80,22 @@ public final class SpoolReport {
     double few = measure("Redis gone for good", FEW_SENDERS, gateway::awaitWalDrained);
     double many = measure("Redis gone for good", MANY_SENDERS, gateway::awaitWalDrained);
     System.out.printf(
-        "without / with: %.2f from few, %.2f from many (at least %.2f is wanted)%n",
+        "without / with: %.2f for few senders, %.2f for many (target: at least %.2f)%n",
         few / fewWith, many / manyWith, MIN_RATIO);
     redis.restart();
     var _ = gateway.awaitDrained();
     return allStored() && many >= MIN_RATIO * manyWith;
   }
 
-  /** What was sent, and stored, without an answer is more than was acknowledged. */
+  /**
+   * Whether all acknowledged logs are stored. Logs that were stored without a response come on top.
+   */
   private boolean allStored() throws IOException, InterruptedException {
     var ledger = gateway.ledger();
     long stored = ledger.path("stored").asLong();
     long imbalance = ledger.path("imbalance").asLong();
     System.out.printf(
-        "Redis is back: %,d logs acknowledged, %,d stored, imbalance %d%n",
+        "Redis is available again: %,d logs acknowledged, %,d stored, imbalance %d%n",
         acknowledged, stored, imbalance);
     return stored >= acknowledged && imbalance == 0;
   }
@@ -110,7 +113,7 @@ public final class SpoolReport {
     Gateway.DrainResult await() throws IOException, InterruptedException;
   }
 
-  /** The JIT's part; what it has not seen yet would be slow for the first seconds. */
+  /** Sends and drains, so that the JIT compiles the code of the measurement before it starts. */
   private void warmUp(Drain drain) throws IOException, InterruptedException {
     acknowledged += sender.send(MANY_SENDERS, seconds, 0).succeeded() * LOGS;
     var _ = drain.await();

@@ -9,66 +9,69 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * How the gateway came to be what it is: each stage is the one before with one idea more. They are
- * named by their numbers.
+ * The stages of the design, each with one idea more than the stage before. A stage is selected by
+ * its number.
  */
 enum Stage {
   SYNCHRONOUS_INSERT(
       1,
       "synchronous insert",
-      "Each request is an insert of its own, row by row in JSON, and waits for its end.",
+      "Each request is one insert, row by row in JSON, and waits for it.",
       "the logs are in the table",
       DeliveryGuarantee.AT_LEAST_ONCE),
   FIRE_AND_FORGET(
       2,
       "fire-and-forget, async_insert",
-      "The answer does not wait for the insert, and ClickHouse makes few inserts of many"
+      "The response does not wait for the insert, and ClickHouse combines many inserts into few"
           + " (`async_insert=1, wait_for_async_insert=0`).",
-      "nothing: the logs are in the memory of the server, then in ClickHouse's; each loses them"
-          + " when it ends, and nobody hears of an insert that fails",
+      "nothing: the logs are in the memory of the server, then of ClickHouse; a crash of either"
+          + " loses them, and a failed insert is not reported",
       DeliveryGuarantee.NONE),
   COALESCING(
       3,
       "request coalescing",
-      "Requests that come while an insert is under way share the next one, and wait for it again.",
+      "Requests that arrive during an insert share the next insert and wait for it.",
       "the logs are in the table",
       DeliveryGuarantee.AT_LEAST_ONCE),
   REDIS_STREAMS(
       4,
       "Redis Streams",
-      "A stream stands between: the request waits for Redis alone, and one consumer makes an"
-          + " insert of what has come within a second.",
-      "the logs are in Redis; they will be stored, twice when an insert had been made and not"
-          + " been settled",
+      "The request waits only for a Redis stream; one consumer inserts the entries of up to a"
+          + " second together.",
+      "the logs are in Redis; they will be stored, and stored twice when the consumer dies"
+          + " between the insert and its acknowledgement",
       DeliveryGuarantee.AT_LEAST_ONCE),
   PARALLEL_DELIVERY(
       5,
       "parallel delivery",
-      "Consumers on virtual threads share the stream, each with an insert of its own under way.",
-      "the same",
+      "Several consumers on virtual threads share the stream and insert concurrently.",
+      "the same as the stage before",
       DeliveryGuarantee.AT_LEAST_ONCE),
   COLUMNAR(
       6,
       "columnar Native path",
-      "The gateway itself: requests share packed entries of the stream, and ClickHouse is sent"
-          + " columns (`Native`) instead of rows to parse, under a token.",
-      "the logs are in Redis; they will be stored once",
+      "The gateway: requests share compressed stream entries, and ClickHouse receives columns"
+          + " (`Native`) instead of rows to parse, with a deduplication token.",
+      "the logs are in Redis; they will be stored exactly once",
       DeliveryGuarantee.EXACTLY_ONCE),
   PROTOBUF(
       7,
-      "protobuf in place of JSON",
-      "The same gateway is sent OTLP, which it only has to judge, not to translate.",
-      "the same",
+      "Protobuf instead of JSON",
+      "The same gateway receives OTLP, which it validates without a conversion.",
+      "the same as the stage before",
       DeliveryGuarantee.EXACTLY_ONCE);
 
   /**
-   * What is compared is how a log gets into the table, not what else the gateway can tell of it:
-   * the stages before know no templates and no identities of resources.
+   * The settings of the gateway stages. The report compares the path of a log into the table; the
+   * earlier stages know neither templates nor encoded resources.
    */
   private static final List<String> COMMON_SETTINGS =
       List.of("--sluice.templates.enabled=false", "--sluice.dictionary.encode-resources=false");
 
-  /** ClickHouse writes what it has gathered within a second; what has not come by now is lost. */
+  /**
+   * The stall timeout of a stage without a guarantee: ClickHouse writes its buffer within a second,
+   * so a row that is missing after this time is lost.
+   */
   private static final Duration BEST_EFFORT_TIMEOUT = Duration.ofSeconds(15);
 
   final String description;
@@ -90,7 +93,7 @@ enum Stage {
     this.guarantee = guarantee;
   }
 
-  /** What has become of a log that was answered with success, whatever is killed. */
+  /** The guarantee for a log with a success response, whatever process is killed. */
   private enum DeliveryGuarantee {
     NONE,
     AT_LEAST_ONCE,
@@ -105,7 +108,7 @@ enum Stage {
                 Arrays.stream(values())
                     .filter(each -> each.number == wanted)
                     .findFirst()
-                    .orElseThrow(() -> new IllegalArgumentException("no stage: " + wanted)))
+                    .orElseThrow(() -> new IllegalArgumentException("unknown stage: " + wanted)))
         .toList();
   }
 
@@ -113,7 +116,7 @@ enum Stage {
     return number + " " + title;
   }
 
-  /** In what form it is sent logs, and where. */
+  /** Returns the format of the requests of this stage. */
   BodyFormat bodyFormat() {
     return this == PROTOBUF ? BodyFormat.OTLP : BodyFormat.JSON;
   }
@@ -122,12 +125,12 @@ enum Stage {
     return this == PROTOBUF ? "/v1/logs" : "/api/v1/logs";
   }
 
-  /** How long to wait for what does not come. */
+  /** Returns the time without a new row after which missing rows count as lost. */
   Duration stallTimeout() {
     return guarantee == DeliveryGuarantee.NONE ? BEST_EFFORT_TIMEOUT : RowCounter.STALL_TIMEOUT;
   }
 
-  /** On engines that are empty yet. */
+  /** Starts the server of this stage on empty engines. */
   LogServer start(BenchEngines engines, Path folder) throws IOException, InterruptedException {
     var settings = new ArrayList<>(List.of(engines.settings()));
     settings.addAll(COMMON_SETTINGS);
@@ -135,11 +138,11 @@ enum Stage {
     if (guarantee == DeliveryGuarantee.EXACTLY_ONCE) {
       return gateway;
     }
-    gateway.close(); // it has made the table, which is the same for all
+    gateway.close(); // it created the table, which is the same for all stages
     return new BaselineServer(number, folder, engines.settings());
   }
 
-  /** Whether success meant what it is said to. */
+  /** Whether the results satisfy the guarantee of this stage. */
   boolean keepsGuarantee(CaseResult caseResult, CrashResult crash) {
     return switch (guarantee) {
       case NONE -> true;

@@ -11,23 +11,24 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * What has each idea of the gateway brought? Every {@link Stage} is sent the same logs over as many
- * connections, each on engines of its own that are empty at first: it is warmed up, measured until
- * its last row is stored and merged, and then killed under load.
+ * The stages report: the effect of each design step of the gateway. Every {@link Stage} receives
+ * the same logs over the same number of connections, each on its own engines, which are empty at
+ * first. A stage warms up, is measured until its last row is stored and merged, and is then killed
+ * under load.
  *
- * <p>Run by {@code make bench-stages}; in the environment {@code SECONDS_EACH}, 30 by default,
- * {@code WARM_UP}, 20, {@code STAGES}, by their numbers, {@code PER_REQUEST}, how many logs a
- * request has, by default first 1, then 100, {@code OUT}, a folder for the report, and {@code
- * JAVA_OPTS}. Ends with status 1 when a log is lost or doubled that should not be by what the
- * stage's answers promise.
+ * <p>Run by {@code make bench-stages}. Environment variables: {@code SECONDS_EACH}, 30 by default;
+ * {@code WARM_UP}, 20; {@code STAGES}, the numbers of the stages; {@code PER_REQUEST}, the number
+ * of logs per request, by default first 1, then 100; {@code OUT}, the directory of the report; and
+ * {@code JAVA_OPTS}. The exit status is 1 when a log is lost or duplicated that the guarantee of
+ * the stage's success response excludes.
  */
 public final class StagesReport {
   private static final int CONNECTIONS = 64;
 
-  /** Logs that differ; as many strings more would be a load on wrk, and on the machine. */
+  /** The number of distinct logs; more strings would load wrk and the machine. */
   private static final int DISTINCT_LOGS = 250_000;
 
-  /** What a stage takes in faster than it stores waits there. */
+  /** The memory limit of Redis, which holds the logs that a stage accepts faster than it stores. */
   private static final String REDIS_MEMORY = "4gb";
 
   private final int seconds = Environment.number("SECONDS_EACH", 30);
@@ -37,7 +38,7 @@ public final class StagesReport {
   private StagesReport() {}
 
   public static void main(String[] arguments) throws Exception {
-    Locale.setDefault(Locale.ROOT); // what is written is read by programs too
+    Locale.setDefault(Locale.ROOT); // programs parse the report too
     var stages = Stage.parse(Environment.text("STAGES", "1 2 3 4 5 6 7"));
     var perRequest =
         Arrays.stream(Environment.text("PER_REQUEST", "1 100").split("[\\s,]+"))
@@ -59,7 +60,7 @@ public final class StagesReport {
         var result = run(stage, logs, directory);
         System.out.println(result.summaryLine());
         results.add(result);
-        if (result.keepsGuarantee()) { // else what is there says why
+        if (result.keepsGuarantee()) { // otherwise the logs in it show the reason
           WorkDir.delete(directory);
         }
         guaranteesKept &= result.keepsGuarantee();
@@ -101,8 +102,9 @@ public final class StagesReport {
   }
 
   /**
-   * As ClickHouse counts them: each makes a part, of one day here, and parts are numbered. What it
-   * was asked for says less, since it may gather inserts, or not be able to.
+   * Returns the number of inserts that ClickHouse has made. Each insert creates a part of one day
+   * here, and parts are numbered. The number of insert requests means less, because ClickHouse can
+   * merge asynchronous inserts, or be unable to.
    */
   private static long inserts(ClickHouseAdmin clickHouseAdmin)
       throws IOException, InterruptedException {
@@ -120,12 +122,12 @@ public final class StagesReport {
         "gateway",
         "%s, %s"
             .formatted(
-                Environment.text("COMMIT", "not known"), String.join(" ", JavaProcess.options())));
+                Environment.text("COMMIT", "unknown"), String.join(" ", JavaProcess.options())));
     setup.put("engines", versions);
     setup.put(
         "load generator",
-        "%s, %d connections".formatted(Environment.text("GENERATORS", "not known"), CONNECTIONS));
-    setup.put("seconds", "%d after %d of warming up".formatted(seconds, warmUp));
+        "%s, %d connections".formatted(Environment.text("GENERATORS", "unknown"), CONNECTIONS));
+    setup.put("seconds", "%d per stage, after a warm-up of %d".formatted(seconds, warmUp));
     setup.put("distinct logs", "%,d".formatted(DISTINCT_LOGS));
     return setup;
   }

@@ -11,36 +11,37 @@ import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * All that a run of {@link StagesReport} has found.
+ * The results of one run of {@link StagesReport}, as a page with charts and as JSON.
  *
- * @param setup on what the figures depend
+ * @param setup the conditions of the run, such as machine and versions, by name
  */
 record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
   private static final String NAME = "stages";
   private static final String NOTES =
       """
-      ## How to read it
+      ## Definitions
 
       - *gateway* is the process of the stage, whichever server that is; it has the same JVM and options in every stage. Stages
-        that have no ledger of their own have no *imbalance*.
-      - *of the first* is how many times as many logs a second were stored. Stored a second counts until the last row, accepted a
-        second while the load was on: what is accepted faster than it is stored waits in between.
-      - *logs an insert* are those of one part that ClickHouse has made. The embedded ClickHouse has no queue for asynchronous
-        inserts: it takes `async_insert` and makes each insert at once. So in stage 2 a `Buffer` table, which gathers in its memory
-        too, stands before the table.
-      - CPU is in microseconds for a stored log, until the last one was in the table, and *merged* once all merges had ended; the
-        load generator's is for an accepted one, what it takes to read its bodies included. The summary adds up gateway, Redis and
-        ClickHouse, merged. Memory is the most that was resident, and in the summary that of the three.
-      - Each of the connections waits for its answer before it sends again, so the time of an answer is told of that load.
-      - *Lost* is what was accepted and is not in the table, *extra* what is there and was neither accepted nor under way when the
-        load ended, *not taken* are requests answered by other than success.
-      - *Killed* is `kill -9` of the stage's process under load, and its start on the same engines, which are left alone. *Doubled*
-        are rows of logs that are there already. A request under way may be stored without its answer, so a loss smaller than what
-        was under way would not be seen.
-      - All stages store the same columns of the same logs in the same table, without templates and without identities of
-        resources, which the gateway is set not to tell here.""";
+        without a ledger have no *imbalance*.
+      - *relative* is the stored rate divided by that of the first stage in the table. The stored rate counts until the last row,
+        the accepted rate while the load is on: logs that are accepted faster than they are stored wait in a queue.
+      - *logs per insert* is the average number of logs in one part that ClickHouse creates. The embedded ClickHouse has no queue
+        for asynchronous inserts: it accepts `async_insert` and makes each insert immediately. So stage 2 inserts into a `Buffer`
+        table, which also collects rows in memory.
+      - CPU is in microseconds per stored log. The first columns count until the last log is in the table, the *merged* columns
+        until all merges have ended. The CPU of the load generator is per accepted log and includes reading its request bodies.
+        The summary adds up gateway, Redis and ClickHouse, merged. Memory is the peak of resident memory; the summary has the sum
+        of the three.
+      - Each connection waits for its response before it sends again, so the latencies are those of this load.
+      - *Lost* logs are accepted and not in the table. *Extra* logs are in the table, and were neither accepted nor in flight when
+        the load ended. *Not accepted* are requests without a success response.
+      - *Killed* means a `kill -9` of the stage's process under load, and a restart on the same engines, which keep running.
+        *Duplicates* are additional rows of stored logs. A request in flight can be stored without a response, so a loss
+        smaller than the number of logs in flight would not be detected.
+      - All stages store the same columns of the same logs in the same table. Template mining and the encoding of resources are
+        disabled in the gateway here.""";
 
-  /** Of one number of logs in each request. */
+  /** The results of all stages with one number of logs per request. */
   record Group(int logsPerRequest, List<Result> results) {
 
     ReportWriter reportWriter() {
@@ -54,15 +55,15 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
 
     String heading() {
       return logsPerRequest == 1
-          ? "## One log a request"
-          : "## %,d logs a request".formatted(logsPerRequest);
+          ? "## One log per request"
+          : "## %,d logs per request".formatted(logsPerRequest);
     }
   }
 
   /**
-   * Of one stage.
+   * The result of one stage.
    *
-   * @param inserts that ClickHouse has made of what was stored
+   * @param inserts the number of inserts that ClickHouse made for the stored logs
    */
   record Result(Stage stage, CaseResult caseResult, long inserts, CrashResult crashResult) {
 
@@ -70,15 +71,15 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
       return stage.keepsGuarantee(caseResult, crashResult);
     }
 
-    /** As it ends. */
+    /** Returns one line with the main figures of a finished stage. */
     String summaryLine() {
-      return "%s; killed: %,d accepted, %,d lost, %,d doubled%s"
+      return "%s; killed: %,d accepted, %,d lost, %,d duplicates%s"
           .formatted(
               ReportWriter.summaryLine(caseResult, null),
               crashResult.accepted(),
               crashResult.lost(),
               crashResult.doubled(),
-              keepsGuarantee() ? "" : ": NOT WHAT IT PROMISES");
+              keepsGuarantee() ? "" : ": GUARANTEE VIOLATED");
     }
 
     private double micros() {
@@ -90,7 +91,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
     }
   }
 
-  /** What the stages are, and the tables of each group. */
+  /** Returns the tables of each group as Markdown. */
   String tables() {
     var text = new ArrayList<String>();
     for (var group : groups) {
@@ -110,8 +111,8 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
         ReportWriter.row(
             "stage",
             "stored/s",
-            "of the first",
-            "logs an insert",
+            "relative",
+            "logs per insert",
             "p50 ms",
             "p99 ms",
             "p99.9 ms",
@@ -119,7 +120,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
             "memory MiB",
             "lost",
             "lost when killed",
-            "doubled when killed"));
+            "duplicates when killed"));
     text.add(ReportWriter.separatorRow(12));
     double first = group.results.getFirst().caseResult.storedPerSecond();
     for (var each : group.results) {
@@ -146,7 +147,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
     var text = new ArrayList<String>();
     text.add(
         ReportWriter.row(
-            "killed under load", "accepted", "stored", "lost", "doubled", "imbalance"));
+            "killed under load", "accepted", "stored", "lost", "duplicates", "imbalance"));
     text.add(ReportWriter.separatorRow(6));
     for (var each : group.results) {
       var crashResult = each.crashResult;
@@ -166,7 +167,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
     var stages = new LinkedHashSet<Stage>();
     groups.forEach(group -> group.results.forEach(each -> stages.add(each.stage)));
     var text = new ArrayList<String>();
-    text.add(ReportWriter.row("stage", "what it adds", "an answer of success means"));
+    text.add(ReportWriter.row("stage", "design", "a success response means"));
     text.add(ReportWriter.separatorRow(3));
     for (var each : stages) {
       text.add(ReportWriter.row(each.title(), each.description, each.successMeaning));
@@ -174,7 +175,11 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
     return String.join("\n", text);
   }
 
-  /** A page with its charts, and all figures for a program. */
+  /**
+   * Writes the page with its charts, and all figures as JSON, into a directory.
+   *
+   * @param folder the directory, created when it does not exist
+   */
   void write(Path folder) throws IOException {
     Files.createDirectories(folder);
     for (var group : groups) {
@@ -196,7 +201,7 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
 
   String page() {
     return """
-    # The seven stages: what each idea of the gateway brings
+    # Stages: the effect of each design step
 
     Written by `make bench-stages`.
 
@@ -219,11 +224,11 @@ record StagesReportWriter(Map<String, String> setup, List<Group> groups) {
     return """
     %s
 
-    ![logs a second](%s-rates.svg)
+    ![logs per second](%s-rates.svg)
 
-    ![milliseconds to the answer](%s-latencies.svg)
+    ![response latency in milliseconds](%s-latencies.svg)
 
-    ![CPU of a log](%s-cpu.svg)
+    ![CPU per log](%s-cpu.svg)
 
     %s"""
         .formatted(group.heading(), group.name(), group.name(), group.name(), tables(group));

@@ -3,6 +3,7 @@ package dev.sluice.bench;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.util.ArrayList;
 import java.util.HexFormat;
@@ -12,10 +13,10 @@ import java.util.stream.Stream;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * The logs of a shop: twelve services on five hosts each, which write some fifty different lines
- * with fresh numbers. A log has two attributes, every fourth a trace; in OTLP it has about 185
- * bytes; a {@link LogShape} has it otherwise. The same seed gives the same logs, a millisecond
- * apart up to the moment that is given.
+ * A generator for the logs of a shop: twelve services on five hosts each, which write some fifty
+ * different lines with new numbers. A log has two attributes, every fourth log a trace, and in OTLP
+ * a log has about 185 bytes; a {@link LogShape} changes that. The same seed gives the same logs.
+ * Their times are a millisecond apart and end at the given time.
  */
 final class SyntheticLogs {
   private static final int HOSTS = 5;
@@ -107,7 +108,7 @@ final class SyntheticLogs {
               "WARN parcel ############ delayed by ## min at hub ##",
               "ERROR carrier c-# refused parcel ############: weight ##.# kg"));
 
-  /** Of what further attributes are about, and what they tell of it. */
+  /** The prefixes of the keys of further attributes. */
   private static final List<String> ATTRIBUTE_PREFIXES = List.of("http", "peer", "job");
 
   private static final List<Attribute> EXTRA_ATTRIBUTES =
@@ -123,7 +124,10 @@ final class SyntheticLogs {
           new Attribute("bytes", "######"),
           new Attribute("zone", "eu-central-1"));
 
-  /** What a longer body goes on with: words that stay and fresh numbers, so that its line does. */
+  /**
+   * The continuation of a longer body: constant words and new numbers, so that the line remains one
+   * template.
+   */
   private static final String BODY_FILLER =
       ", item ###### of #### at shelf ##-##, read by #@@@@@@@ in ## ms";
 
@@ -138,8 +142,10 @@ final class SyntheticLogs {
   private long time;
 
   /**
-   * @param logs that will be asked for
-   * @param lastNanos when the last of them is from, in nanoseconds since 1970
+   * Creates a generator.
+   *
+   * @param logs the number of logs that will be generated
+   * @param lastNanos the time of the last log, in nanoseconds since 1970
    */
   SyntheticLogs(long seed, long logs, long lastNanos) {
     this(seed, logs, lastNanos, LogShape.DEFAULT);
@@ -153,11 +159,12 @@ final class SyntheticLogs {
   }
 
   /**
-   * What logs are like.
+   * The shape of the logs.
    *
-   * @param attributes each has, at most {@value #MAX_ATTRIBUTES}
-   * @param bodyBytes of each body; 0 for as many as its line has
-   * @param lines that are written, as many for each service as for any other; 0 for the shop's own
+   * @param attributes the attributes per log, at most {@value #MAX_ATTRIBUTES}
+   * @param bodyBytes the bytes per body; 0 for the length of the line
+   * @param lines the number of different lines, which all services share evenly; 0 for the lines of
+   *     the shop
    */
   record LogShape(int attributes, int bodyBytes, int lines) {
     static final int MAX_ATTRIBUTES = 32;
@@ -166,7 +173,7 @@ final class SyntheticLogs {
     LogShape {
       if (attributes < 0 || attributes > MAX_ATTRIBUTES || bodyBytes < 0 || lines < 0) {
         throw new IllegalArgumentException(
-            "no logs have %d attributes, %d bytes and %d lines"
+            "invalid log shape: %d attributes, %d body bytes, %d lines"
                 .formatted(attributes, bodyBytes, lines));
       }
     }
@@ -181,7 +188,10 @@ final class SyntheticLogs {
         : services.stream().map(service -> service.withBodyBytes(shape.bodyBytes)).toList();
   }
 
-  /** Lines that nobody takes for one another, since their words are made up. */
+  /**
+   * Returns services with made-up words in their lines, so that no two lines have the same
+   * template.
+   */
   private static List<Service> randomServices(int lines) {
     var random = new Random(lines);
     var services = new ArrayList<Service>();
@@ -214,7 +224,10 @@ final class SyntheticLogs {
     return word.toString();
   }
 
-  /** Each line begins with its severity; a # stands for a digit, an @ for a hexadecimal one. */
+  /**
+   * A service. Each line begins with its severity; a # stands for a decimal digit, an @ for a
+   * hexadecimal digit.
+   */
   private record Service(String name, String logger, String... lines) {
 
     Service withBodyBytes(int bytes) {
@@ -228,7 +241,7 @@ final class SyntheticLogs {
     }
   }
 
-  /** What a log is, whatever it is sent as; an empty trace for none. */
+  /** A log, independent of its format. Trace and span are empty for none. */
   private record SyntheticLog(
       long time,
       Service service,
@@ -253,7 +266,10 @@ final class SyntheticLogs {
     }
   }
 
-  /** A request of so many logs, each below the host and service that wrote it. */
+  /**
+   * Returns an OTLP request of the given number of logs, each below the resource of its host and
+   * service.
+   */
   byte[] otlp(int logs) {
     var byResource = new ArrayList<List<SyntheticLog>>();
     for (int i = 0; i < services.size() * HOSTS; i++) {
@@ -274,27 +290,27 @@ final class SyntheticLogs {
   }
 
   private static void write(OtlpWriter writer, List<SyntheticLog> logs) {
-    int resourceLogs = writer.beginMessage(1);
-    int resource = writer.beginMessage(1);
-    writer.writeAttribute(1, "service.name", logs.getFirst().service.name);
-    writer.writeAttribute(1, "host.name", logs.getFirst().hostName());
+    int resourceLogs = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+    int resource = writer.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE);
+    writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", logs.getFirst().service.name);
+    writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", logs.getFirst().hostName());
     writer.endMessage(resource);
-    int scopeLogs = writer.beginMessage(2);
+    int scopeLogs = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
     for (var log : logs) {
-      int record = writer.beginMessage(2);
-      writer.writeFixed64(1, log.time);
-      writer.writeFixed64(11, log.time);
-      writer.writeVarint(2, log.severityNumber());
-      writer.writeString(3, log.severity);
-      int body = writer.beginMessage(5);
-      writer.writeString(1, log.body);
+      int record = writer.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+      writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, log.time);
+      writer.writeFixed64(OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO, log.time);
+      writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, log.severityNumber());
+      writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, log.severity);
+      int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
+      writer.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, log.body);
       writer.endMessage(body);
       for (var attribute : log.attributes) {
-        writer.writeAttribute(6, attribute.key, attribute.value);
+        writer.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, attribute.key, attribute.value);
       }
       if (log.trace.length > 0) {
-        writer.writeBytes(9, log.trace, 0, log.trace.length);
-        writer.writeBytes(10, log.span, 0, log.span.length);
+        writer.writeBytes(OtlpFields.LOG_RECORD_TRACE_ID, log.trace, 0, log.trace.length);
+        writer.writeBytes(OtlpFields.LOG_RECORD_SPAN_ID, log.span, 0, log.span.length);
       }
       writer.endMessage(record);
     }
@@ -302,7 +318,9 @@ final class SyntheticLogs {
     writer.endMessage(resourceLogs);
   }
 
-  /** A log as {@code POST /api/v1/logs} takes it: an object, or an array of so many. */
+  /**
+   * Returns logs in the format of {@code POST /api/v1/logs}: one object, or an array of several.
+   */
   byte[] json(int logs) {
     if (logs == 1) {
       return object().getBytes(UTF_8);
@@ -381,7 +399,7 @@ final class SyntheticLogs {
       char c = line.charAt(i);
       text.append(
           switch (c) {
-            case '#' -> (char) ('1' + random.nextInt(9)); // no number begins with 0
+            case '#' -> (char) ('1' + random.nextInt(9)); // so that no number begins with 0
             case '@' -> Character.forDigit(random.nextInt(16), 16);
             default -> c;
           });

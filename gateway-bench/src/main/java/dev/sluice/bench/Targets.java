@@ -9,22 +9,28 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is to be reached on two cores, which the load generator, Redis and ClickHouse share with the
- * gateway, beside what was.
+ * The maintainers' performance targets for two cores, which the load generator, Redis and
+ * ClickHouse share with the gateway, compared with the measured values.
  *
- * @param outcomes of the cases that were measured
+ * @param outcomes the results of the measured cases, by case
+ * @param clickHouseBaseline the CPU cost of ClickHouse alone; null when it was not measured
  */
 record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clickHouseBaseline) {
 
   /**
-   * @param wanted at least, or at most
+   * One target and its measured value.
+   *
+   * @param title the case and the metric, with the unit
+   * @param wanted the target value: a minimum, or a maximum when {@code atMost} is set
+   * @param atMost whether {@code wanted} is a maximum
+   * @param reached the measured value
    */
   record Target(String title, double wanted, boolean atMost, double reached) {
     boolean isReached() {
       return atMost ? reached <= wanted : reached >= wanted;
     }
 
-    /** As a row of a table. */
+    /** Returns the cells of a table row: metric, target, measured value, and yes or no. */
     List<String> cells() {
       return List.of(
           title,
@@ -38,7 +44,7 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
     }
   }
 
-  /** Of the cases that were measured. */
+  /** Returns the targets of the measured cases. */
   List<Target> evaluate() {
     var targets = new ArrayList<Target>();
     atLeast(targets, Case.OTLP, "stored logs/s", 600_000, CaseResult::storedPerSecond);
@@ -46,7 +52,7 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
       atMost(
           targets,
           Case.OTLP,
-          "CPU of gateway and Redis, of the floor's",
+          "CPU of gateway and Redis, ratio to the floor",
           1,
           it -> it.ratioToBaseline(clickHouseBaseline));
     }
@@ -60,9 +66,9 @@ record Targets(Map<Case, CaseResult> outcomes, @Nullable ClickHouseBaseline clic
     if (otlp != null) {
       double stored = otlp.storedPerSecond();
       atLeast(
-          targets, Case.GRPC, "stored, of OTLP/HTTP's", 0.9, it -> it.storedPerSecond() / stored);
+          targets, Case.GRPC, "stored logs/s, ratio to OTLP/HTTP", 0.9, it -> it.storedPerSecond() / stored);
       atLeast(
-          targets, Case.GZIP, "stored, of OTLP/HTTP's", 0.6, it -> it.storedPerSecond() / stored);
+          targets, Case.GZIP, "stored logs/s, ratio to OTLP/HTTP", 0.6, it -> it.storedPerSecond() / stored);
     }
     atLeast(targets, Case.JSON, "requests/s", 35_000, CaseResult::acceptedPerSecond);
     atLeast(targets, Case.ARRAYS, "accepted logs/s", 350_000, CaseResult::acceptedPerSecond);

@@ -16,12 +16,12 @@ import java.util.UUID;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Many logs of many templates, as they lie in the store after an hour, and questions about them in
- * other words. ClickHouse makes the logs up itself: a few templates have most of them, as in any
- * system.
+ * A data set of many logs of many templates, as a store contains them after an hour, and search
+ * queries about them in other words. ClickHouse generates the logs; as in real systems, a few
+ * templates have most of them.
  *
- * @param templates at most {@link #MAX_TEMPLATES}
- * @param logs of the hour before now
+ * @param templates the number of templates, at most {@link #MAX_TEMPLATES}
+ * @param logs the number of logs, in the hour before the load
  */
 record TemplateDataset(int templates, long logs) {
   private static final List<String> SUBJECTS =
@@ -77,7 +77,7 @@ record TemplateDataset(int templates, long logs) {
           "thumbnail",
           "audit record");
 
-  /** What happened, and how somebody asks who does not know the message. */
+  /** Events: the words of the message, and the words of a user who does not know the message. */
   private static final List<List<String>> EVENTS =
       List.of(
           List.of("timed out after <*> ms", "took too long"),
@@ -112,26 +112,29 @@ record TemplateDataset(int templates, long logs) {
       List.of(
           "why did it happen that the %s %s", "%s %s", "which %s %s today", "users say the %s %s");
 
-  /** As many as can be put together. */
+  /** The number of combinations of subject, event and detail. */
   static final int MAX_TEMPLATES = SUBJECTS.size() * EVENTS.size() * DETAILS.size();
 
   private static final long HOUR = 3_600_000_000_000L;
 
-  /** Of an insert: larger ones want memory. */
+  /** The rows of one insert; larger inserts need more memory. */
   private static final long INSERT_ROWS = 1_000_000;
 
-  /** In turn; those that come twice are asked once. */
+  /** The number of generated queries; duplicates are removed. */
   private static final int QUERIES = 3_000;
 
   private static final String PLAN_TABLE = "bench_templates";
 
-  /** Rows of the dictionary, and what the logs are made by. */
+  /** The insert of the dictionary rows, from the table that also generates the logs. */
   private static final String DICTIONARY_SQL =
       """
       INSERT INTO log_templates (Tenant, TemplateId, Text, FirstSeen, LastSeen)
       SELECT 'default', Id, Text, fromUnixTimestamp64Nano(toInt64(%d)), now64(9) FROM %s""";
 
-  /** Of numbers from 0 to n, which come as often as one over their place. */
+  /**
+   * The insert of the logs. The template with the number n occurs with a frequency proportional to
+   * one over its rank.
+   */
   private static final String LOGS_SQL =
       """
       INSERT INTO otel_logs (Timestamp, SeverityNumber, SeverityText, ServiceName, Body,
@@ -153,7 +156,7 @@ record TemplateDataset(int templates, long logs) {
       SETTINGS max_insert_threads = 1, min_insert_block_size_rows = %4$d,
         min_insert_block_size_bytes = 2000000000""";
 
-  /** Returns when the last of them came. The tables are there already. */
+  /** Loads the data set into the tables, which must exist. Returns the time of the last log. */
   Instant load(ClickHouseAdmin clickHouseAdmin, Path folder)
       throws IOException, InterruptedException {
     var now = Instant.now();
@@ -174,7 +177,8 @@ record TemplateDataset(int templates, long logs) {
     clickHouseAdmin.awaitMerges();
     if (clickHouseAdmin.countRows(Measurement.TABLE) != logs) {
       throw new IOException(
-          "%,d rows are there".formatted(clickHouseAdmin.countRows(Measurement.TABLE)));
+          "the table has %,d rows instead of %,d"
+              .formatted(clickHouseAdmin.countRows(Measurement.TABLE), logs));
     }
     return now;
   }
@@ -191,7 +195,7 @@ record TemplateDataset(int templates, long logs) {
     return Files.writeString(folder.resolve("plan"), rows);
   }
 
-  /** In an order of no meaning. */
+  /** Returns the texts of the templates in a pseudo-random order. */
   List<String> texts() {
     if (templates > MAX_TEMPLATES) {
       throw new IllegalArgumentException(templates + " templates, at most " + MAX_TEMPLATES);
@@ -208,20 +212,20 @@ record TemplateDataset(int templates, long logs) {
     return texts.subList(0, templates);
   }
 
-  /** How somebody asks. */
+  /** The kinds of search queries. */
   enum QueryKind {
-    /** A sentence about all logs. */
+    /** A sentence, over all logs. */
     MEANING("by meaning"),
-    /** The same of one service and the last half hour. */
-    SCOPED("of a service, in half an hour"),
+    /** A sentence, over the logs of one service in the last half hour. */
+    SCOPED("one service, last half hour"),
     /**
-     * The same of all services and the time before, which ends in any second of a minute; every
-     * template has come since.
+     * A sentence, over the logs of all services before the last half hour. The end of the range is
+     * at any second of a minute, and every template also has logs after it.
      */
-    PAST("of all but the last half an hour"),
-    /** With a value that one log has. */
+    PAST("all services, before the last half hour"),
+    /** A sentence with a value that one log contains. */
     VALUE("with a value"),
-    /** By the words of messages. */
+    /** The words of a message. */
     KEYWORD("by keywords");
 
     final String title;
@@ -232,11 +236,12 @@ record TemplateDataset(int templates, long logs) {
   }
 
   /**
-   * Bodies of requests, no two of them the same.
+   * Returns distinct request bodies.
    *
-   * @param round in each, questions are in another order
-   * @param values that a log has
-   * @param end of the logs
+   * @param kinds the kinds of queries
+   * @param round the seed: each round has another order
+   * @param values the values that a log contains
+   * @param end the time of the last log
    */
   static List<byte[]> queryBodies(
       List<QueryKind> kinds, int round, List<String> values, Instant end) {
@@ -268,7 +273,7 @@ record TemplateDataset(int templates, long logs) {
     return bodies.stream().map(body -> body.getBytes(UTF_8)).toList();
   }
 
-  /** Values that are in one log each. */
+  /** Returns values that occur in exactly one log each. */
   List<String> values(ClickHouseAdmin clickHouseAdmin) throws IOException, InterruptedException {
     return clickHouseAdmin
         .query(

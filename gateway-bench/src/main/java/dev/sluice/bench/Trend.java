@@ -3,18 +3,21 @@ package dev.sluice.bench;
 import java.util.List;
 
 /**
- * The straight line that lies closest to some points, by least squares.
+ * A straight line that is fitted to points by least squares.
  *
- * @param slope of it
- * @param growth from the first point to the last, as a share of the mean
- * @param error of the growth that chance explains: two standard errors; not a number for two points
+ * @param slope the slope of the line
+ * @param growth the rise of the line from the first point to the last, relative to the mean
+ * @param error the part of the growth that chance explains: two standard errors; NaN for two points
  */
 record Trend(double slope, double growth, double error) {
-  /** What is more is named. */
+  /** The maximum growth that is not reported. */
   private static final double MAX_GROWTH = 0.1;
 
   /**
-   * @param x at least two different ones
+   * Fits a line.
+   *
+   * @param x the positions, at least two different ones
+   * @param y the values
    */
   static Trend of(List<Double> x, List<Double> y) {
     double meanX = mean(x);
@@ -36,12 +39,12 @@ record Trend(double slope, double growth, double error) {
     return new Trend(slope, slope * scale, 2 * error * scale);
   }
 
-  /** In words. */
+  /** Returns the verdict in words. */
   String verdict() {
     if (growth <= MAX_GROWTH) {
       return "does not grow";
     }
-    return growth > error ? "**grows**" : "too uneven to tell";
+    return growth > error ? "**grows**" : "inconclusive";
   }
 
   private static double mean(List<Double> values) {

@@ -12,13 +12,13 @@ import java.util.stream.Collectors;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Posts so many requests a second over HTTP, answered or not. An answer's time is counted from when
- * its request was due, not from when the generator came to send it: both share the machine's cores,
- * and who keeps the generator waiting keeps a client waiting.
+ * The load generator vegeta: posts over HTTP at a fixed rate in an open loop. The latency of a
+ * request counts from the moment when it was due, not from the moment when the generator sent it:
+ * both share the cores of the machine, and a delay of the generator is also a delay of a client.
  *
- * @param targets a file of vegeta's, of {@link RequestBodies}
- * @param perSecond requests
- * @param connections at most; 0 for as many as it takes
+ * @param targets a targets file of {@link RequestBodies}
+ * @param perSecond the requests per second
+ * @param connections the maximum number of connections; 0 for no limit
  */
 record Vegeta(Path targets, double perSecond, int connections) implements LoadGenerator {
   private static final String PROGRAM = BUILD_DIRECTORY.resolve("vegeta").toString();
@@ -45,9 +45,10 @@ record Vegeta(Path targets, double perSecond, int connections) implements LoadGe
   }
 
   /**
-   * How long answers took, of the load that was sent last, by when their requests were due.
+   * Returns the latencies of the last load by time window, where the due time of a request
+   * determines its window.
    *
-   * @param seconds of a window, each under its number
+   * @param seconds the length of a window; the key of a window is its number, from 0
    */
   Map<Long, Latency> latencies(int seconds) throws IOException, InterruptedException {
     return latencies(encodedResults(), perMinute() / 60.0, seconds);
@@ -59,12 +60,12 @@ record Vegeta(Path targets, double perSecond, int connections) implements LoadGe
         responses(results, perSecond).stream()
             .collect(Collectors.groupingBy(response -> response.due / (seconds * 1_000_000_000L)));
     var latencies = new HashMap<Long, Latency>();
-    windows.forEach((number, answers) -> latencies.put(number, latency(answers)));
+    windows.forEach((number, responses) -> latencies.put(number, latency(responses)));
     return latencies;
   }
 
-  private static Latency latency(List<Response> answers) {
-    return Latency.of(answers.stream().mapToLong(Response::nanos).toArray());
+  private static Latency latency(List<Response> responses) {
+    return Latency.of(responses.stream().mapToLong(Response::nanos).toArray());
   }
 
   private long perMinute() {
@@ -95,19 +96,22 @@ record Vegeta(Path targets, double perSecond, int connections) implements LoadGe
   }
 
   /**
-   * One that came, or did not.
+   * A response, or its absence.
    *
-   * @param due when its request was, in nanoseconds since the first was
-   * @param sent when its request was, likewise
-   * @param nanos it took, from when it was due
+   * @param due the due time of its request, in nanoseconds after that of the first request
+   * @param sent the send time of its request, in nanoseconds after the due time of the first
+   *     request
+   * @param nanos the latency, from the due time
+   * @param succeeded whether the status is 200
    */
   private record Response(long due, long sent, long nanos, boolean succeeded) {}
 
   /**
-   * The requests were due at even intervals, of which the first that was sent in time tells when.
+   * Reads the responses. The requests were due at even intervals; the request with the smallest
+   * delay determines the start of the intervals.
    */
   private static List<Response> responses(String results, double perSecond) throws IOException {
-    var late = new ArrayList<Response>(); // behind the beat that begins with the epoch
+    var unaligned = new ArrayList<Response>(); // send times count from the epoch
     long first = Long.MAX_VALUE;
     for (var line : (Iterable<String>) results.lines()::iterator) {
       var result = JsonMapper.shared().readTree(line);
@@ -116,15 +120,15 @@ record Vegeta(Path targets, double perSecond, int connections) implements LoadGe
               Instant.EPOCH, Instant.parse(result.path("timestamp").asString()));
       long due = Math.round(result.path("seq").asLong() * 1e9 / perSecond);
       first = Math.min(first, sent - due);
-      late.add(
+      unaligned.add(
           new Response(
               due, sent, result.path("latency").asLong(), result.path("code").asInt() == 200));
     }
-    if (late.isEmpty()) {
-      throw new IOException("vegeta has sent nothing");
+    if (unaligned.isEmpty()) {
+      throw new IOException("vegeta sent no request");
     }
     long firstSentNanos = first;
-    return late.stream()
+    return unaligned.stream()
         .map(
             each ->
                 new Response(

@@ -9,25 +9,25 @@ import java.util.Comparator;
 import java.util.regex.Pattern;
 
 /**
- * A folder to measure in, below {@code gateway-bench/target}: where temporary files lie there may
- * be no disk, and to make something durable costs nothing. What fails leaves it there, with the
- * logs that say why.
+ * The working directories of the reports and benchmarks, below {@code gateway-bench/target}. The
+ * directory for temporary files may be in memory, where a sync costs nothing. A failed run keeps
+ * its directory, with the logs that show the reason.
  */
 public final class WorkDir {
   private static final Path TARGET = Path.of("gateway-bench", "target");
   private static final double IDLE_CORE_SHARE = 0.1;
 
-  /** Places in the first line of {@code /proc/stat}. */
+  /** The index of a field in the first line of {@code /proc/stat}. */
   private static final int IDLE_FIELD = 4;
 
   private static final int IOWAIT_FIELD = 5;
 
-  /** Given to other machines by the host. */
+  /** The CPU time that the host gave to other machines. */
   private static final int STEAL_FIELD = 8;
 
   private WorkDir() {}
 
-  /** An empty one. */
+  /** Creates an empty directory. */
   public static Path create() throws IOException {
     return Files.createTempDirectory(Files.createDirectories(TARGET), "work").toAbsolutePath();
   }
@@ -41,8 +41,8 @@ public final class WorkDir {
   }
 
   /**
-   * Returns once the machine has next to nothing to do, such as ClickHouse's merges of what was
-   * stored before, which would be paid by what is measured next; or after two minutes.
+   * Waits until the machine is nearly idle, at most two minutes. Otherwise the next measurement
+   * would include work of the one before, such as ClickHouse's merges.
    */
   static void awaitIdle() throws IOException, InterruptedException {
     double idleSeconds = IDLE_CORE_SHARE * Runtime.getRuntime().availableProcessors();
@@ -57,7 +57,10 @@ public final class WorkDir {
     }
   }
 
-  /** Of all cores since the machine started: neither idle, nor waiting for a disk or the host. */
+  /**
+   * Returns the busy seconds of all cores since the start of the machine, without idle time and
+   * without waits for a disk or the host.
+   */
   static double busySeconds() throws IOException {
     var times = Files.readAllLines(Path.of("/proc/stat")).getFirst().split(" +", -1);
     double ticks = 0;
@@ -70,7 +73,7 @@ public final class WorkDir {
     return ticks / ProcessStats.TICKS_PER_SECOND;
   }
 
-  /** On what the figures depend. */
+  /** Returns the properties of the machine on which the figures depend. */
   static String describeMachine(Path folder) throws IOException {
     return "%d cores of %s, %s GB, Java %s, %s, %s"
         .formatted(

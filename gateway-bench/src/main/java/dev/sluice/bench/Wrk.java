@@ -8,12 +8,15 @@ import java.util.regex.Pattern;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Posts over HTTP as fast as it is answered, each connection one request after the other. How long
- * answers took is told of a load that waits for them: of the load that is given, {@link Vegeta}
- * tells it.
+ * The load generator wrk: posts over HTTP in a closed loop, one request after the other on each
+ * connection. Its latencies are those of clients that wait for each response; {@link Vegeta}
+ * measures the latency at a given rate.
  *
+ * @param url the URL of the requests
  * @param bodies a file of {@link RequestBodies}
- * @param encoding of the bodies, empty for none
+ * @param type the content type of the bodies
+ * @param encoding the content encoding of the bodies, empty for none
+ * @param connections the number of connections
  */
 record Wrk(String url, Path bodies, String type, String encoding, int connections)
     implements LoadGenerator {
@@ -22,7 +25,7 @@ record Wrk(String url, Path bodies, String type, String encoding, int connection
 
   @Override
   public LoadResult send(int seconds) throws IOException, InterruptedException {
-    // one thread has the connections of a machine this small, and the bodies but once in memory
+    // one thread suffices for a small machine and keeps only one copy of the bodies in memory
     var wrk =
         LoadGenerator.run(
             Map.of("BODIES", bodies.toString(), "CONTENT_TYPE", type, "CONTENT_ENCODING", encoding),
@@ -39,19 +42,22 @@ record Wrk(String url, Path bodies, String type, String encoding, int connection
     return parse(wrk.output(), connections).withProcess(wrk);
   }
 
-  /** wrk does not wait for the last answers: a request of each connection may be under way. */
+  /**
+   * Parses the result. wrk does not wait for the last responses, so one request of each connection
+   * may be in flight.
+   */
   static LoadResult parse(String output, int connections) throws IOException {
     var found = RESULT.matcher(output);
     if (!found.find()) {
-      throw new IOException("wrk has no result: " + output);
+      throw new IOException("the output of wrk has no result: " + output);
     }
     var result = JsonMapper.shared().readTree(found.group(1));
-    long refused = result.path("refused").asLong();
+    long rejected = result.path("refused").asLong();
     long broken = result.path("broken").asLong();
     return new LoadResult(
-        result.path("answers").asLong() - refused,
-        refused + broken,
-        connections + refused + broken,
+        result.path("answers").asLong() - rejected,
+        rejected + broken,
+        connections + rejected + broken,
         result.path("micros").asLong() / 1e6,
         new Latency(
             result.path("p50").asLong() / 1e3,

@@ -29,16 +29,16 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to make columns in ClickHouse's Native format of one log in OTLP, against
- * having protobuf-java parse it first?
+ * Measures the conversion of an OTLP log to columns in ClickHouse's Native format, compared with a
+ * parse by protobuf-java first.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar LogColumnsBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar LogBlockBuilderBenchmark -prof gc</pre>
  *
- * <p>An operation is one log of about 185 bytes with two attributes, of a delivery of 4,000 in
- * eight batches, to the last byte of the block; nothing is sent and nothing has a template. Both
- * ways use the same columns and must make the same bytes, or nothing is measured. Read the
- * allocation column first: {@code columns} must stay at what a delivery costs, a fraction of a
- * byte.
+ * <p>An operation is one log of about 185 bytes with two attributes, of a delivery of 4,000 logs in
+ * eight batches, up to the last byte of the block. Nothing is sent, and no log has a template. The
+ * benchmark first verifies that both variants, which use the same columns, produce the same bytes.
+ * Read the allocation column first: {@code columns} must stay at the cost of a delivery, a fraction
+ * of a byte per log.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
@@ -67,13 +67,13 @@ public class LogBlockBuilderBenchmark {
         batches.add(SampleLogs.batch(random, LOGS / BATCHES));
       }
       slices[i] = DeliverySlice.of(new Delivery("token", batches, false));
-      var ours = new ByteArrayOutputStream();
-      columns(slices[i], ours);
-      var theirs = new ByteArrayOutputStream();
-      objects(slices[i], theirs);
-      if (!Arrays.equals(ours.toByteArray(), theirs.toByteArray())) {
+      var actual = new ByteArrayOutputStream();
+      columns(slices[i], actual);
+      var expected = new ByteArrayOutputStream();
+      objects(slices[i], expected);
+      if (!Arrays.equals(actual.toByteArray(), expected.toByteArray())) {
         throw new IllegalStateException(
-            "%d bytes and %d, not the same".formatted(ours.size(), theirs.size()));
+            "different blocks of %d and %d bytes".formatted(actual.size(), expected.size()));
       }
     }
   }

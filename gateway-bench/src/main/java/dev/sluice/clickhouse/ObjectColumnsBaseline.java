@@ -16,9 +16,8 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * What {@link LogBlockBuilder} makes, to the byte, of the messages that protobuf-java makes of the
- * OTLP first. Only as far as {@code SampleLogs} goes: all values are texts, and each log has a
- * time.
+ * A builder of the same bytes as {@link LogBlockBuilder}, from protobuf-java messages of the OTLP.
+ * It supports only the logs of {@code SampleLogs}: all values are texts, and each log has a time.
  */
 final class ObjectColumnsBaseline {
   private final NativeBlock block = new NativeBlock();

@@ -22,15 +22,15 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to write one log into an entry of Redis' stream and to read it back, against
- * zstd in the place of LZ4?
+ * Measures the encoding of a log into an entry of the Redis stream and its decoding, with zstd
+ * instead of LZ4 for comparison.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar EnvelopeBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar LogBatchCodecBenchmark -prof gc</pre>
  *
  * <p>An operation is one log of about 185 bytes with two attributes, of 500 in an entry. {@code
- * zstd} and {@code unzstd} are without head and hash, which are of the entry and not of the log.
- * Both ways have an array of their own for each entry. What they come to is printed before: Redis
- * holds it in memory.
+ * zstd} and {@code unzstd} omit header and hash, whose cost is per entry. Both variants allocate an
+ * array for each entry. The benchmark first prints the compressed sizes, which determine the memory
+ * in Redis.
  */
 @Fork(2)
 @Warmup(iterations = 3, time = 1)
@@ -64,7 +64,7 @@ public class LogBatchCodecBenchmark {
       next = i;
       var decompressed = unzstd();
       if (!Arrays.equals(LogBatchCodec.decode(entries[i]).otlp(), decompressed)) {
-        throw new IllegalStateException("what was written is not what was read");
+        throw new IllegalStateException("the decoded batch differs from the encoded one");
       }
       lz4Bytes += entries[i].length;
       zstdBytes += frames[i].length;

@@ -18,7 +18,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Segments whose forces are counted. */
+/** A segment log that counts its forces. */
 final class CountingSegmentLog implements AutoCloseable {
   private static final long RETAINED_BYTES = 256 << 20;
 
@@ -47,7 +47,7 @@ final class CountingSegmentLog implements AutoCloseable {
                 FrameFormat.CODEC));
   }
 
-  /** Bytes that no disk can make fewer; what they mean is nobody's affair here. */
+  /** Returns a frame of incompressible bytes without a meaning. */
   static Frame frame(int size) {
     var bytes = new byte[size];
     new SplittableRandom(42).nextBytes(bytes);
@@ -61,7 +61,7 @@ final class CountingSegmentLog implements AutoCloseable {
     };
   }
 
-  /** Lets all that was written be deleted. */
+  /** Marks all frames as acknowledged, so that their segments can be deleted. */
   void markAllDelivered() {
     for (var last : log.segments().reversed()) {
       if (last.frames() > 0) {

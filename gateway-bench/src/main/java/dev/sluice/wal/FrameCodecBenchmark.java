@@ -22,14 +22,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to write one log into a frame and to read it back, and what of that is the
- * compression?
+ * Measures the encoding of a log into a WAL frame and its decoding, and the share of the
+ * compression.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar FrameCodecBenchmark -prof gc</pre>
  *
  * <p>An operation is one log of about 185 bytes with two attributes, of 500 in a frame. {@code
- * lines} is {@code encode} before compression. 64 batches take turns, so that each is out of the
- * CPU's nearer caches when it comes.
+ * lines} is {@code encode} without the compression. The benchmark cycles through 64 batches, so
+ * that each is evicted from the near CPU caches before it is used again.
  */
 @Fork(2)
 @Warmup(iterations = 3, time = 2)
@@ -58,18 +58,18 @@ public class FrameCodecBenchmark {
     codec = new FrameCodec(compression);
     batches = new LogBatch[BATCHES];
     frames = new byte[BATCHES][];
-    long packed = 0;
+    long compressed = 0;
     long payload = 0;
     for (int i = 0; i < BATCHES; i++) {
       batches[i] = SampleLogs.batch(random, LOGS);
       var frame = codec.encode(new WalEntry(batches[i], false, null));
       frames[i] = frame.bytes();
-      packed += frame.bytes().length;
+      compressed += frame.bytes().length;
       payload += frame.payloadBytes();
     }
     System.out.printf(
         "%n# %.1f bytes of JSON per log, %.1f compressed%n",
-        (double) payload / BATCHES / LOGS, (double) packed / BATCHES / LOGS);
+        (double) payload / BATCHES / LOGS, (double) compressed / BATCHES / LOGS);
   }
 
   @Benchmark

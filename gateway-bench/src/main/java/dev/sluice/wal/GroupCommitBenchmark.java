@@ -24,14 +24,14 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How many appends of 10 kB share one sync of the disk, when so many writers each wait for their
- * own, against each forcing its own append?
+ * Measures the number of 10 kB appends that share one disk sync, by the number of writers that each
+ * wait for their append, compared with a sync per append.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar GroupCommitBenchmark -prof gc</pre>
  *
- * <p>Read {@code appends} and {@code forces}, both per second; a group needs two forces, of its
- * data and of its index. An operation is twenty appends of each writer. {@code plainFile} is one
- * file, one writer after the other, and no index.
+ * <p>Read {@code appends} and {@code forces}, both per second; a group needs two forces, one of its
+ * data and one of its index. An operation is twenty appends of each writer. {@code plainFile} is
+ * one file with one writer at a time and without an index.
  */
 @Fork(1)
 @Warmup(iterations = 2, time = 1)
@@ -50,7 +50,7 @@ public class GroupCommitBenchmark {
   private PlainFile plain;
   private Frame frame;
 
-  /** What JMH shows beside the operations. */
+  /** The counters that JMH reports besides the operations. */
   @AuxCounters
   @State(Scope.Thread)
   public static class Counters {
@@ -97,7 +97,7 @@ public class GroupCommitBenchmark {
         written.add(threads.submit(() -> write(append)));
       }
     }
-    written.forEach(Future::resultNow); // throws when one of them failed
+    written.forEach(Future::resultNow); // throws when a writer failed
     counters.appends += (long) writers * APPENDS;
   }
 

@@ -10,11 +10,9 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.LongAdder;
 
-/**
- * A file that is written to and forced, one append after the other: no index, no group, no book.
- */
+/** A file with serialized appends and forces: no index, no group commit, no journal. */
 final class PlainFile implements AutoCloseable {
-  /** Begun again from here on, so that it does not fill the disk. */
+  /** The size at which the file is truncated, so that it does not fill the disk. */
   private static final long MAX_BYTES = 256 << 20;
 
   private final LongAdder forces = new LongAdder();
@@ -26,7 +24,7 @@ final class PlainFile implements AutoCloseable {
     file = FileChannel.open(folder.resolve("plain"), CREATE_NEW, WRITE);
   }
 
-  /** Returns where it is; safe when this returns, if {@code force}. */
+  /** Appends bytes, durably if {@code force} is set. Returns their offset. */
   synchronized long append(byte[] bytes, boolean force) throws IOException {
     if (file.position() > MAX_BYTES) {
       file.truncate(0);

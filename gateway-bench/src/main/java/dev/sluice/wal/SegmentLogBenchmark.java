@@ -19,10 +19,10 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long does one writer wait for one frame, against appending it to a plain file? Compression is
- * not part of it.
+ * Measures the append latency of one writer for one frame, compared with an append to a plain file.
+ * Compression is not included.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar SegmentsBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar SegmentLogBenchmark -prof gc</pre>
  *
  * <p>{@code plainFile} has no index, and forces each append or none.
  */

@@ -28,18 +28,19 @@ import org.openjdk.jmh.runner.format.OutputFormatFactory;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * Holds what the benchmarks allocate at the figures next to them. Calls them itself, without JMH's
- * forks: bytes are counted by the JVM, so neither the machine nor its load has a part in them, and
- * a second or so is enough. No time is looked at.
+ * Checks the allocation of the benchmarks against the figures beside them. The test calls the
+ * benchmark methods itself, without JMH's forks: the JVM counts the bytes, so the result does not
+ * depend on the machine or its load, and about a second suffices. Time is not checked.
  *
- * <p>Until a method is compiled well it allocates more, and nobody can say when that will be. So it
- * is called until a round of calls keeps to the figure, and has failed only when none does for a
- * long while.
+ * <p>A method allocates more until the JIT has compiled it, which takes an unknown time. So the
+ * test calls it until one round is within the figure, and fails when none is before the timeout.
  */
 final class AllocationTest {
   private static final double MARGIN = 1.05;
 
-  /** Bytes of an operation that are no object: what grows now and then, told over many of them. */
+  /**
+   * The bytes per operation that are not an object: occasional growth, divided by many operations.
+   */
   private static final double ROUNDING = 0.05;
 
   private static final Duration ROUND_DURATION = Duration.ofMillis(100);
@@ -47,7 +48,8 @@ final class AllocationTest {
   private static final int MIN_CALLS = 4;
 
   /**
-   * Their work is done by several threads or by the disk, whose allocation follows their timing.
+   * The benchmarks whose work is done by several threads or by the disk; their allocation depends
+   * on timing.
    */
   private static final Set<String> EXCLUDED =
       Set.of(
@@ -56,14 +58,17 @@ final class AllocationTest {
           "dev.sluice.wal.GroupCommitBenchmark",
           "dev.sluice.wal.SegmentLogBenchmark");
 
-  /** One for all methods of a class: some take longer to make than to measure. */
+  /**
+   * One state for all methods of a class, because some states take longer to create than to
+   * measure.
+   */
   private static final Map<Class<?>, Object> STATES = new HashMap<>();
 
   private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
 
   @ParameterizedTest
   @MethodSource("measuredBenchmarks")
-  void benchmark_warm_allocatesNoMoreThanBefore(Method benchmark) throws Throwable {
+  void benchmark_warm_allocatesNoMoreThanItsFigure(Method benchmark) throws Throwable {
     double limit = benchmark.getAnnotation(Allocates.class).value() * MARGIN + ROUNDING;
 
     double allocated = lowestAllocation(benchmark, state(benchmark.getDeclaringClass()), limit);
@@ -75,9 +80,9 @@ final class AllocationTest {
 
   @Test
   void everyClass_exceptThreadAndDiskBound_isMeasured() {
-    var held = measuredBenchmarks().map(method -> method.getDeclaringClass().getName()).distinct();
+    var measured = measuredBenchmarks().map(method -> method.getDeclaringClass().getName()).distinct();
 
-    assertThat(Stream.concat(held, EXCLUDED.stream()))
+    assertThat(Stream.concat(measured, EXCLUDED.stream()))
         .containsExactlyInAnyOrderElementsOf(classes());
   }
 
@@ -106,15 +111,15 @@ final class AllocationTest {
   }
 
   private static Object state(Class<?> type) throws ReflectiveOperationException {
-    var made = STATES.get(type);
-    if (made == null) {
-      made = createState(type);
-      STATES.put(type, made);
+    var state = STATES.get(type);
+    if (state == null) {
+      state = createState(type);
+      STATES.put(type, state);
     }
-    return made;
+    return state;
   }
 
-  /** As JMH would make it. */
+  /** Creates a benchmark state as JMH does. */
   private static Object createState(Class<?> type) throws ReflectiveOperationException {
     var state = type.getDeclaredConstructor().newInstance();
     for (var field : type.getDeclaredFields()) {
@@ -143,10 +148,10 @@ final class AllocationTest {
     return type == int.class ? Integer.valueOf(value) : value;
   }
 
-  /** Of the best round, for an operation. */
+  /** Returns the bytes per operation of the best round. */
   private static double lowestAllocation(Method benchmark, Object state, double limit)
       throws Throwable {
-    // by a handle without a result: an invocation by reflection boxes it, which would be counted
+    // a handle without a result; reflection would box the result, and the box would count
     var call =
         MethodHandles.lookup()
             .unreflect(benchmark)
@@ -155,22 +160,22 @@ final class AllocationTest {
     var operations = benchmark.getDeclaringClass().getAnnotation(OperationsPerInvocation.class);
     double each = operations == null ? 1 : operations.value();
     double best = Double.MAX_VALUE;
-    long begun = System.nanoTime();
-    while (best > limit && System.nanoTime() - begun < TIMEOUT.toNanos()) {
+    long startNanos = System.nanoTime();
+    while (best > limit && System.nanoTime() - startNanos < TIMEOUT.toNanos()) {
       best = Math.min(best, measureRound(call) / each);
     }
     return best;
   }
 
-  /** Bytes of a call. */
+  /** Returns the bytes per call of one round. */
   private static double measureRound(MethodHandle call) throws Throwable {
     long calls = 0;
-    long begun = System.nanoTime();
+    long startNanos = System.nanoTime();
     long before = THREADS.getCurrentThreadAllocatedBytes();
     do {
       call.invokeExact();
       calls++;
-    } while (calls < MIN_CALLS || System.nanoTime() - begun < ROUND_DURATION.toNanos());
+    } while (calls < MIN_CALLS || System.nanoTime() - startNanos < ROUND_DURATION.toNanos());
     return (double) (THREADS.getCurrentThreadAllocatedBytes() - before) / calls;
   }
 }

@@ -42,10 +42,10 @@ class GrowthReportTest {
 
   @Test
   void spoolBacklog_reply_hasLengthAndPending() throws Exception {
-    var said =
+    var reply =
         "+OK\r\n:12\r\n*4\r\n:3\r\n$3\r\n1-0\r\n$3\r\n3-0\r\n*1\r\n*2\r\n$1\r\na\r\n$1\r\n3\r\n+OK\r\n";
 
-    assertThat(SpoolBacklog.parse(said)).isEqualTo(new SpoolBacklog(12, 3));
+    assertThat(SpoolBacklog.parse(reply)).isEqualTo(new SpoolBacklog(12, 3));
   }
 
   @Test

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 
 class GrowthTest {
 
-  /** A point at which a log costs so many microseconds in the gateway, and nothing in Redis. */
+  /** Returns a point with the given CPU microseconds per log in the gateway, and none in Redis. */
   private static Growth.MeasuredPoint point(long at, double gateway, double insert) {
     var costs =
         Map.of(
@@ -45,7 +45,7 @@ class GrowthTest {
   }
 
   @Test
-  void verdicts_ofTheTable_insertsToo() {
+  void verdicts_tableAxis_includeInserts() {
     assertThat(verdicts(Axis.TABLE, point(0, 1, 1), point(10_000_000, 1, 2)))
         .containsExactly(
             "gateway and Redis: flat within 1.2x: yes (1.00)",
@@ -53,7 +53,7 @@ class GrowthTest {
   }
 
   @Test
-  void verdicts_ofBytes_theCostOfOne() {
+  void verdicts_bytesAxis_haveTheCostPerByte() {
     assertThat(verdicts(Axis.BYTES, point(64, 1, 2), point(1_064, 1.5, 4)))
         .containsExactly(
             "gateway and Redis: 0.50 ns for each byte",
@@ -61,7 +61,7 @@ class GrowthTest {
   }
 
   @Test
-  void table_point_itsFigures() {
+  void table_point_hasItsFigures() {
     var growth = new Growth(Axis.SHARDS, List.of(point(2, 1.5, 1)), List.of());
 
     assertThat(growth.table().lines().toList().get(2))
@@ -84,7 +84,7 @@ class GrowthTest {
     assertThat(run.verdicts())
         .anySatisfy(each -> assertThat(each).startsWith("pending").contains("**grows**"))
         .anySatisfy(each -> assertThat(each).startsWith("active parts").contains("does not grow"))
-        .contains("heap after GC: too few samples to judge")
+        .contains("heap after GC: too few samples")
         .noneSatisfy(each -> assertThat(each).startsWith("rows stored"));
     assertThat(run.table().lines()).hasSize(2 + 10).last().asString().endsWith("| 60,000 |");
   }

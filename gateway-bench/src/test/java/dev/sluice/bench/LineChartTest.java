@@ -19,7 +19,7 @@ class LineChartTest {
     return new LineChart("a < b", "rows", "µs", logarithmic, x, List.of(lines)).svg();
   }
 
-  /** Pairs of places, from the left and from above. */
+  /** Returns the coordinates of the dots. */
   private static List<double[]> dots(String svg) {
     var dots = new ArrayList<double[]>();
     var found = CIRCLE.matcher(svg);
@@ -41,18 +41,18 @@ class LineChartTest {
             .getDocumentElement()
             .getTextContent();
     assertThat(text).contains("a < b", "rows", "µs", "gateway");
-    assertThat(svg).contains("fill=\"#ffffff\""); // a ground of its own
+    assertThat(svg).contains("fill=\"#ffffff\""); // its own background
   }
 
   @Test
-  void svg_logarithmic_equalFactorsAreEquallyFarApart() {
+  void svg_logarithmic_equalFactorsHaveEqualDistances() {
     var dots = dots(svg(true, List.of(1.0, 10.0, 100.0), new Line("", List.of(1.0, 1.0, 1.0))));
 
     assertThat(dots.get(1)[0] - dots.get(0)[0]).isEqualTo(dots.get(2)[0] - dots.get(1)[0]);
   }
 
   @Test
-  void svg_logarithmicFromZero_oneStepBeforeTheLeast() {
+  void svg_logarithmicFromZero_isOneStepBeforeTheSmallestValue() {
     var svg = svg(true, List.of(0.0, 1e7, 1e8), new Line("", List.of(1.0, 1.0, 1.0)));
 
     var dots = dots(svg);
@@ -66,7 +66,7 @@ class LineChartTest {
 
     assertThat(dots.get(0)[1]).isEqualTo(300);
     assertThat(dots.get(0)[1] - dots.get(1)[1]).isEqualTo(dots.get(1)[1] - dots.get(2)[1]);
-    assertThat(dots.get(2)[1]).isEqualTo(66); // the top, since 4 is a line of the ground
+    assertThat(dots.get(2)[1]).isEqualTo(66); // the top, because 4 is a grid line
   }
 
   @Test

@@ -65,7 +65,7 @@ class LoadGeneratorsTest {
 
   @Test
   void vegeta_windows_areGroupedByDueTime() throws Exception {
-    // due at 0, 1 and 2 s; the second was sent so late that it came in the window of the third
+    // due at 0, 1 and 2 s; the second was sent late, in the window of the third
     var windows =
         Vegeta.latencies(
             sent(0, "00.000", 4, 200) + sent(1, "02.100", 6, 200) + sent(2, "02.000", 5, 200),

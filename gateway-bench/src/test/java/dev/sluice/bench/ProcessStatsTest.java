@@ -8,12 +8,12 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class ProcessStatsTest {
-  /** A gateway with the hosts of its engines below it, and the engines below them. */
+  /** A gateway with its engine host processes as children, and the engines below these. */
   private static final Map<Long, List<Long>> CHILDREN =
       Map.of(1L, List.of(2L, 3L), 2L, List.of(20L), 3L, List.of(30L), 30L, List.of(300L));
 
-  private static List<Long> tree(long root, Set<Long> others) {
-    return ProcessStats.processTree(root, others, pid -> CHILDREN.getOrDefault(pid, List.of()));
+  private static List<Long> tree(long root, Set<Long> excluded) {
+    return ProcessStats.processTree(root, excluded, pid -> CHILDREN.getOrDefault(pid, List.of()));
   }
 
   @Test

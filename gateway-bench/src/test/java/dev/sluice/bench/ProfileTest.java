@@ -17,14 +17,14 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-@EnabledOnOs(OS.LINUX) // no other has samples of CPU
+@EnabledOnOs(OS.LINUX) // JFR samples CPU time only on Linux
 class ProfileTest {
   private static final Duration CPU = Duration.ofMillis(300);
 
   @TempDir private Path folder;
 
   @Test
-  void read_oneMethodThatSpins_isNearlyAllOfIt() throws Exception {
+  void read_oneSpinningMethod_hasNearlyAllSamples() throws Exception {
     var profile = Profile.read(record(true));
 
     assertThat(profile.frames().getFirst().name()).startsWith("ProfileTest.");
@@ -37,7 +37,7 @@ class ProfileTest {
   }
 
   @Test
-  void svg_ofARecording_isXmlThatNamesTheMethod() throws Exception {
+  void svg_recording_isXmlWithTheMethod() throws Exception {
     var svg = new FlameGraph("a < b & c", Profile.read(record(true))).svg();
 
     var parsed =
@@ -71,7 +71,10 @@ class ProfileTest {
     return file;
   }
 
-  /** By the CPU it has had, not by the clock: it may have to wait for its turn. */
+  /**
+   * Spins for an amount of CPU time, not wall-clock time, because the thread may have to wait for a
+   * core.
+   */
   private static void spin() {
     var threads = ManagementFactory.getThreadMXBean();
     long end = threads.getCurrentThreadCpuTime() + CPU.toNanos();

@@ -55,7 +55,7 @@ class StagesTest {
   }
 
   @Test
-  void keepsGuarantee_lost_onlyWithoutGuarantee() {
+  void keepsGuarantee_lost_isTrueOnlyWithoutGuarantee() {
     for (var stage : Stage.values()) {
       assertThat(keepsGuarantee(stage, 1, 0, null))
           .as(stage.name())
@@ -67,7 +67,7 @@ class StagesTest {
   }
 
   @Test
-  void keepsGuarantee_duplicates_exceptExactlyOnce() {
+  void keepsGuarantee_duplicates_isTrueExceptForExactlyOnce() {
     for (var stage : Stage.values()) {
       boolean gateway = stage == Stage.COLUMNAR || stage == Stage.PROTOBUF;
       assertThat(keepsGuarantee(stage, 0, 1, null)).as(stage.name()).isEqualTo(!gateway);
@@ -104,13 +104,13 @@ class StagesTest {
         .contains("- machine: a machine")
         .contains("| 1 synchronous insert | " + Stage.SYNCHRONOUS_INSERT.description)
         .doesNotContain(Stage.COALESCING.description)
-        .contains("## 100 logs a request")
+        .contains("## 100 logs per request")
         .contains(
             "| 1 synchronous insert | 250 | 1.0 | 1 | 1.0 | 2.0 | 3.0 | 6.0 | 300 | 0 | 0 | 3 |")
         .contains(
-            "| 7 protobuf in place of JSON | 1,000 | 4.0 | 331 | 1.0 | 2.0 | 3.0 | 6.0 | 300 | 7 | 5 | 0 |")
+            "| 7 Protobuf instead of JSON | 1,000 | 4.0 | 331 | 1.0 | 2.0 | 3.0 | 6.0 | 300 | 7 | 5 | 0 |")
         .contains("| 1 synchronous insert | 1,000 | 1,000 | 0 | 3 |  |")
-        .contains("| 7 protobuf in place of JSON | 1,000 | 995 | 5 | 0 | 4 |");
+        .contains("| 7 Protobuf instead of JSON | 1,000 | 995 | 5 | 0 | 4 |");
   }
 
   @Test
@@ -121,7 +121,7 @@ class StagesTest {
     for (var name : List.of("rates", "latencies", "cpu")) {
       var chart = "stages-100-" + name + ".svg";
       assertThat(page).contains("](" + chart + ")");
-      assertThat(folder.resolve(chart)).content().contains("7 protobuf in place of JSON");
+      assertThat(folder.resolve(chart)).content().contains("7 Protobuf instead of JSON");
     }
     assertThat(folder.resolve("stages.json")).content().contains("\"logsPerRequest\" : 100");
   }

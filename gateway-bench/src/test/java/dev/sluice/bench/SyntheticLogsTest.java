@@ -15,7 +15,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import tools.jackson.databind.json.JsonMapper;
 
-/** What the figures of {@code make bench} are of; read by those who did not write it. */
+/** Checks the properties of the logs that the report of {@code make bench} states. */
 class SyntheticLogsTest {
   private static final long NOW = 1_790_000_000_000_000_000L;
 
@@ -41,7 +41,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlp_sameSeed_sameLogs() {
+  void otlp_sameSeed_hasTheSameLogs() {
     assertThat(new SyntheticLogs(7, 500, NOW).otlp(500))
         .isEqualTo(new SyntheticLogs(7, 500, NOW).otlp(500));
   }
@@ -55,7 +55,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlp_bodyBytes_areThoseOfEachBody() {
+  void otlp_bodyBytes_areTheSizeOfEachBody() {
     for (int bytes : new int[] {64, 256, 16_384}) {
       var logs = logs(parsed(shaped(2, bytes, 0).otlp(500)));
 
@@ -80,7 +80,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlp_lines_giveAsManyTemplates() {
+  void otlp_lines_haveAsManyTemplates() {
     for (int lines : new int[] {5, 10, 1_000}) {
       var logs = logs(parsed(shaped(2, 0, lines).otlp(20 * lines)));
 
@@ -89,7 +89,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void otlp_longBodies_giveAsManyTemplatesAsShort() {
+  void otlp_longBodies_haveAsManyTemplatesAsShort() {
     var logs = logs(parsed(shaped(2, 1_024, 10).otlp(500)));
 
     assertThat(logs.stream().map(SyntheticLogsTest::masked).distinct()).hasSize(10);
@@ -107,7 +107,7 @@ class SyntheticLogsTest {
         7, 100_000, NOW, new SyntheticLogs.LogShape(attributes, bodyBytes, lines));
   }
 
-  /** As the gateway sees it: two messages of one template have the same. */
+  /** Masks a message as the gateway does: messages of one template have the same masked text. */
   private static String masked(LogRecord log) {
     var body = log.getBody().getStringValueBytes().toByteArray();
     var mask = new MessageMasker();
@@ -120,7 +120,7 @@ class SyntheticLogsTest {
   }
 
   @Test
-  void json_oneAndMany_theSameLogs() throws Exception {
+  void json_oneAndMany_haveTheSameLogs() throws Exception {
     var one = new String(new SyntheticLogs(7, 3, NOW).json(1), UTF_8);
 
     var many = JsonMapper.shared().readTree(new SyntheticLogs(7, 3, NOW).json(3));

@@ -19,7 +19,7 @@ class TrendTest {
   }
 
   @Test
-  void of_straightLine_itsSlopeAndGrowth() {
+  void of_straightLine_hasItsSlopeAndGrowth() {
     var trend = Trend.of(List.of(0.0, 10.0, 20.0), List.of(90.0, 100.0, 110.0));
 
     assertThat(trend.slope()).isCloseTo(1, within(1e-9));
@@ -29,7 +29,7 @@ class TrendTest {
   }
 
   @Test
-  void verdict_moreThanATenthAmongNoise_isReported() {
+  void verdict_moreThanATenthWithNoise_isReported() {
     assertThat(trend(100, 103, 101, 108, 109, 112, 111, 117, 118, 120).verdict())
         .isEqualTo("**grows**");
   }
@@ -51,7 +51,7 @@ class TrendTest {
     var trend = trend(10, 90, 20, 80, 10, 95, 30, 70, 20, 100);
 
     assertThat(trend.growth()).isGreaterThan(0.1);
-    assertThat(trend.verdict()).isEqualTo("too uneven to tell");
+    assertThat(trend.verdict()).isEqualTo("inconclusive");
   }
 
   @Test

@@ -12,11 +12,12 @@ import java.util.List;
 import tools.jackson.databind.JsonNode;
 
 /**
- * One number of all fields of all logs, whatever form they came in: who leaves a field out, or
- * reads another value, has another number. For texts of ASCII.
+ * A checksum of all fields of all logs, independent of their format: a decoder that omits a field
+ * or reads another value has another checksum. Supports ASCII texts only.
  *
- * <p>By their whole content where forms are compared; where they are measured, by length, first and
- * last character, so that what is measured is how a field is come by and not the sum.
+ * <p>The full content of each text counts when formats are compared. In measurements only length,
+ * first and last character count, so that the benchmark measures the access to a field and not the
+ * checksum.
  */
 final class FieldChecksum implements OtlpRecordVisitor {
   private static final int TIME = 1;
@@ -40,13 +41,15 @@ final class FieldChecksum implements OtlpRecordVisitor {
   private long sum;
 
   /**
-   * @param fullContent whether all of each text counts
+   * Creates a checksum.
+   *
+   * @param fullContent whether the full content of each text counts
    */
   FieldChecksum(boolean fullContent) {
     this.fullContent = fullContent;
   }
 
-  /** Of what was added since the last call. */
+  /** Returns the checksum of the fields since the last call, and resets it. */
   long takeSum() {
     long result = sum;
     sum = 0;
@@ -123,7 +126,7 @@ final class FieldChecksum implements OtlpRecordVisitor {
     }
   }
 
-  /** An {@code ExportLogsServiceRequest} as a tree. */
+  /** Adds an {@code ExportLogsServiceRequest} in the form of a JSON tree. */
   void add(JsonNode request) {
     for (var resourceLogs : request.path("resourceLogs")) {
       for (var scopeLogs : resourceLogs.path("scopeLogs")) {

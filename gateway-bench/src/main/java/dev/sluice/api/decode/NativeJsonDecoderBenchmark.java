@@ -4,6 +4,7 @@ import dev.sluice.bench.Allocates;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.OtlpFields;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
@@ -26,12 +27,14 @@ import org.openjdk.jmh.annotations.Warmup;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * What does it cost to make OTLP of one log in native JSON, against binding it to an object first?
+ * Measures the conversion of a log from native JSON to OTLP, compared with data binding to an
+ * object first.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar NativeLogsBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar NativeJsonDecoderBenchmark -prof gc</pre>
  *
  * <p>An operation is one log of about 330 bytes of JSON, of 500 in an array ({@code array}, {@code
- * binding}) or one a line ({@code lines}). All make the same OTLP, or nothing is measured.
+ * binding}) or with one log per line ({@code lines}). The benchmark first verifies that all
+ * variants produce the same OTLP.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
@@ -49,7 +52,7 @@ public class NativeJsonDecoderBenchmark {
   private final SamplePayloads[] payloads = new SamplePayloads[BODIES];
   private int next;
 
-  /** A log as the native surface has it. */
+  /** A log in the native JSON format. */
   record Row(
       String timestamp,
       String observed_timestamp,
@@ -74,7 +77,7 @@ public class NativeJsonDecoderBenchmark {
       var binding = binding();
       if (array.rejectedCount() != 0 || !same(array, lines) || !same(array, binding)) {
         throw new IllegalStateException(
-            "%d, %d and %d bytes of OTLP, not the same"
+            "different OTLP of %d, %d and %d bytes"
                 .formatted(array.length(), lines.length(), binding.length()));
       }
     }
@@ -89,9 +92,9 @@ public class NativeJsonDecoderBenchmark {
   }
 
   /*
-   * Both in the worst of 400 starts, about one in a hundred; the rest had 48 or 96 bytes less. The
-   * parser hashes names with a seed of the time of its start, so that nobody can make names
-   * collide, and what each log costs follows from the seed.
+   * The figures of array and lines are those of the worst start. The parser hashes names with a
+   * seed from its start time, so that an attacker cannot construct collisions, and the allocation
+   * per log depends on the seed.
    */
   @Benchmark
   @Allocates(1198)
@@ -119,22 +122,28 @@ public class NativeJsonDecoderBenchmark {
 
   private static void write(Row row, OtlpRequestBuilder rows) {
     try {
-      rows.record.writeFixed64(1, Timestamps.ofText(row.timestamp()));
-      rows.record.writeFixed64(11, Timestamps.ofText(row.observed_timestamp()));
+      rows.record.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.ofText(row.timestamp()));
+      rows.record.writeFixed64(
+          OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO, Timestamps.ofText(row.observed_timestamp()));
     } catch (Timestamps.InvalidTimestampException e) {
       throw new IllegalStateException(e);
     }
-    rows.record.writeVarint(2, Severity.numberOf(row.severity()).orElseThrow());
-    rows.record.writeString(3, row.severity());
-    int body = rows.record.beginMessage(5);
-    rows.record.writeString(1, row.body());
+    rows.record.writeVarint(
+        OtlpFields.LOG_RECORD_SEVERITY_NUMBER, Severity.numberOf(row.severity()).orElseThrow());
+    rows.record.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, row.severity());
+    int body = rows.record.beginMessage(OtlpFields.LOG_RECORD_BODY);
+    rows.record.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, row.body());
     rows.record.endMessage(body);
-    row.attributes().forEach((key, value) -> rows.record.writeAttribute(6, key, value));
+    row.attributes()
+        .forEach(
+            (key, value) ->
+                rows.record.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, key, value));
     if (row.trace_id() != null && row.span_id() != null) {
-      rows.record.writeBytes(9, HexFormat.of().parseHex(row.trace_id()), 0, 16);
-      rows.record.writeBytes(10, HexFormat.of().parseHex(row.span_id()), 0, 8);
+      rows.record.writeBytes(
+          OtlpFields.LOG_RECORD_TRACE_ID, HexFormat.of().parseHex(row.trace_id()), 0, 16);
+      rows.record.writeBytes(OtlpFields.LOG_RECORD_SPAN_ID, HexFormat.of().parseHex(row.span_id()), 0, 8);
     }
-    rows.resource.writeAttribute(1, "service.name", row.service());
-    rows.resource.writeAttribute(1, "host.name", row.host());
+    rows.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", row.service());
+    rows.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", row.host());
   }
 }

@@ -25,14 +25,14 @@ import org.openjdk.jmh.annotations.Warmup;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * How much cheaper is a log in protobuf than the same log in JSON, when every field of it is read?
+ * Measures a log in protobuf and in JSON, with every field read.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar ProtobufAndJsonBenchmark -prof gc</pre>
  *
  * <p>An operation is one log of about 185 bytes of OTLP with two attributes, of 500 in a body, in
- * one of the forms in which clients send it, from the bytes to each of its fields. {@code
- * protobufJava} and {@code jacksonTree} are the same by the usual libraries. All come to the same
- * sum of all fields ({@link FieldChecksum}), by their whole content, or nothing is measured.
+ * one of the formats that clients send, from the bytes to each field. {@code protobufJava} and
+ * {@code jacksonTree} do the same with the usual libraries. The benchmark first verifies that all
+ * variants have the same checksum of all fields ({@link FieldChecksum}), with their full content.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
@@ -87,7 +87,7 @@ public class ProtobufAndJsonBenchmark {
           }) {
         long actual = checksumOf(i, function);
         if (actual != expected) {
-          throw new IllegalStateException("%x is %x in another form".formatted(expected, actual));
+          throw new IllegalStateException("checksum %x, but %x in another format".formatted(expected, actual));
         }
       }
     }
@@ -133,7 +133,7 @@ public class ProtobufAndJsonBenchmark {
   }
 
   @Benchmark
-  @Allocates(1198) // why more than most runs show: NativeLogsBenchmark
+  @Allocates(1198) // the worst start, see NativeJsonDecoderBenchmark
   public long nativeJson() throws MalformedOtlpException {
     return checksum(NativeJsonDecoder.ofJson(nextPayload().nativeJson(), Limits.DEFAULT));
   }

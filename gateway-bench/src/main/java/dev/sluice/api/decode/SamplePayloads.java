@@ -17,13 +17,13 @@ import java.util.random.RandomGenerator;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * The same logs in each form in which a client may send them.
+ * The same logs in each format that clients can send.
  *
  * @param otlp OTLP in protobuf
  * @param otlpJson OTLP in JSON
  * @param nativeProtobuf an {@code IngestRequest} of {@code sluice.v1}
- * @param nativeJson an array of native objects
- * @param nativeNdjson the same, one a line
+ * @param nativeJson an array of native JSON objects
+ * @param nativeNdjson native JSON objects, one per line
  */
 record SamplePayloads(
     byte[] otlp, byte[] otlpJson, byte[] nativeProtobuf, byte[] nativeJson, byte[] nativeNdjson) {
@@ -150,7 +150,10 @@ record SamplePayloads(
         .orElseThrow();
   }
 
-  /** A log of {@code sluice.v1} has the fields of OTLP's, and says itself where it comes from. */
+  /**
+   * Converts to {@code sluice.v1}, whose log has the fields of an OTLP log, and also its service
+   * and host.
+   */
   private static byte[] nativeProtobuf(ExportLogsServiceRequest request) {
     var out = new ByteOutput(request.getSerializedSize() * 2);
     var writer = new OtlpWriter(out);
@@ -158,10 +161,10 @@ record SamplePayloads(
       var resource = resourceLogs.getResource().getAttributesList();
       for (var scopeLogs : resourceLogs.getScopeLogsList()) {
         for (var log : scopeLogs.getLogRecordsList()) {
-          int mark = writer.beginMessage(1);
+          int mark = writer.beginMessage(NativeFields.INGEST_REQUEST_LOGS);
           out.write(log.toByteArray());
-          writer.writeString(16, text(resource, "service.name"));
-          writer.writeString(17, text(resource, "host.name"));
+          writer.writeString(NativeFields.LOG_RECORD_SERVICE, text(resource, "service.name"));
+          writer.writeString(NativeFields.LOG_RECORD_HOST, text(resource, "host.name"));
           writer.endMessage(mark);
         }
       }

@@ -7,15 +7,15 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Requests that come while an insert is under way share the next one, and are answered when it is
- * done: nobody waits for a clock. The bound is the number of senders, who wait.
+ * A pipeline in which requests that arrive during an insert share the next insert and are completed
+ * with it. There is no timer. The number of waiting senders bounds the batch.
  */
 final class CoalescedInserts implements StagePipeline {
   private final InsertClient insertClient;
 
   // guarded by this
   private List<Rows> batch = new ArrayList<>();
-  private CompletableFuture<Void> answer = new CompletableFuture<>();
+  private CompletableFuture<Void> response = new CompletableFuture<>();
   private boolean inFlight;
 
   CoalescedInserts(InsertClient insertClient) {
@@ -25,7 +25,7 @@ final class CoalescedInserts implements StagePipeline {
   @Override
   public synchronized CompletionStage<?> submit(Rows rows) {
     batch.add(rows);
-    var shared = answer;
+    var shared = response;
     if (!inFlight) {
       send();
     }
@@ -36,16 +36,16 @@ final class CoalescedInserts implements StagePipeline {
     inFlight = !batch.isEmpty();
     if (inFlight) {
       var rows = Rows.merge(batch);
-      var shared = answer;
+      var shared = response;
       batch = new ArrayList<>();
-      answer = new CompletableFuture<>();
+      response = new CompletableFuture<>();
       var _ =
           insertClient.insert(rows).whenComplete((_, failed) -> onInsertComplete(shared, failed));
     }
   }
 
   private void onInsertComplete(CompletableFuture<Void> shared, @Nullable Throwable failed) {
-    send(); // first, so that ClickHouse does not wait for the answers
+    send(); // before the responses, so that ClickHouse does not wait for them
     if (failed == null) {
       shared.complete(null);
     } else {

@@ -7,9 +7,9 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Answers first and inserts later; what becomes of the insert nobody learns. What waits here is
- * bounded, since a sender that is answered at once is faster than any table: once it is much, a
- * request is answered when its insert is sent.
+ * A pipeline that responds before it inserts and does not report failed inserts. Its queue is
+ * bounded, because a sender with an immediate response is faster than any table: above the bound, a
+ * request is completed only when its insert is sent.
  */
 final class FireAndForget implements StagePipeline {
   private static final int MAX_IN_FLIGHT = 32;
@@ -19,25 +19,25 @@ final class FireAndForget implements StagePipeline {
 
   // guarded by this
   private final Queue<PendingInsert> pending = new ArrayDeque<>();
-  private int pendingLogs; // of what waits
+  private int pendingLogs; // the number of logs in the queue
   private int inFlight;
 
   FireAndForget(InsertClient insertClient) {
     this.insertClient = insertClient;
   }
 
-  private record PendingInsert(Rows rows, CompletableFuture<Void> answer) {}
+  private record PendingInsert(Rows rows, CompletableFuture<Void> response) {}
 
   @Override
   public synchronized CompletionStage<?> submit(Rows rows) {
-    var answer = new CompletableFuture<Void>();
-    pending.add(new PendingInsert(rows, answer));
+    var response = new CompletableFuture<Void>();
+    pending.add(new PendingInsert(rows, response));
     pendingLogs += rows.logs();
     if (pendingLogs <= MAX_PENDING_LOGS) {
-      answer.complete(null);
+      response.complete(null);
     }
     send();
-    return answer;
+    return response;
   }
 
   private synchronized void send() {
@@ -45,7 +45,7 @@ final class FireAndForget implements StagePipeline {
       var next = pending.remove();
       pendingLogs -= next.rows.logs();
       inFlight++;
-      next.answer.complete(null);
+      next.response.complete(null);
       var _ =
           insertClient
               .insert(next.rows)
@@ -55,7 +55,7 @@ final class FireAndForget implements StagePipeline {
 
   private void onInsertComplete(Rows rows, @Nullable Throwable failed) {
     if (failed != null) {
-      System.err.printf("%d logs are lost: %s%n", rows.logs(), failed);
+      System.err.printf("insert failed; %d logs are lost: %s%n", rows.logs(), failed);
     }
     synchronized (this) {
       inFlight--;

@@ -14,7 +14,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** Rows on their way into a table, over HTTP and row by row. */
+/** A ClickHouse client that inserts rows over HTTP in a row format. */
 final class InsertClient {
   private static final Duration REQUEST_TIMEOUT = Duration.ofMinutes(1);
 
@@ -26,7 +26,9 @@ final class InsertClient {
   private final HttpRequest.Builder insert;
 
   /**
-   * @param clickHouseSettings settings of ClickHouse for each insert, such as {@code
+   * Creates a client.
+   *
+   * @param clickHouseSettings the ClickHouse settings of each insert, such as {@code
    *     async_insert=1}, or none
    */
   InsertClient(
@@ -46,12 +48,12 @@ final class InsertClient {
         .timeout(REQUEST_TIMEOUT);
   }
 
-  /** A command that is no insert; returns when it is done. */
+  /** Executes a statement other than an insert, and waits for its end. */
   void command(String sql) {
     send(request(sql).POST(BodyPublishers.noBody()).build()).join();
   }
 
-  /** Ends when ClickHouse has answered; fails when that was not success. */
+  /** Inserts rows; completes when ClickHouse has responded, exceptionally unless with success. */
   CompletableFuture<Void> insert(Rows rows) {
     return send(insert.copy().POST(BodyPublishers.ofByteArray(rows.lines())).build());
   }
@@ -60,12 +62,12 @@ final class InsertClient {
     return http.sendAsync(request, BodyHandlers.ofString()).thenAccept(InsertClient::check);
   }
 
-  private static void check(HttpResponse<String> answer) {
-    if (answer.statusCode() != 200) {
-      // its text may quote the row
-      var code = answer.headers().firstValue("X-ClickHouse-Exception-Code").orElse("none");
+  private static void check(HttpResponse<String> response) {
+    if (response.statusCode() != 200) {
+      // the response body may quote the row
+      var code = response.headers().firstValue("X-ClickHouse-Exception-Code").orElse("none");
       throw new CompletionException(
-          new IOException("ClickHouse: %d, code %s".formatted(answer.statusCode(), code)));
+          new IOException("ClickHouse: %d, code %s".formatted(response.statusCode(), code)));
     }
   }
 }

@@ -23,19 +23,22 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Answers when Redis has the request, as one entry of a stream. Consumers of one group gather
- * entries, insert them as one and delete them; an insert that fails is tried again until it does
- * not. What a consumer had read when the process was killed it reads again first: if that was
- * inserted before, it is then there twice.
+ * A pipeline that responds when Redis has stored the request as one entry of a stream. The
+ * consumers of one group collect entries, insert them together and delete them; a failed insert is
+ * retried until it succeeds. After a restart, a consumer first reads the entries that it had read
+ * before the kill: if they had been inserted, they are stored twice.
  */
 final class RedisStreamPipeline implements StagePipeline {
   private static final String GROUP = "bench";
   private static final String STREAM = "bench:logs";
 
-  /** Of one reading. */
+  /** The maximum number of entries of one read. */
   private static final int READ_COUNT = 500;
 
-  /** Nobody waits for the insert, so that it may be larger than what comes at once. */
+  /**
+   * The maximum number of logs of one insert. No request waits for the insert, so it may exceed
+   * what arrives at one time.
+   */
   private static final int MAX_BATCH_LOGS = 20_000;
 
   private static final Duration LINGER = Duration.ofSeconds(1);
@@ -61,7 +64,7 @@ final class RedisStreamPipeline implements StagePipeline {
                   bytes(GROUP),
                   XGroupCreateArgs.Builder.mkstream());
     } catch (RedisBusyException _) {
-      // it is there from before
+      // the group exists already
     }
   }
 
@@ -70,7 +73,7 @@ final class RedisStreamPipeline implements StagePipeline {
     return appends.xadd(bytes(STREAM), Map.of(bytes(Integer.toString(rows.logs())), rows.lines()));
   }
 
-  /** Begins to deliver, by so many threads, each with a connection and an insert of its own. */
+  /** Starts the consumers, each with a thread, a connection and an insert of its own. */
   RedisStreamPipeline startConsumers(int consumers, ThreadFactory threads) {
     for (int i = 0; i < consumers; i++) {
       var loop = new ConsumerLoop("consumer-" + i);
@@ -83,7 +86,10 @@ final class RedisStreamPipeline implements StagePipeline {
     return text.getBytes(US_ASCII);
   }
 
-  /** In Redis it has one field, whose name is how many logs there are in its lines. */
+  /**
+   * An entry of the stream. In Redis it has one field, whose name is the number of logs and whose
+   * value has the lines.
+   */
   private record QueuedRows(String id, Rows rows) {
 
     static QueuedRows of(StreamMessage<byte[], byte[]> message) {
@@ -93,7 +99,7 @@ final class RedisStreamPipeline implements StagePipeline {
     }
   }
 
-  /** What one consumer does. */
+  /** The loop of one consumer. */
   private final class ConsumerLoop implements Runnable {
     private final RedisCommands<byte[], byte[]> commands =
         redis.connect(ByteArrayCodec.INSTANCE).sync();
@@ -118,7 +124,10 @@ final class RedisStreamPipeline implements StagePipeline {
       }
     }
 
-    /** In turn: who gathers beside others gets little, and all of them ask Redis all the time. */
+    /**
+     * Reads a batch. Consumers read in turn: concurrent readers would each collect few entries, and
+     * all would poll Redis all the time.
+     */
     private List<QueuedRows> readBatch() throws InterruptedException {
       var newEntries = StreamOffset.lastConsumed(bytes(STREAM));
       var entries = new ArrayList<QueuedRows>();
@@ -134,8 +143,8 @@ final class RedisStreamPipeline implements StagePipeline {
             first = System.nanoTime();
           }
           if (more.size() < READ_COUNT) {
-            Thread.sleep(
-                POLL_INTERVAL); // to wait in Redis instead would be to be handed one by one
+            // a blocking read in Redis would return entries one by one
+            Thread.sleep(POLL_INTERVAL);
           }
         }
       } finally {
@@ -144,7 +153,7 @@ final class RedisStreamPipeline implements StagePipeline {
       return entries;
     }
 
-    @SuppressWarnings("unchecked") // the array of its one stream
+    @SuppressWarnings("unchecked") // the generic array of the only stream
     private List<QueuedRows> read(StreamOffset<byte[]> from) {
       var args = XReadArgs.Builder.count(READ_COUNT);
       return commands.xreadgroup(consumer, args, from).stream().map(QueuedRows::of).toList();
@@ -157,7 +166,7 @@ final class RedisStreamPipeline implements StagePipeline {
           insertClient.insert(rows).join();
           stored = true;
         } catch (CompletionException e) {
-          System.err.printf("%d logs are tried again: %s%n", rows.logs(), e.getCause());
+          System.err.printf("insert of %d logs failed, retrying: %s%n", rows.logs(), e.getCause());
           Thread.sleep(RETRY_DELAY);
         }
       }

@@ -13,13 +13,13 @@ import tools.jackson.core.exc.StreamReadException;
 import tools.jackson.databind.json.JsonMapper;
 
 /**
- * Makes rows of the JSON that {@code POST /api/v1/logs} takes, with the columns that the gateway
- * fills of it but the template's. It reads the fields that the benchmark sends, and passes over
- * others; it knows no limits.
+ * Converts the JSON of {@code POST /api/v1/logs} to rows, with the columns that the gateway fills,
+ * except the template. It reads the fields that the benchmark sends and ignores others; it checks
+ * no limits.
  *
- * <p>An {@code Id} is sixteen hexadecimal digits: so many bytes has the column, and it goes up, as
- * the gateway's does. It begins with the nanosecond of the start, so that a server started later
- * has other ones.
+ * <p>An {@code Id} is sixteen hexadecimal digits, which are the bytes of the column, and ascends
+ * like the gateway's ids. It starts with the nanosecond of the start, so that a restarted server
+ * has other ids.
  */
 final class RowWriter {
   private static final HexFormat HEX = HexFormat.of();
@@ -32,7 +32,9 @@ final class RowWriter {
   }
 
   /**
-   * @param nanos since 1970
+   * Creates a writer.
+   *
+   * @param nanos the clock, in nanoseconds since 1970
    */
   RowWriter(LongSupplier nanos) {
     this.nanos = nanos;
@@ -45,9 +47,9 @@ final class RowWriter {
   }
 
   /**
-   * Of an object, or of an array of them.
+   * Converts one object, or an array of objects.
    *
-   * @throws JacksonException when it is neither
+   * @throws JacksonException when the JSON is neither
    */
   Rows rows(byte[] json) {
     var lines = new ByteArrayOutputStream(json.length * 2);
@@ -67,7 +69,7 @@ final class RowWriter {
         in.nextToken();
       }
       if (in.currentToken() != (array ? JsonToken.END_ARRAY : null)) {
-        throw new StreamReadException(in, "neither a log nor logs");
+        throw new StreamReadException(in, "neither a log nor an array of logs");
       }
     }
     return new Rows(lines.toByteArray(), logs);

@@ -4,10 +4,10 @@ import java.io.ByteArrayOutputStream;
 import java.util.Collection;
 
 /**
- * The logs of a request, or of several.
+ * The logs of one request or of several requests.
  *
- * @param lines an object of ClickHouse's {@code JSONEachRow} each, ended by a line break
- * @param logs how many
+ * @param lines one object of ClickHouse's {@code JSONEachRow} per log, each ended by a line break
+ * @param logs the number of logs
  */
 record Rows(byte[] lines, int logs) {
 

@@ -2,10 +2,13 @@ package dev.sluice.bench.stages;
 
 import java.util.concurrent.CompletionStage;
 
-/** From a request to the table, by one stage. */
+/** The path of a request into the table in one stage. */
 @FunctionalInterface
 interface StagePipeline {
 
-  /** Its end is the request's answer of success; called from any thread, and blocks none. */
+  /**
+   * Submits the rows of a request. The completion of the result is the success response of the
+   * request. Called from any thread; does not block.
+   */
   CompletionStage<?> submit(Rows rows);
 }

@@ -14,11 +14,12 @@ import reactor.netty.http.server.HttpServerResponse;
 import tools.jackson.core.JacksonException;
 
 /**
- * One of the stages before the gateway's own: a server on the HTTP library that the gateway has
- * too. It is told by {@code --port}, {@code --stage}, from 1 to 5, and the settings by which a
- * gateway finds its engines.
+ * A server for one of the stages before the gateway, with the gateway's HTTP library. Its arguments
+ * are {@code --port}, {@code --stage}, from 1 to 5, and the settings by which a gateway finds its
+ * engines.
  *
- * <p>It answers 202 when the stage says so, 400 to what is no log and 503 to the rest.
+ * <p>It responds 202 when the stage completes the request, 400 to a body that is no log, and 503 to
+ * all other failures.
  */
 public final class StageServer {
   private static final String TABLE = "otel_logs";
@@ -33,7 +34,7 @@ public final class StageServer {
   }
 
   public static void main(String[] arguments) {
-    // as the gateway; else the libraries would tell of each request
+    // the level of the gateway; at the default level the libraries log each request
     ((Logger) LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)).setLevel(Level.INFO);
     var settings = settings(arguments);
     var server = new StageServer(createPipeline(settings));
@@ -50,7 +51,7 @@ public final class StageServer {
         .block();
   }
 
-  /** Of {@code --name=value}. */
+  /** Parses arguments of the form {@code --name=value}. */
   static Map<String, String> settings(String... arguments) {
     return Arrays.stream(arguments)
         .map(each -> each.substring("--".length()).split("=", 2))
@@ -68,14 +69,15 @@ public final class StageServer {
       case "3" -> new CoalescedInserts(inserts(settings));
       case "4" -> redisStream(settings).startConsumers(1, Thread.ofPlatform().factory());
       case "5" -> redisStream(settings).startConsumers(CONSUMERS, Thread.ofVirtual().factory());
-      default -> throw new IllegalArgumentException("no stage of ours: " + settings.get("stage"));
+      default -> throw new IllegalArgumentException("no baseline server for stage " + settings.get("stage"));
     };
   }
 
   /**
-   * The embedded ClickHouse has no queue for asynchronous inserts: it takes the settings, and makes
-   * each insert at once. So a table that gathers in memory stands in for the queue, for as many
-   * bytes as that would have by default, and for a second, the shortest that it can.
+   * Returns a client for asynchronous inserts. The embedded ClickHouse has no queue for them: it
+   * accepts the settings and makes each insert immediately. So a {@code Buffer} table replaces the
+   * queue, with the default size of that queue in bytes and a delay of one second, the shortest
+   * possible.
    */
   private static InsertClient bufferedInserts(Map<String, String> settings) {
     var insertClient =
@@ -118,7 +120,7 @@ public final class StageServer {
                   .thenReturn("{\"accepted\":%d}".formatted(rows.logs()));
             })
         .flatMap(json -> respond(response, 202, json))
-        .onErrorResume(JacksonException.class, _ -> respond(response, 400, "no log"))
+        .onErrorResume(JacksonException.class, _ -> respond(response, 400, "not a log"))
         .onErrorResume(failed -> respond(response, 503, failed.toString()));
   }
 

@@ -21,13 +21,14 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to tell a text by its hash, against by its MD5, by the size of the text?
+ * Measures the identification of a text by its keyed hash, compared with its MD5, by the size of
+ * the text.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar HashBenchmark -prof gc</pre>
  *
- * <p>{@code xxh3} is the key alone, of the whole text; {@code keyAndCheck} is what the cache does,
- * {@code md5} what it saves, with a digest that is used again. One text is hashed over and over, so
- * it lies in the processor's own memory.
+ * <p>{@code xxh3} is the key of the whole text alone; {@code keyAndCheck} is the operation of the
+ * cache, {@code md5} the operation that it saves, with a reused digest. One text is hashed
+ * repeatedly, so it stays in the CPU cache.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 1)

@@ -6,7 +6,10 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** Says that all is written and keeps nothing, so that only what is before it is measured. */
+/**
+ * A dictionary that reports every write as done and stores nothing, so that a benchmark measures
+ * only the cache before it.
+ */
 public final class NoopDictionary implements Dictionary {
 
   @Override

@@ -32,17 +32,18 @@ import org.openjdk.jmh.runner.options.CommandLineOptions;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
 
 /**
- * How much cheaper is the cache than the MD5 of every text and a set of those seen, where texts
- * repeat themselves?
+ * Measures the dictionary cache for repeated texts, compared with the MD5 of every text and a set
+ * of known MD5s.
  *
  * <pre>
  * java -cp gateway-bench/target/benchmarks.jar dev.sluice.core.dictionary.RepeatedTextsBenchmark
  * </pre>
  *
- * <p>An operation is one text of a stream of 200,000 over 2,000 distinct ones of 0.4 to 8.4 kB, the
- * n-th most frequent n times as rare as the first. Both begin each stream with nothing known, so
- * that the MD5 and the entry of each new text are part of it. By {@code main} the two are run one
- * after the other and compared: status 1 when the cache is not at least eight times faster.
+ * <p>An operation is one text of a stream of 200,000 over 2,000 distinct texts of 0.4 to 8.4 kB.
+ * The n-th most frequent text occurs with a frequency proportional to 1/n. Both variants start each
+ * stream empty, so that the MD5 and the insert of each new text are included. The {@code main}
+ * method runs both variants one after the other and compares them: the exit status is 1 when the
+ * cache is not at least eight times faster.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 1)
@@ -120,7 +121,7 @@ public class RepeatedTextsBenchmark {
     return sum + seen.size();
   }
 
-  /** Takes JMH's options. */
+  /** Runs and compares both variants; accepts the options of JMH. */
   public static void main(String[] args) throws RunnerException, CommandLineOptionException {
     var options =
         new OptionsBuilder()

@@ -26,15 +26,16 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to look up the shape of one log, once it is known, against a map of strings?
+ * Measures the cache lookup of the known masked message of a log, compared with a map of strings.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar TextLookupBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar WorkerDictionaryCacheBenchmark -prof gc</pre>
  *
- * <p>An operation is one shape of 40 to 120 bytes, one of so many, at random: both hashes and the
- * tables. A thousand are found in the worker's own table, of a hundred thousand nearly all in the
- * shared one. Every eighth look-up asks for its scope by the name of the service, as with eight
- * logs to a resource. Read the allocation column first: that of {@code known} must stay at 0.
- * {@code map} has a string made of each shape, and one scope alone.
+ * <p>An operation is the lookup of one masked message of 40 to 120 bytes, chosen at random from
+ * {@code shapes}: both hashes and the tables. A thousand messages fit into the worker's own table;
+ * of a hundred thousand nearly all are in the shared table. Every eighth lookup also looks up its
+ * namespace by the name of the service, as with eight logs per resource. Read the allocation column
+ * first: {@code known} must stay at 0. {@code map} creates a string for each message, and has only
+ * one namespace.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 1)

@@ -26,13 +26,12 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to ask of one log whether it is on the list, against a set of strings?
+ * Measures the allowlist check of a log, compared with a set of strings.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar AllowListBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar BodyAllowlistBenchmark -prof gc</pre>
  *
- * <p>An operation is one body of some 50 bytes of ASCII, one in ten of which is listed, in capitals
- * where the list has small letters. Read the allocation column first: that of {@code lists} must
- * stay at 0.
+ * <p>An operation is one body of some 50 bytes of ASCII. One body in ten is listed, in upper case
+ * where the list has lower case. Read the allocation column first: {@code contains} must stay at 0.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 1)

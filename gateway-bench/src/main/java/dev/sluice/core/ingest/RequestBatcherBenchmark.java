@@ -42,16 +42,16 @@ import org.openjdk.jmh.annotations.Warmup;
 import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * How many requests a second become durable when four threads hand them in at once, by what makes
- * entries of them?
+ * Measures the durable requests per second of four concurrent threads, by the way in which requests
+ * are combined into entries.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar CoalescerBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar RequestBatcherBenchmark -prof gc</pre>
  *
- * <p>An operation is one request of ten logs, from when it is judged to when it is answered; each
- * thread has so many of them {@code outstanding}, as an event loop has connections. {@code each}
- * appends every request by itself, {@code queue} has a thread of its own that takes from a blocking
- * queue whatever is there. The spool is one thread that spends some microseconds on an entry and
- * less on its bytes, as Redis does; read {@code entries}, per second, for how many that were.
+ * <p>An operation is one request of ten logs, from its validation to its response; each thread has
+ * {@code outstanding} requests in flight, like the connections of an event loop. {@code unbatched}
+ * appends every request by itself; {@code queue} has a thread that drains a blocking queue. The
+ * spool is one thread that spends some microseconds per entry and less on its bytes, as Redis does;
+ * {@code entries} is the number of entries per second.
  */
 @Fork(2)
 @Threads(4)
@@ -65,7 +65,7 @@ public class RequestBatcherBenchmark {
   private static final int LOGS = 10;
   private static final BatchLimits LIMITS = new BatchLimits(10_000, 4 << 20, Duration.ofMillis(2));
 
-  /** Some fifteen microseconds, whatever the entry holds. */
+  /** The work per entry, some fifteen microseconds, independent of its size. */
   private static final int ENTRY_TOKENS = 5_000;
 
   private static final int BYTES_PER_TOKEN = 16;
@@ -81,14 +81,14 @@ public class RequestBatcherBenchmark {
   private RequestBatcher batcher;
   private Thread drain;
 
-  /** What JMH shows beside the operations. */
+  /** The counters that JMH reports besides the operations. */
   @AuxCounters
   @State(Scope.Thread)
   public static class Counters {
     public long entries;
   }
 
-  /** The requests of one thread that are not answered yet. */
+  /** The requests in flight of one thread. */
   @State(Scope.Thread)
   public static class Window {
     private CompletableFuture<?>[] requests;
@@ -102,7 +102,7 @@ public class RequestBatcherBenchmark {
       }
     }
 
-    /** Waits for the oldest of them, this one included. */
+    /** Adds a request, and waits for the oldest one. */
     private Object add(CompletableFuture<?> request) {
       requests[next] = request;
       next = (next + 1) % requests.length;
@@ -199,7 +199,7 @@ public class RequestBatcherBenchmark {
             });
   }
 
-  /** Takes its time for an entry, in a thread of its own, and keeps nothing. */
+  /** A spool that spends CPU per entry in a thread of its own and stores nothing. */
   private static final class SlowSpool implements Spool, AutoCloseable {
     private final AtomicLong entries = new AtomicLong();
     private final ExecutorService thread = Executors.newSingleThreadExecutor();
@@ -217,12 +217,12 @@ public class RequestBatcherBenchmark {
 
     @Override
     public CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId first, int records) {
-      throw new UnsupportedOperationException("nobody asks");
+      throw new UnsupportedOperationException("not used by this benchmark");
     }
 
     @Override
     public CompletionStage<SpoolStatus> spoolStatus() {
-      throw new UnsupportedOperationException("nobody asks");
+      throw new UnsupportedOperationException("not used by this benchmark");
     }
 
     @Override

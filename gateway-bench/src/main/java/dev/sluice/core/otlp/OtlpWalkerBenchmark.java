@@ -21,13 +21,13 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to judge one log, against parsing it with protobuf-java?
+ * Measures the validation of a log, compared with a parse by protobuf-java.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar OtlpWalkerBenchmark -prof gc</pre>
  *
  * <p>An operation is one log of about 185 bytes with two attributes. Read the allocation column
- * first: {@code walk} must stay at 0. 256 bodies of 500 logs take turns, so that each is out of the
- * CPU's nearer caches when it comes, as a body from the network is.
+ * first: {@code walk} must stay at 0. The benchmark cycles through 256 bodies of 500 logs, so that
+ * each is evicted from the near CPU caches before it is used again, like a body from the network.
  */
 @Fork(3)
 @Warmup(iterations = 3, time = 2)
@@ -56,8 +56,8 @@ public class OtlpWalkerBenchmark {
       bytes += bodies[i].length;
     }
     walker.walk(bodies[0], 0, bodies[0].length, sink);
-    if (walker.records() != LOGS || sink.refused != 0) {
-      throw new IllegalStateException(walker.records() + " logs, " + sink.refused + " refused");
+    if (walker.records() != LOGS || sink.rejected != 0) {
+      throw new IllegalStateException(walker.records() + " logs, " + sink.rejected + " rejected");
     }
     System.out.printf("%n# %.1f bytes per log%n", (double) bytes / BODIES / LOGS);
   }
@@ -79,10 +79,10 @@ public class OtlpWalkerBenchmark {
     return ExportLogsServiceRequest.parseFrom(body());
   }
 
-  /** Touches what the walker found, so that none of it can be optimised away. */
+  /** A visitor that reads each record, so that the JIT cannot remove the walk. */
   private static final class Checksum implements OtlpRecordVisitor {
     long sum;
-    int refused;
+    int rejected;
 
     @Override
     public void visitRecord(OtlpRecord log) {
@@ -91,7 +91,7 @@ public class OtlpWalkerBenchmark {
 
     @Override
     public void visitRejected(int ordinal, String field, String reason) {
-      refused++;
+      rejected++;
     }
   }
 }

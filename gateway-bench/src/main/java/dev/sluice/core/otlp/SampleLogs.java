@@ -8,7 +8,10 @@ import java.util.BitSet;
 import java.util.UUID;
 import java.util.random.RandomGenerator;
 
-/** Bodies as a collector sends them: some sixty services, a handful of logs from each. */
+/**
+ * A generator of request bodies as a collector sends them: some sixty services, a handful of logs
+ * from each.
+ */
 public final class SampleLogs {
   private static final String[] MESSAGES = {
     "GET /api/v2/orders/%d HTTP/1.1 200 in %d ms for client 10.12.%d.17, cached",
@@ -29,18 +32,18 @@ public final class SampleLogs {
 
   private SampleLogs() {}
 
-  /** A request of so many logs. */
+  /** Returns an OTLP request of the given number of logs. */
   public static byte[] body(RandomGenerator random, int logs) {
     var out = new ByteOutput(logs * 256);
     var writer = new OtlpWriter(out);
     long time = RECEIVED + random.nextInt();
     for (int done = 0; done < logs; done += LOGS_PER_RESOURCE) {
-      int resourceLogs = writer.beginMessage(1);
-      int resource = writer.beginMessage(1);
-      writer.writeAttribute(1, "service.name", "checkout-" + random.nextInt(60));
-      writer.writeAttribute(1, "host.name", "node-" + random.nextInt(20) + ".eu.internal");
+      int resourceLogs = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+      int resource = writer.beginMessage(OtlpFields.RESOURCE_LOGS_RESOURCE);
+      writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", "checkout-" + random.nextInt(60));
+      writer.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", "node-" + random.nextInt(20) + ".eu.internal");
       writer.endMessage(resource);
-      int scopeLogs = writer.beginMessage(2);
+      int scopeLogs = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
       for (int i = done; i < Math.min(logs, done + LOGS_PER_RESOURCE); i++) {
         log(writer, random, time + i * 1_000_003L);
       }
@@ -50,7 +53,7 @@ public final class SampleLogs {
     return out.toByteArray();
   }
 
-  /** The same as a spool has it: judged, and none refused. */
+  /** Returns a batch as the spool receives it: validated, without rejected records. */
   public static LogBatch batch(RandomGenerator random, int logs) {
     var otlp = body(random, logs);
     return new LogBatch(
@@ -85,26 +88,27 @@ public final class SampleLogs {
   }
 
   private static void log(OtlpWriter writer, RandomGenerator random, long time) {
-    int log = writer.beginMessage(2);
-    writer.writeFixed64(1, time);
-    writer.writeFixed64(11, time + 1_000);
-    writer.writeVarint(2, 9);
-    writer.writeString(3, "INFO");
-    int body = writer.beginMessage(5);
+    int log = writer.beginMessage(OtlpFields.SCOPE_LOGS_LOG_RECORDS);
+    writer.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, time);
+    writer.writeFixed64(OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO, time + 1_000);
+    writer.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, 9);
+    writer.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, "INFO");
+    int body = writer.beginMessage(OtlpFields.LOG_RECORD_BODY);
     var message = MESSAGES[random.nextInt(MESSAGES.length)];
     writer.writeString(
-        1, message.formatted(random.nextInt(1_000_000), random.nextInt(900), random.nextInt(250)));
+        OtlpFields.ANY_VALUE_STRING_VALUE,
+        message.formatted(random.nextInt(1_000_000), random.nextInt(900), random.nextInt(250)));
     writer.endMessage(body);
     int first = random.nextInt(ATTRIBUTES.length);
     for (int i = 0; i < 2; i++) {
       var pair = ATTRIBUTES[(first + i) % ATTRIBUTES.length];
-      writer.writeAttribute(6, pair[0], pair[1]);
+      writer.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, pair[0], pair[1]);
     }
     if (random.nextInt(4) == 0) {
       var ids = new byte[24];
       random.nextBytes(ids);
-      writer.writeBytes(9, ids, 0, 16);
-      writer.writeBytes(10, ids, 16, 8);
+      writer.writeBytes(OtlpFields.LOG_RECORD_TRACE_ID, ids, 0, 16);
+      writer.writeBytes(OtlpFields.LOG_RECORD_SPAN_ID, ids, 16, 8);
     }
     writer.endMessage(log);
   }

@@ -22,10 +22,11 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * How long does one core embed a template, three texts and what its jargon means, against one text
- * alone: the template as it is written, or a question?
+ * Measures on one core the embedding of a template, which consists of three texts and the meaning
+ * of its jargon, compared with the embedding of one text: the original text of the template, or a
+ * query.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar RecipeBenchmark</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar EmbeddingStrategyBenchmark</pre>
  */
 @Fork(2)
 @Warmup(iterations = 3, time = 2)

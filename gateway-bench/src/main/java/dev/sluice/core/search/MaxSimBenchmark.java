@@ -19,13 +19,13 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to hold the tokens of a question against those of a hundred templates, with a
- * byte for each number, against floats?
+ * Measures the comparison of the query tokens with the tokens of a hundred templates, with one byte
+ * per number, compared with floats.
  *
- * <pre>java -jar gateway-bench/target/benchmarks.jar TokenVectorsBenchmark -prof gc</pre>
+ * <pre>java -jar gateway-bench/target/benchmarks.jar MaxSimBenchmark -prof gc</pre>
  *
- * <p>A question of 12 tokens, templates of 60, vectors of 384 numbers: as the model in the jar and
- * the recipe make them.
+ * <p>A query has 12 tokens, a template 60, a vector 384 numbers, as the bundled model and the
+ * embedding strategy produce them.
  */
 @Fork(2)
 @Warmup(iterations = 3, time = 1)
@@ -74,9 +74,7 @@ public class MaxSimBenchmark {
     return vectors;
   }
 
-  /**
-   * What is kept are bytes; what is computed with is a vector of ints more than the question has.
-   */
+  /** The vectors are stored as bytes; the scorer allocates the query tokens as ints. */
   @Benchmark
   @Allocates(20_300)
   public double bytes() {

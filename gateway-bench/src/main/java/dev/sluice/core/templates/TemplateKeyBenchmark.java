@@ -32,18 +32,19 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does it cost to tell the template of one message, once that is known, against a regular
- * expression and a map, and what of it is the masking?
+ * Measures the template lookup of a known message, and the masking alone, compared with a regular
+ * expression and a map.
  *
  * <pre>java -jar gateway-bench/target/benchmarks.jar TemplateKeyBenchmark -prof gc</pre>
  *
- * <p>An operation is one message of about so many bytes, all different, of twelve shapes. {@code
- * mask} makes the key, {@code known} looks it up too. Read the allocation column first: theirs must
- * stay at 0. {@code regex} masks numbers alone, which is less than {@code mask} does.
+ * <p>An operation is one message of about {@code length} bytes; all messages differ and have twelve
+ * shapes. {@code mask} builds the key, {@code known} also looks it up. Read the allocation column
+ * first: both must stay at 0. {@code regex} masks only numbers, which is less than {@code mask}
+ * does.
  *
- * <p>By {@code main} the CPU time of the thread is taken instead, of the best of many short rounds:
- * on a machine that others share it says what the time of the clock does not. Status 1 when the
- * shorter messages take more than 0.3 microseconds each.
+ * <p>The {@code main} method measures the CPU time of the thread instead, in the best of many short
+ * rounds; on a machine with other load, wall-clock time has little meaning. The exit status is 1
+ * when a message of the shorter length takes more than 0.3 microseconds.
  *
  * <pre>
  * java -cp gateway-bench/target/benchmarks.jar dev.sluice.core.templates.TemplateKeyBenchmark
@@ -103,7 +104,7 @@ public class TemplateKeyBenchmark {
       starts[i + 1] = out.size();
     }
     bytes = out.toByteArray();
-    System.out.printf("%n# %.1f bytes a message%n", (double) bytes.length / LOGS);
+    System.out.printf("%n# %.1f bytes per message%n", (double) bytes.length / LOGS);
     cache =
         new SharedDictionaryCache(SharedDictionaryCache.CacheSettings.DEFAULT, new NoopDictionary())
             .newWorkerCache();
@@ -117,7 +118,7 @@ public class TemplateKeyBenchmark {
     }
     cache.flush();
     if (known() != LOGS || regex() != LOGS) {
-      throw new IllegalStateException("some of them are not known");
+      throw new IllegalStateException("some messages are not known");
     }
   }
 
@@ -175,18 +176,18 @@ public class TemplateKeyBenchmark {
     System.exit(reached ? 0 : 1);
   }
 
-  /** For one log, in the best round. */
+  /** Returns the CPU microseconds per log of the best round. */
   private static double micros(IntSupplier round) {
     var threads = ManagementFactory.getThreadMXBean();
     long best = Long.MAX_VALUE;
     int result = 0;
     for (int i = 0; i < ROUNDS; i++) {
-      long begun = threads.getCurrentThreadCpuTime();
+      long startNanos = threads.getCurrentThreadCpuTime();
       result |= round.getAsInt();
-      best = Math.min(best, threads.getCurrentThreadCpuTime() - begun);
+      best = Math.min(best, threads.getCurrentThreadCpuTime() - startNanos);
     }
     if (result == 0) {
-      throw new IllegalStateException("nothing was made of them");
+      throw new IllegalStateException("the rounds had no result");
     }
     return best / 1e3 / LOGS;
   }

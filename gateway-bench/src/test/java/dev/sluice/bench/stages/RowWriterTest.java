@@ -58,10 +58,10 @@ class RowWriterTest {
 
   @Test
   void merge_severalRows_hasAllLines() {
-    var together = Rows.merge(List.of(rows(LOG), rows("[" + LOG + "," + LOG + "]")));
+    var merged = Rows.merge(List.of(rows(LOG), rows("[" + LOG + "," + LOG + "]")));
 
-    assertThat(together.logs()).isEqualTo(3);
-    assertThat(read(together)).hasSize(3);
+    assertThat(merged.logs()).isEqualTo(3);
+    assertThat(read(merged)).hasSize(3);
   }
 
   @Test
