@@ -4,37 +4,40 @@ import java.io.IOException;
 import org.xerial.snappy.Snappy;
 
 /**
- * One block of Snappy: its length, then literals and copies of what came before. It unfolds all at
- * once, into an array that is made by what it says of itself; so that is doubted first.
+ * Decompresses a Snappy block: a length, followed by literals and copies of earlier bytes. A block
+ * is decompressed in one call into an array of the declared length, so the declared length is
+ * checked for plausibility before the allocation.
  */
 public final class SnappyBlock {
-  /** No element unfolds to more: three bytes copy 64. */
+  /** The maximum expansion of an element: three bytes copy 64. */
   private static final int MAX_EXPANSION = 64 / 3 + 1;
 
   private SnappyBlock() {}
 
   /**
-   * How many bytes it unfolds to.
+   * Returns the declared uncompressed length in bytes.
    *
-   * @throws IOException when so few bytes cannot
+   * @throws IOException if {@code count} bytes cannot expand to that length
    */
   public static int uncompressedLength(byte[] in, int offset, int count) throws IOException {
     int length = Snappy.uncompressedLength(in, offset, count);
     if (length < 0 || length > (long) count * MAX_EXPANSION) {
-      throw new IOException("announces more than it can hold");
+      throw new IOException("block declares more bytes than it can contain");
     }
     return length;
   }
 
   /**
-   * Unfolds it.
+   * Decompresses the block.
    *
-   * @param into has room for {@link #uncompressedLength} bytes, which native code takes on trust
+   * @param into an array of at least {@link #uncompressedLength} bytes
+   * @throws IOException if {@code into} is too small or the block is corrupt
    */
   public static void uncompress(byte[] in, int offset, int count, byte[] into) throws IOException {
     int length = Snappy.uncompressedLength(in, offset, count);
+    // checked here because the native code does not check the capacity
     if (length > into.length || Snappy.uncompress(in, offset, count, into, 0) != length) {
-      throw new IOException("does not hold what it announces");
+      throw new IOException("block does not contain the declared number of bytes");
     }
   }
 }

@@ -8,11 +8,11 @@ import java.util.Arrays;
 import java.util.zip.CRC32C;
 
 /**
- * Snappy's framing format: an identifier, then chunks of at most 64 KiB with their checksums. It
- * has no end mark; what is torn off between two chunks is not seen here.
+ * Decompresses Snappy's framing format: an identifier, followed by chunks of at most 64 KiB with
+ * their checksums. The format has no end mark, so a truncation between two chunks is not detected.
  *
- * <p>The library's own reader makes room for what a chunk's header announces, up to 16 MiB for four
- * bytes, and for what its block announces, up to 2 GiB.
+ * <p>The library's own reader is not used, because it allocates the size that a chunk's header
+ * declares, up to 16 MiB for four bytes, and the size that a block declares, up to 2 GiB.
  */
 public final class SnappyFrames extends InputStream {
   private static final byte[] IDENTIFIER = {
@@ -25,7 +25,7 @@ public final class SnappyFrames extends InputStream {
   private static final int CHECKSUM_BYTES = 4;
   private static final int MAX_CHUNK_BYTES = 1 << 16;
 
-  /** What a compressor makes of the largest chunk at worst. */
+  /** The maximum compressed size of the largest chunk, with its checksum. */
   private static final int MAX_COMPRESSED_CHUNK_BYTES =
       CHECKSUM_BYTES + 32 + MAX_CHUNK_BYTES + MAX_CHUNK_BYTES / 6;
 
@@ -40,7 +40,10 @@ public final class SnappyFrames extends InputStream {
     this.in = in;
   }
 
-  /** Tells them from a block, which cannot begin like this: its first copy would lead nowhere. */
+  /**
+   * Whether the bytes are in the framing format. A plain block cannot begin with the identifier,
+   * because its first copy would refer to bytes before the start.
+   */
   public static boolean startsWithIdentifier(byte[] bytes) {
     return bytes.length >= IDENTIFIER.length
         && Arrays.equals(bytes, 0, IDENTIFIER.length, IDENTIFIER, 0, IDENTIFIER.length);
@@ -74,7 +77,7 @@ public final class SnappyFrames extends InputStream {
   private void readChunk(int type) throws IOException {
     int length = littleEndian(readBytes(3), 3);
     if (!identified && type != STREAM_IDENTIFIER) {
-      throw new IOException("does not begin with the identifier");
+      throw new IOException("stream does not begin with the identifier");
     }
     position = 0;
     end = 0;
@@ -83,7 +86,7 @@ public final class SnappyFrames extends InputStream {
       case STREAM_IDENTIFIER -> readIdentifier(length);
       default -> {
         if (type < FIRST_SKIPPABLE) {
-          throw new IOException("chunk of a kind that must not be passed over");
+          throw new IOException("unknown chunk type that must not be skipped");
         }
         in.skipNBytes(length);
       }
@@ -94,14 +97,14 @@ public final class SnappyFrames extends InputStream {
     int head = IDENTIFIER.length - length;
     if (head != 4
         || !Arrays.equals(readBytes(length), 0, length, IDENTIFIER, head, head + length)) {
-      throw new IOException("wrong identifier");
+      throw new IOException("invalid stream identifier");
     }
     identified = true;
   }
 
   private void readData(int type, int length) throws IOException {
     if (length < CHECKSUM_BYTES || length > MAX_COMPRESSED_CHUNK_BYTES) {
-      throw new IOException("chunk of impossible length");
+      throw new IOException("invalid chunk length");
     }
     int checksum = littleEndian(readBytes(length), CHECKSUM_BYTES);
     int count = length - CHECKSUM_BYTES;
@@ -110,7 +113,7 @@ public final class SnappyFrames extends InputStream {
             ? count
             : SnappyBlock.uncompressedLength(compressed, CHECKSUM_BYTES, count);
     if (uncompressed > MAX_CHUNK_BYTES) {
-      throw new IOException("chunk holds more than 64 KiB");
+      throw new IOException("chunk has more than 64 KiB");
     }
     if (uncompressed > chunk.length) {
       chunk = new byte[uncompressed];
@@ -121,12 +124,15 @@ public final class SnappyFrames extends InputStream {
       SnappyBlock.uncompress(compressed, CHECKSUM_BYTES, count, chunk);
     }
     if (maskedChecksum(uncompressed) != checksum) {
-      throw new IOException("checksum is wrong");
+      throw new IOException("chunk checksum mismatch");
     }
     end = uncompressed;
   }
 
-  /** As the format wants it, so that a checksum of data with checksums in it says something. */
+  /**
+   * Returns the masked CRC-32C of the chunk. The format masks checksums, because the CRC of data
+   * that contains CRCs is weak.
+   */
   private int maskedChecksum(int count) {
     var crc = new CRC32C();
     crc.update(chunk, 0, count);

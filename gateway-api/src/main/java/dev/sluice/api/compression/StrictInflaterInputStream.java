@@ -9,10 +9,11 @@ import java.util.zip.Inflater;
 import java.util.zip.ZipException;
 
 /**
- * Gzip (RFC 1952: members one after the other) or zlib (RFC 1950), and nothing after the end.
+ * Decompresses gzip (RFC 1952, with concatenated members) or zlib (RFC 1950) and rejects any data
+ * after the end.
  *
- * <p>The JDK's streams pass over what follows: a second member that was torn off within its header
- * would be lost without a word, and the client told that all is safe.
+ * <p>The JDK's streams ignore trailing data: a second member that is truncated within its header
+ * would be lost silently, although the client receives a success response.
  */
 public final class StrictInflaterInputStream extends InputStream {
   private static final int HEADER_BYTES = 10;
@@ -86,7 +87,7 @@ public final class StrictInflaterInputStream extends InputStream {
       inflater.reset();
       crc.reset();
     } else if (position > 0) {
-      throw new ZipException("more after the end");
+      throw new ZipException("data after the end of the stream");
     }
     inflater.setInput(in, position, in.length - position);
     inMember = true;
@@ -99,7 +100,7 @@ public final class StrictInflaterInputStream extends InputStream {
       requireAvailable(TRAILER_BYTES);
       if (readLittleEndianInt() != (int) crc.getValue()
           || readLittleEndianInt() != (int) inflater.getBytesWritten()) {
-        throw new ZipException("checksum or length is wrong");
+        throw new ZipException("checksum or length mismatch");
       }
     }
   }

@@ -4,9 +4,12 @@ import com.github.luben.zstd.ZstdInputStreamNoFinalizer;
 import java.io.IOException;
 import java.io.InputStream;
 
-/** Zstandard (RFC 8878) as the network may send it. */
+/** Decompresses Zstandard (RFC 8878) from clients. */
 public final class Zstd {
-  /** A frame may ask for a window of 2 GiB; 8 MiB is what RFC 9659 lets a sender use. */
+  /**
+   * The maximum window size, as a power of two: 8 MiB, the limit of RFC 9659 for HTTP. A frame
+   * could request a window of 2 GiB.
+   */
   private static final int WINDOW_BITS = 23;
 
   private Zstd() {}

@@ -3,26 +3,26 @@ package dev.sluice.api.decode;
 import java.io.Serial;
 
 /**
- * A request's bytes are not what they are said to be, or hold too much; each protocol says it in
- * its own words.
+ * Thrown for a request body that does not match its declared format or exceeds a limit. Each
+ * protocol maps the {@linkplain #kind kind} to its own status code.
  */
 public final class DecodeException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1L;
 
-  /** What kind of answer it deserves. */
+  /** The cause, from which the protocols derive the status of the response. */
   public enum ErrorKind {
-    /** It is not what it is said to be. */
+    /** The body does not match its declared format. */
     MALFORMED,
-    /** A smaller request of the same kind would do. */
+    /** The body exceeds a limit; a smaller request can succeed. */
     TOO_LARGE,
-    /** It can be read, and is not what its sender once wrote. */
+    /** The body was altered or truncated after its sender wrote it, as a checksum shows. */
     DAMAGED
   }
 
   private final ErrorKind kind;
 
   private DecodeException(String detail, ErrorKind kind) {
-    super(detail, null, false, false); // an answer, not a fault of ours: no stack
+    super(detail, null, false, false); // a client error: no stack trace
     this.kind = kind;
   }
 
@@ -42,7 +42,7 @@ public final class DecodeException extends RuntimeException {
     return kind;
   }
 
-  /** Whether a smaller request of the same kind would do. */
+  /** Whether a smaller request can succeed. */
   public boolean tooLarge() {
     return kind == ErrorKind.TOO_LARGE;
   }

@@ -10,14 +10,15 @@ import tools.jackson.core.StreamReadConstraints;
 import tools.jackson.core.TokenStreamFactory;
 import tools.jackson.core.json.JsonFactory;
 
-/** The one JSON reader and writer of this package: streaming, no objects in between. */
+/** Creates the streaming JSON parsers and generators of this package. */
 public final class Json {
 
   /**
-   * Jackson's own limits would fail a whole request; ours give a verdict on one record. So its are
-   * wide, and only depth, which would cost memory out of proportion, stays bounded. Numbers may be
-   * as long as they like because nobody makes a number of a long one. Text is UTF-8 and nothing
-   * else, so that the same bytes mean the same as a document and as a line of NDJSON.
+   * The Jackson factory. An exceeded Jackson limit would fail a whole request, while the gateway's
+   * own limits reject one record; therefore Jackson's limits are disabled except for the nesting
+   * depth, whose memory cost is out of proportion to the input. The length of numbers is unlimited,
+   * because no decoder converts a long number. The charset is always UTF-8, so that the same bytes
+   * have the same meaning in a JSON document and in a line of NDJSON.
    */
   private static final JsonFactory FACTORY =
       JsonFactory.builder()
@@ -41,6 +42,7 @@ public final class Json {
     return FACTORY.createParser(ObjectReadContext.empty(), text, offset, length);
   }
 
+  /** Returns the UTF-8 bytes of the JSON that {@code writer} generates. */
   public static byte[] write(Consumer<JsonGenerator> writer) {
     var out = new ByteArrayOutputStream(256);
     try (var json = FACTORY.createGenerator(ObjectWriteContext.empty(), out)) {

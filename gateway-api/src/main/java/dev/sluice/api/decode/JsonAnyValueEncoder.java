@@ -1,46 +1,53 @@
 package dev.sluice.api.decode;
 
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * Any JSON value as OTLP's {@code AnyValue}.
+ * Encodes any JSON value as OTLP's {@code AnyValue}.
  *
- * <p>Below {@code depth} levels nothing is written: that is deep enough for the walker to see that
- * it is too deep, and bounds the recursion. Integers beyond 64 bits keep their digits, as text.
+ * <p>Levels below {@code depth} are skipped, which bounds the recursion. Callers pass one level
+ * more than the limit, so that the walker still sees that the value is nested too deeply. An
+ * integer of more than 64 bits becomes a string of its digits.
  */
 final class JsonAnyValueEncoder {
   private JsonAnyValueEncoder() {}
 
-  /** Writes the fields of one {@code AnyValue} into the message that is open. */
+  /**
+   * Writes the value at the parser's current token as the fields of one {@code AnyValue} into the
+   * open message.
+   *
+   * @param depth the number of nested levels to encode
+   */
   static void write(JsonParser p, OtlpWriter out, int depth) {
     switch (p.currentToken()) {
-      case VALUE_STRING -> out.writeString(1, p.getString());
-      case VALUE_TRUE -> out.writeVarint(2, 1);
-      case VALUE_FALSE -> out.writeVarint(2, 0);
+      case VALUE_STRING -> out.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, p.getString());
+      case VALUE_TRUE -> out.writeVarint(OtlpFields.ANY_VALUE_BOOL_VALUE, 1);
+      case VALUE_FALSE -> out.writeVarint(OtlpFields.ANY_VALUE_BOOL_VALUE, 0);
       case VALUE_NUMBER_INT -> {
         if (p.getNumberType() == JsonParser.NumberType.BIG_INTEGER) {
-          out.writeString(1, p.getString());
+          out.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, p.getString());
         } else {
-          out.writeVarint(3, p.getLongValue());
+          out.writeVarint(OtlpFields.ANY_VALUE_INT_VALUE, p.getLongValue());
         }
       }
       case VALUE_NUMBER_FLOAT -> {
         double number = p.getDoubleValue();
         if (Double.isFinite(number)) {
-          out.writeFixed64(4, Double.doubleToRawLongBits(number));
+          out.writeFixed64(OtlpFields.ANY_VALUE_DOUBLE_VALUE, Double.doubleToRawLongBits(number));
         } else {
-          out.writeString(1, p.getString());
+          out.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, p.getString());
         }
       }
       case START_ARRAY -> {
-        int mark = out.beginMessage(5);
+        int mark = out.beginMessage(OtlpFields.ANY_VALUE_ARRAY_VALUE);
         if (depth == 0) {
           p.skipChildren();
         } else {
           while (p.nextToken() != JsonToken.END_ARRAY) {
-            int element = out.beginMessage(1);
+            int element = out.beginMessage(OtlpFields.ARRAY_VALUE_VALUES);
             write(p, out, depth - 1);
             out.endMessage(element);
           }
@@ -48,15 +55,18 @@ final class JsonAnyValueEncoder {
         out.endMessage(mark);
       }
       case START_OBJECT -> {
-        int mark = out.beginMessage(6);
-        writeEntries(p, out, 1, depth);
+        int mark = out.beginMessage(OtlpFields.ANY_VALUE_KVLIST_VALUE);
+        writeEntries(p, out, OtlpFields.KEY_VALUE_LIST_VALUES, depth);
         out.endMessage(mark);
       }
-      default -> {} // null is the value that is not set
+      default -> {} // null becomes a value that is not set
     }
   }
 
-  /** Writes an object's members as {@code KeyValue}s in the given field of the open message. */
+  /**
+   * Writes the members of the JSON object as {@code KeyValue}s into the given field of the open
+   * message.
+   */
   static void writeEntries(JsonParser p, OtlpWriter out, int field, int depth) {
     if (depth == 0) {
       p.skipChildren();
@@ -69,11 +79,11 @@ final class JsonAnyValueEncoder {
     }
   }
 
-  /** Writes one {@code KeyValue} whose value is the one on which the parser stands. */
+  /** Writes one {@code KeyValue} with the value at the parser's current token. */
   static void writeEntry(String key, JsonParser p, OtlpWriter out, int field, int depth) {
     int pair = out.beginMessage(field);
-    out.writeString(1, key);
-    int value = out.beginMessage(2);
+    out.writeString(OtlpFields.KEY_VALUE_KEY, key);
+    int value = out.beginMessage(OtlpFields.KEY_VALUE_VALUE);
     write(p, out, depth - 1);
     out.endMessage(value);
     out.endMessage(pair);

@@ -7,12 +7,14 @@ import java.util.List;
 import tools.jackson.core.JacksonException;
 import tools.jackson.core.JsonToken;
 
-/** A JSON array of texts. */
+/** Parses a JSON array of strings. */
 public final class JsonStrings {
   private JsonStrings() {}
 
   /**
-   * @throws IllegalArgumentException when it is anything else
+   * Returns the strings of the array.
+   *
+   * @throws IllegalArgumentException if {@code json} is not an array of strings
    */
   public static List<String> parse(String json) {
     var bytes = json.getBytes(UTF_8);
@@ -27,8 +29,8 @@ public final class JsonStrings {
         }
       }
     } catch (JacksonException _) {
-      // falls through to the answer
+      // falls through to the exception
     }
-    throw new IllegalArgumentException("no JSON array of texts");
+    throw new IllegalArgumentException("not a JSON array of strings");
   }
 }

@@ -10,16 +10,19 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A stored log in the words of {@code /api/logs} and {@code logs.LogService}, by whichever entrance
- * it came: what was sent is read back as it was sent.
+ * A stored log in the predecessor's format, as {@code /api/logs} and {@code logs.LogService} return
+ * it. The log may have been ingested by any protocol; one that was sent in this format is returned
+ * as it was sent.
  *
- * @param id as its client named it; else its identity here
- * @param appId the service
- * @param timeNanos when it happened, nanoseconds since 1970
- * @param level never {@link Severity#TRACE}, which these clients do not know
- * @param source empty when it came by another entrance
- * @param environment empty when it came by another entrance
- * @param metadata all other attributes, as the text they are stored as
+ * @param id the client's id; the log id if the client sent none
+ * @param appId the service name
+ * @param timeNanos the event time, nanoseconds since 1970
+ * @param level the severity, never {@link Severity#TRACE}, which clients of this format do not know
+ * @param source the source; empty for a log of another format
+ * @param environment the environment; empty for a log of another format
+ * @param metadata all other attributes, as their stored text
+ * @param traceId the trace id; null if there is none
+ * @param userId the user id; null if there is none
  */
 public record LegacyLog(
     String id,
@@ -33,13 +36,13 @@ public record LegacyLog(
     @Nullable String traceId,
     @Nullable String userId) {
 
-  /** Logs of a page when its client does not say how many. */
+  /** The default page size in logs. */
   public static final int DEFAULT_LIMIT = 1000;
 
-  /** Logs of a page at most. */
+  /** The maximum page size in logs. */
   public static final int MAX_LIMIT = 10_000;
 
-  /** Verdicts in one answer: more would tell a person nothing. */
+  /** The maximum number of rejections in one response; more are not useful to a reader. */
   public static final int MAX_REPORTED_ERRORS = 100;
 
   static final String ID = "id";
@@ -87,7 +90,7 @@ public record LegacyLog(
     return value.isEmpty() ? null : value;
   }
 
-  /** The one sentence of an answer to logs that could be read. */
+  /** Returns the message of a response to a request that could be decoded. */
   public static String message(IngestResult.Accepted result) {
     if (result.acceptedNone()) {
       return "Invalid log data";
@@ -97,11 +100,11 @@ public record LegacyLog(
       message
           .append("; ")
           .append(result.filtered())
-          .append(" of the logs are not on the allow list and were filtered");
+          .append(" of the logs are not on the allowlist and were filtered");
     }
     if (result.deadLettered() > 0) {
       message
-          .append("; the store refused ")
+          .append("; the store rejected ")
           .append(result.deadLettered())
           .append(" of the logs, which are kept as dead letters");
     }
@@ -109,8 +112,9 @@ public record LegacyLog(
   }
 
   /**
-   * The attribute that a metadata entry becomes: of its own name, unless a field has that one. What
-   * looks like an entry renamed so is renamed too, that the way back is the only one.
+   * Returns the name of the attribute for a metadata key: the key itself, unless a field has that
+   * name; then the key with the prefix {@code metadata.}. A key that already looks prefixed in this
+   * way is prefixed too, so that the reverse mapping is unambiguous.
    */
   static String attributeOf(String key) {
     return isReserved(key) ? METADATA_PREFIX + key : key;
@@ -130,12 +134,12 @@ public record LegacyLog(
     return RESERVED_KEYS.contains(key.substring(offset));
   }
 
-  /** A verdict in these words: the walker, which every entrance passes, speaks OTLP. */
+  /** Returns the rejection with this format's field name; the walker reports OTLP field names. */
   public static Rejection toLegacyRejection(Rejection rejection) {
     return new Rejection(rejection.index(), field(rejection.field()), rejection.reason());
   }
 
-  /** What is wrong with which field, for a person. */
+  /** Returns the field and the reason of a rejection as one readable sentence. */
   public static String describe(Rejection rejection) {
     return (rejection.field().isEmpty() ? "log" : rejection.field()) + " " + rejection.reason();
   }
@@ -147,7 +151,7 @@ public record LegacyLog(
       case "attributes" -> "metadata";
       default -> {
         if (otlp.startsWith("resource.attributes")) {
-          yield "app_id"; // its only attribute
+          yield "app_id"; // the only resource attribute of this format
         }
         if (!otlp.startsWith(ATTRIBUTES_PREFIX)) {
           yield otlp;

@@ -7,33 +7,49 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * Turns the logs of {@code /api/logs} and {@code logs.LogService}, in JSON and in protobuf, into
- * OTLP.
+ * Decodes the predecessor's format, which {@code /api/logs} and {@code logs.LogService} accept in
+ * JSON and in protobuf, into OTLP.
  *
- * <p>What is wrong with one log costs that log, also when it is a byte that is no UTF-8; only what
- * is no JSON or no protobuf at all costs the request.
+ * <p>An invalid log is rejected alone, including one with invalid UTF-8. Only a body that is not
+ * JSON or not protobuf fails the request.
  */
 public final class LegacyLogDecoder {
   private LegacyLogDecoder() {}
 
-  /** One JSON object, or an array of them. */
+  /**
+   * Decodes one JSON object or an array of objects.
+   *
+   * @throws DecodeException if the body is malformed or has too many records
+   */
   public static OtlpPayload ofJson(byte[] body, Limits limits) {
     return LenientJsonReader.readRows(
             body, () -> new LegacyLogRow(limits, body.length), LegacyLogDecoder::readRecord)
         .payload();
   }
 
-  /** One {@code logs.LogEntry}. */
+  /**
+   * Decodes one {@code logs.LogEntry}.
+   *
+   * @throws DecodeException if the body is malformed
+   */
   public static OtlpPayload ofProtobuf(byte[] body, Limits limits) {
     return read(body, limits, "logs.LogEntry", LegacyLogProtobufDecoder::readEntry);
   }
 
-  /** A {@code logs.LogEntryBatch}. */
+  /**
+   * Decodes a {@code logs.LogEntryBatch}.
+   *
+   * @throws DecodeException if the body is malformed or has too many records
+   */
   public static OtlpPayload ofProtobufBatch(byte[] body, Limits limits) {
     return read(body, limits, "logs.LogEntryBatch", LegacyLogProtobufDecoder::readEntries);
   }
 
-  /** A {@code logs.IngestLogsRequest}. */
+  /**
+   * Decodes a {@code logs.IngestLogsRequest}.
+   *
+   * @throws DecodeException if the body is malformed or has too many records
+   */
   public static OtlpPayload ofIngestLogsRequest(byte[] body, Limits limits) {
     return read(body, limits, "logs.IngestLogsRequest", LegacyLogProtobufDecoder::readInputs);
   }
@@ -91,8 +107,7 @@ public final class LegacyLogDecoder {
     try {
       return decoder.read(new LegacyLogProtobufDecoder(body, limits));
     } catch (MalformedOtlpException e) {
-      throw DecodeException.malformed(
-          "malformed protobuf: no " + type + " can be read, " + e.getMessage());
+      throw DecodeException.malformed("malformed protobuf: not a " + type + ": " + e.getMessage());
     }
   }
 }

@@ -11,12 +11,12 @@ import dev.sluice.proto.logs.LogLevel;
 import java.util.List;
 
 /**
- * Reads {@code logs.LogEntry} and {@code logs.LogEntryInput} on the wire level. A generated class
- * would keep every field that it does not know and every entry of a map, each as an object: two
- * bytes of a request would cost a hundred, in numbers that only the size of a request bounds.
+ * Decodes {@code logs.LogEntry} and {@code logs.LogEntryInput} at the wire level. A generated class
+ * would keep every unknown field and every map entry as an object: two bytes of a request could
+ * become a hundred bytes of heap, bounded only by the size of the request.
  *
- * <p>As in any protobuf the last of equal fields counts, and a known field of another wire type is
- * an unknown one. For one request.
+ * <p>As in any protobuf parser the last occurrence of a field wins, and a known field with an
+ * unexpected wire type counts as unknown. For one request.
  */
 final class LegacyLogProtobufDecoder {
   private final ProtobufInput in = new ProtobufInput();
@@ -40,31 +40,31 @@ final class LegacyLogProtobufDecoder {
     row = new LegacyLogRow(limits, body.length);
   }
 
-  /** One {@code logs.LogEntry}. */
+  /** Decodes one {@code logs.LogEntry}. */
   OtlpPayload readEntry() throws MalformedOtlpException {
     readEntry(in.bytes.length);
     return row.payload();
   }
 
-  /** A message whose field 1 is {@code logs.LogEntry}s. */
+  /** Decodes a {@code logs.LogEntryBatch}. */
   OtlpPayload readEntries() throws MalformedOtlpException {
-    return readAll(this::readEntry);
+    return readAll(LegacyFields.LOG_ENTRY_BATCH_ENTRIES_TAG, this::readEntry);
   }
 
-  /** A message whose field 1 is {@code logs.LogEntryInput}s. */
+  /** Decodes a {@code logs.IngestLogsRequest}. */
   OtlpPayload readInputs() throws MalformedOtlpException {
-    return readAll(this::readInput);
+    return readAll(LegacyFields.INGEST_LOGS_REQUEST_LOGS_TAG, this::readInput);
   }
 
   private interface MessageReader {
     void read(int end) throws MalformedOtlpException;
   }
 
-  private OtlpPayload readAll(MessageReader reader) throws MalformedOtlpException {
+  private OtlpPayload readAll(int recordsTag, MessageReader reader) throws MalformedOtlpException {
     int end = in.bytes.length;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == (1 << 3 | ProtobufInput.BYTES)) {
+      if (tag == recordsTag) {
         reader.read(in.readContentEnd(end));
       } else {
         skipUnknownField(tag, end);
@@ -76,20 +76,20 @@ final class LegacyLogProtobufDecoder {
   private void readEntry(int end) throws MalformedOtlpException {
     begin();
     long timestamp = 0;
-    int number = 0; // proto3 leaves out what is zero: a level that is not there is DEBUG
+    int number = 0; // proto3 omits zero: a missing level is DEBUG
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> id.read(end);
-        case 2 << 3 | ProtobufInput.BYTES -> appId.read(end);
-        case 3 << 3 | ProtobufInput.VARINT -> timestamp = in.readVarint(end);
-        case 4 << 3 | ProtobufInput.VARINT -> number = (int) in.readVarint(end);
-        case 5 << 3 | ProtobufInput.BYTES -> message.read(end);
-        case 6 << 3 | ProtobufInput.BYTES -> source.read(end);
-        case 7 << 3 | ProtobufInput.BYTES -> environment.read(end);
-        case 8 << 3 | ProtobufInput.BYTES -> readMetadata(in.readContentEnd(end));
-        case 9 << 3 | ProtobufInput.BYTES -> traceId.read(end);
-        case 10 << 3 | ProtobufInput.BYTES -> userId.read(end);
+        case LegacyFields.LOG_ENTRY_ID_TAG -> id.read(end);
+        case LegacyFields.LOG_ENTRY_APP_ID_TAG -> appId.read(end);
+        case LegacyFields.LOG_ENTRY_TIMESTAMP_TAG -> timestamp = in.readVarint(end);
+        case LegacyFields.LOG_ENTRY_LEVEL_TAG -> number = (int) in.readVarint(end);
+        case LegacyFields.LOG_ENTRY_MESSAGE_TAG -> message.read(end);
+        case LegacyFields.LOG_ENTRY_SOURCE_TAG -> source.read(end);
+        case LegacyFields.LOG_ENTRY_ENVIRONMENT_TAG -> environment.read(end);
+        case LegacyFields.LOG_ENTRY_METADATA_TAG -> readMetadata(in.readContentEnd(end));
+        case LegacyFields.LOG_ENTRY_TRACE_ID_TAG -> traceId.read(end);
+        case LegacyFields.LOG_ENTRY_USER_ID_TAG -> userId.read(end);
         default -> skipUnknownField(tag, end);
       }
     }
@@ -103,14 +103,14 @@ final class LegacyLogProtobufDecoder {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> appId.read(end);
-        case 2 << 3 | ProtobufInput.BYTES -> level.read(end);
-        case 3 << 3 | ProtobufInput.BYTES -> message.read(end);
-        case 4 << 3 | ProtobufInput.BYTES -> source.read(end);
-        case 5 << 3 | ProtobufInput.BYTES -> environment.read(end);
-        case 6 << 3 | ProtobufInput.BYTES -> readMetadata(in.readContentEnd(end));
-        case 7 << 3 | ProtobufInput.BYTES -> traceId.read(end);
-        case 8 << 3 | ProtobufInput.BYTES -> userId.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_APP_ID_TAG -> appId.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_LEVEL_TAG -> level.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_MESSAGE_TAG -> message.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_SOURCE_TAG -> source.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_ENVIRONMENT_TAG -> environment.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_METADATA_TAG -> readMetadata(in.readContentEnd(end));
+        case LegacyFields.LOG_ENTRY_INPUT_TRACE_ID_TAG -> traceId.read(end);
+        case LegacyFields.LOG_ENTRY_INPUT_USER_ID_TAG -> userId.read(end);
         default -> skipUnknownField(tag, end);
       }
     }
@@ -139,15 +139,15 @@ final class LegacyLogProtobufDecoder {
     in.skip(tag, end);
   }
 
-  /** An entry of a map; a key or a value that is not there is empty. */
+  /** Reads one entry of the metadata map; a missing key or value is empty. */
   private void readMetadata(int end) throws MalformedOtlpException {
     key.clear();
     value.clear();
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> key.read(end);
-        case 2 << 3 | ProtobufInput.BYTES -> value.read(end);
+        case LegacyFields.MAP_ENTRY_KEY_TAG -> key.read(end);
+        case LegacyFields.MAP_ENTRY_VALUE_TAG -> value.read(end);
         default -> skipUnknownField(tag, end);
       }
     }
@@ -156,7 +156,10 @@ final class LegacyLogProtobufDecoder {
     }
   }
 
-  /** Where a text is: the last of several is the only one that is ever made. */
+  /**
+   * The range of a text field's last occurrence. Only that occurrence becomes a string, when it is
+   * read by {@link #get}.
+   */
   private final class TextSlice {
     private final String field;
     private int from;

@@ -3,14 +3,15 @@ package dev.sluice.api.decode;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.OtlpFields;
 import java.util.HexFormat;
 import java.util.regex.Pattern;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * The fields of an app log, one row after the other, as OTLP: what each becomes, and what is wrong
- * with it. What is absent is empty text. For one request.
+ * Converts the predecessor's log entries to OTLP, one row after the other: maps each field to its
+ * OTLP field or attribute and validates it. An absent field is an empty string. For one request.
  */
 final class LegacyLogRow {
   private static final HexFormat HEX = HexFormat.of();
@@ -62,18 +63,21 @@ final class LegacyLogRow {
 
   void writeTimestamp(JsonParser p) {
     try {
-      builder.record.writeFixed64(1, Timestamps.of(p));
+      builder.record.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.of(p));
     } catch (Timestamps.InvalidTimestampException e) {
       rejectRecord("timestamp", e.reason());
     }
   }
 
   /**
-   * @param millis 0 for the time of receipt
+   * Writes the event time.
+   *
+   * @param millis milliseconds since 1970; 0 stands for the time of receipt
    */
   void writeTimestamp(long millis) {
     try {
-      builder.record.writeFixed64(1, Timestamps.ofMillis(millis));
+      builder.record.writeFixed64(
+          OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.ofMillis(millis));
     } catch (Timestamps.InvalidTimestampException e) {
       rejectRecord("timestamp", e.reason());
     }
@@ -88,13 +92,19 @@ final class LegacyLogRow {
     String name;
     while ((name = p.nextName()) != null) {
       p.nextToken();
-      JsonAnyValueEncoder.writeEntry(LegacyLog.attributeOf(name), p, builder.record, 6, nesting);
+      JsonAnyValueEncoder.writeEntry(
+          LegacyLog.attributeOf(name),
+          p,
+          builder.record,
+          OtlpFields.LOG_RECORD_ATTRIBUTES,
+          nesting);
     }
   }
 
   /**
-   * Whether one more entry is worth writing. Each becomes an attribute, so more of them than a
-   * record may have attributes cannot pass, and a request may be nothing but entries.
+   * Counts a metadata entry and returns whether to write it. Each entry becomes an attribute, so
+   * more entries than the attribute limit reject the record; without this check a request of
+   * entries only would be converted completely before its rejection.
    */
   boolean countMetadataEntry() {
     if (++entries > maxAttributes) {
@@ -104,16 +114,17 @@ final class LegacyLogRow {
   }
 
   void writeMetadata(String key, String value) {
-    builder.record.writeAttribute(6, LegacyLog.attributeOf(key), value);
+    builder.record.writeAttribute(
+        OtlpFields.LOG_RECORD_ATTRIBUTES, LegacyLog.attributeOf(key), value);
   }
 
   void end() {
     if (requirePresent("app_id", appId)) {
-      builder.resource.writeAttribute(1, "service.name", appId);
+      builder.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", appId);
     }
     if (requirePresent("message", message)) {
-      int body = builder.record.beginMessage(5);
-      builder.record.writeString(1, message);
+      int body = builder.record.beginMessage(OtlpFields.LOG_RECORD_BODY);
+      builder.record.writeString(OtlpFields.ANY_VALUE_STRING_VALUE, message);
       builder.record.endMessage(body);
     }
     if (requirePresent("level", level)) {
@@ -139,19 +150,23 @@ final class LegacyLogRow {
   private void writeSeverity() {
     var number = Severity.numberOf(level);
     if (number.isEmpty()) {
-      rejectRecord("level", "is unknown; known are DEBUG, INFO, WARN, ERROR, FATAL");
+      rejectRecord("level", "is unknown; must be one of DEBUG, INFO, WARN, ERROR, FATAL");
       return;
     }
-    builder.record.writeVarint(2, number.getAsInt());
-    builder.record.writeString(3, level);
+    builder.record.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, number.getAsInt());
+    builder.record.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, level);
   }
 
-  /** Any text will do; one that names a trace as the rest of the world does finds it, too. */
+  /**
+   * Writes the trace id, which may be any text. Text of 32 hexadecimal digits or a UUID becomes the
+   * OTLP trace id. All text but 32 lower-case digits is also kept as an attribute, so that a read
+   * returns it as it was sent.
+   */
   private void writeTraceId() {
     boolean uuid = UUID.matcher(traceId).matches();
     if (uuid || TRACE_ID.matcher(traceId).matches()) {
       byte[] trace = HEX.parseHex(uuid ? traceId.replace("-", "") : traceId);
-      builder.record.writeBytes(9, trace, 0, trace.length);
+      builder.record.writeBytes(OtlpFields.LOG_RECORD_TRACE_ID, trace, 0, trace.length);
     }
     if (!CANONICAL_TRACE_ID.matcher(traceId).matches()) {
       writeAttribute(LegacyLog.TRACE_ID, traceId);
@@ -160,7 +175,7 @@ final class LegacyLogRow {
 
   private void writeAttribute(String key, String value) {
     if (!value.isEmpty()) {
-      builder.record.writeAttribute(6, key, value);
+      builder.record.writeAttribute(OtlpFields.LOG_RECORD_ATTRIBUTES, key, value);
     }
   }
 

@@ -12,12 +12,12 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * JSON as it came from a client, possibly with bytes in it that are no UTF-8.
+ * Parses JSON from clients, which may contain bytes that are not valid UTF-8.
  *
- * <p>A parser of bytes would give up the whole document for one such byte. So each is turned into
- * lone surrogates, which no valid text can hold and which the record that has them in a string does
- * not survive: its verdict falls like any other. Two of them, since an escaped surrogate beside a
- * single one could make it whole.
+ * <p>A byte-based parser would fail the whole document for one invalid byte. Therefore each invalid
+ * byte is replaced by lone surrogates, which valid text cannot contain: a record with such a string
+ * is rejected like any other invalid record. Each byte becomes two surrogates, because an escaped
+ * surrogate beside a single one could form a valid pair.
  */
 final class LenientJsonReader {
   private static final char INVALID_BYTE_PLACEHOLDER = '\uD800';
@@ -26,12 +26,12 @@ final class LenientJsonReader {
   private LenientJsonReader() {}
 
   /**
-   * Opens a parser over {@code bytes[from, to)} and lets {@code reader} use it; twice, from the
-   * start, when the parser of bytes gives up for a lone surrogate in a name, which that of
-   * characters lets pass.
+   * Opens a parser over {@code bytes[from, to)} and passes it to {@code reader}. The reader runs a
+   * second time from the start if the byte-based parser fails and the text has surrogate escapes: a
+   * lone surrogate in a name fails the byte-based parser but not the character-based one.
    *
-   * @param line where the text begins in the request, for messages, from 1
-   * @throws DecodeException when it is not JSON, with where it broke
+   * @param line the line of the request where the text begins, from 1, for error messages
+   * @throws DecodeException if the text is not JSON; the message has the line and column
    */
   static <T> T read(byte[] bytes, int from, int to, int line, Function<JsonParser, T> reader) {
     int start = startsWithByteOrderMark(bytes, from, to) ? from + BYTE_ORDER_MARK.length : from;
@@ -60,10 +60,11 @@ final class LenientJsonReader {
   }
 
   /**
-   * Reads a whole body that is one row or an array of them; a blank one has none.
+   * Reads a whole body that is one row or an array of rows; a blank body has no rows.
    *
-   * @param newTarget makes what the rows go to; anew when reading begins again from the start
-   * @param row reads one row; the parser stands on its first token and is to be left on its last
+   * @param newTarget creates the target of the rows, once for each run of the reader
+   * @param row reads one row from the parser's current token to the last token of the row
+   * @throws DecodeException if the body is not JSON, or neither an object nor an array
    */
   static <T> T readRows(byte[] body, Supplier<T> newTarget, BiConsumer<T, JsonParser> row) {
     if (isBlank(body, 0, body.length)) {
@@ -91,11 +92,16 @@ final class LenientJsonReader {
         });
   }
 
+  /**
+   * Checks that no token follows.
+   *
+   * @throws DecodeException if one does
+   */
   static void requireEnd(JsonParser parser, int line) {
     if (parser.nextToken() != null) {
       var location = parser.currentTokenLocation();
       throw DecodeException.malformed(
-          "malformed JSON at line %d, column %d: more after the end"
+          "malformed JSON at line %d, column %d: unexpected content after the end"
               .formatted(line + location.getLineNr() - 1, location.getColumnNr()));
     }
   }
@@ -143,7 +149,7 @@ final class LenientJsonReader {
     }
   }
 
-  /** The byte order mark that some senders put in front; RFC 8259 lets it be ignored. */
+  /** Whether a byte order mark begins the text; RFC 8259 allows a parser to ignore it. */
   private static boolean startsWithByteOrderMark(byte[] bytes, int from, int to) {
     return to - from >= BYTE_ORDER_MARK.length
         && Arrays.equals(

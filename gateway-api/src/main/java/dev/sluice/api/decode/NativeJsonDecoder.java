@@ -3,6 +3,7 @@ package dev.sluice.api.decode;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.util.HexFormat;
 import java.util.function.IntConsumer;
@@ -11,11 +12,11 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * Turns native JSON logs into OTLP, streaming: no tree, no object for a log.
+ * Decodes native JSON logs into OTLP in a streaming way: it builds no tree and no object per log.
  *
- * <p>What is wrong with one row costs that row; only what is no JSON at all costs the request.
- * Lengths, counts and depths are not judged here but by the walker that every entrance passes. For
- * one request.
+ * <p>An invalid row is rejected alone; only a body that is not JSON fails the request. This class
+ * does not validate lengths, counts and nesting; {@link dev.sluice.core.otlp.OtlpWalker} does, for
+ * all protocols. For one request.
  */
 public final class NativeJsonDecoder {
   private static final HexFormat HEX = HexFormat.of();
@@ -30,7 +31,11 @@ public final class NativeJsonDecoder {
     this.builder = new OtlpRequestBuilder(limits, sizeHint);
   }
 
-  /** One JSON object, or an array of them. */
+  /**
+   * Decodes one JSON object or an array of objects.
+   *
+   * @throws DecodeException if the body is malformed or has too many records
+   */
   public static OtlpPayload ofJson(byte[] body, Limits limits) {
     return LenientJsonReader.readRows(
             body, () -> new NativeJsonDecoder(limits, body.length), NativeJsonDecoder::readRecord)
@@ -38,7 +43,11 @@ public final class NativeJsonDecoder {
         .payload();
   }
 
-  /** One JSON object a line; blank lines do not count. */
+  /**
+   * Decodes NDJSON, one JSON object per line; blank lines are skipped.
+   *
+   * @throws DecodeException if a line is malformed or the body has too many records
+   */
   public static OtlpPayload ofNdjson(byte[] body, Limits limits) {
     var logs = new NativeJsonDecoder(limits, body.length);
     int line = 1;
@@ -68,7 +77,7 @@ public final class NativeJsonDecoder {
     return logs.builder.payload();
   }
 
-  /** Reads one row; the parser stands on its first token and is left on its last. */
+  /** Reads one row, from the parser's current token to the last token of the row. */
   private void readRecord(JsonParser parser) {
     builder.begin();
     if (parser.currentToken() != JsonToken.START_OBJECT) {
@@ -86,12 +95,12 @@ public final class NativeJsonDecoder {
         content |= readField(name, parser);
       }
     }
-    // last, since they win over what the resource says of the same
+    // last, because these fields override the same attributes of "resource"
     if (service != null && !service.isEmpty()) {
-      builder.resource.writeAttribute(1, "service.name", service);
+      builder.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "service.name", service);
     }
     if (host != null && !host.isEmpty()) {
-      builder.resource.writeAttribute(1, "host.name", host);
+      builder.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, "host.name", host);
     }
     if (!content) {
       builder.rejectRecord("body", "is missing, and so are attributes and event_name");
@@ -99,37 +108,46 @@ public final class NativeJsonDecoder {
     builder.end();
   }
 
-  /** Returns whether the field is something worth storing by itself. */
+  /** Reads one field; returns whether a log with only this field has content. */
   private boolean readField(String name, JsonParser p) {
     switch (name) {
-      case "timestamp" -> readTimestamp(name, p, 1);
-      case "observed_timestamp" -> readTimestamp(name, p, 11);
+      case "timestamp" -> readTimestamp(name, p, OtlpFields.LOG_RECORD_TIME_UNIX_NANO);
+      case "observed_timestamp" ->
+          readTimestamp(name, p, OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO);
       case "severity" -> readSeverity(p);
       case "severity_number" -> readSeverityNumber(name, p);
-      case "severity_text" -> readText(name, p, builder.record, 3);
+      case "severity_text" ->
+          readText(name, p, builder.record, OtlpFields.LOG_RECORD_SEVERITY_TEXT);
       case "service" -> service = readText(name, p);
       case "host" -> host = readText(name, p);
-      case "resource" -> readAttributes(name, p, builder.resource, 1);
+      case "resource" -> readAttributes(name, p, builder.resource, OtlpFields.RESOURCE_ATTRIBUTES);
       case "scope" -> readScope(p);
-      case "trace_id" -> readHex(name, p, 9, 16);
-      case "span_id" -> readHex(name, p, 10, 8);
-      case "flags" -> readUnsigned(name, p, value -> builder.record.writeFixed32(8, value));
+      case "trace_id" -> readHex(name, p, OtlpFields.LOG_RECORD_TRACE_ID, 16);
+      case "span_id" -> readHex(name, p, OtlpFields.LOG_RECORD_SPAN_ID, 8);
+      case "flags" ->
+          readUnsigned(
+              name, p, value -> builder.record.writeFixed32(OtlpFields.LOG_RECORD_FLAGS, value));
       case "dropped_attributes_count" ->
           readUnsigned(
-              name, p, value -> builder.record.writeVarint(7, Integer.toUnsignedLong(value)));
+              name,
+              p,
+              value ->
+                  builder.record.writeVarint(
+                      OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT,
+                      Integer.toUnsignedLong(value)));
       case "body" -> {
-        int mark = builder.record.beginMessage(5);
+        int mark = builder.record.beginMessage(OtlpFields.LOG_RECORD_BODY);
         JsonAnyValueEncoder.write(p, builder.record, limits.maxNesting() + 1);
         builder.record.endMessage(mark);
         return true;
       }
       case "attributes" -> {
         int before = builder.record.output().size();
-        readAttributes(name, p, builder.record, 6);
+        readAttributes(name, p, builder.record, OtlpFields.LOG_RECORD_ATTRIBUTES);
         return builder.record.output().size() > before;
       }
       case "event_name" -> {
-        readText(name, p, builder.record, 12);
+        readText(name, p, builder.record, OtlpFields.LOG_RECORD_EVENT_NAME);
         return p.currentToken() == JsonToken.VALUE_STRING && !p.getString().isEmpty();
       }
       default -> {
@@ -161,11 +179,12 @@ public final class NativeJsonDecoder {
     var number = Severity.numberOf(text);
     if (number.isEmpty()) {
       builder.rejectRecord(
-          "severity", "is unknown; known are TRACE, DEBUG, INFO, WARN, ERROR, FATAL and 1 to 24");
+          "severity",
+          "is unknown; must be one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL or from 1 to 24");
       return;
     }
-    builder.record.writeVarint(2, number.getAsInt());
-    builder.record.writeString(3, text);
+    builder.record.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, number.getAsInt());
+    builder.record.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, text);
   }
 
   private void readSeverityNumber(String name, JsonParser p) {
@@ -175,12 +194,13 @@ public final class NativeJsonDecoder {
     }
     long number = p.getNumberType() == JsonParser.NumberType.BIG_INTEGER ? -1 : p.getLongValue();
     if (number < 0 || number > 24) {
-      builder.rejectRecord(name, "is unknown; known are 0 to 24");
+      builder.rejectRecord(name, "is unknown; must be from 0 to 24");
       return;
     }
-    builder.record.writeVarint(2, number);
+    builder.record.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, number);
     if (name.equals("severity")) {
-      builder.record.writeString(3, Severity.textOf((int) number));
+      builder.record.writeString(
+          OtlpFields.LOG_RECORD_SEVERITY_TEXT, Severity.textOf((int) number));
     }
   }
 
@@ -219,9 +239,13 @@ public final class NativeJsonDecoder {
         continue;
       }
       switch (name) {
-        case "name" -> readText("scope.name", p, builder.scope, 1);
-        case "version" -> readText("scope.version", p, builder.scope, 2);
-        case "attributes" -> readAttributes("scope.attributes", p, builder.scope, 3);
+        case "name" ->
+            readText("scope.name", p, builder.scope, OtlpFields.INSTRUMENTATION_SCOPE_NAME);
+        case "version" ->
+            readText("scope.version", p, builder.scope, OtlpFields.INSTRUMENTATION_SCOPE_VERSION);
+        case "attributes" ->
+            readAttributes(
+                "scope.attributes", p, builder.scope, OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES);
         default -> {
           builder.unknownFields++;
           p.skipChildren();
@@ -246,7 +270,7 @@ public final class NativeJsonDecoder {
         return;
       }
     } catch (IllegalArgumentException _) {
-      // falls through to the verdict
+      // falls through to the rejection
     }
     builder.rejectRecord(name, "is not " + 2 * bytes + " hexadecimal digits");
   }

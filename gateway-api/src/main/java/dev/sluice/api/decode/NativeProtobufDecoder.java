@@ -5,24 +5,26 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.sluice.core.domain.Limits;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.MalformedOtlpException;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import dev.sluice.core.otlp.ProtobufInput;
 
 /**
- * Turns the flat logs of {@code sluice.v1} into OTLP on the wire level: no message, no text.
+ * Decodes the flat logs of {@code sluice.v1} into OTLP at the wire level, without message objects
+ * and strings.
  *
- * <p>A {@code sluice.v1.LogRecord} has the fields of OTLP's by number and type, and an entry of its
- * maps is a {@code KeyValue} byte for byte. So those are copied as they are, and only where a log
- * comes from is taken out of it, into resource and scope.
+ * <p>The fields of a {@code sluice.v1.LogRecord} have the numbers and types of OTLP's {@code
+ * LogRecord}, and an entry of its maps has the encoding of a {@code KeyValue}. Those fields are
+ * copied unchanged; only service, host, resource and scope are moved to OTLP's resource and scope.
  *
- * <p>What is protobuf but breaks a limit is left for the walker to judge, as everywhere. What is no
- * protobuf, down to where the walker looks, fails the request here, where the position still means
- * something to the client. For one request.
+ * <p>A field that exceeds a limit is copied, and {@link dev.sluice.core.otlp.OtlpWalker} rejects
+ * the record. Bytes that are not protobuf, down to the depth that the walker parses, fail the
+ * request in this class, where the byte position still refers to the client's message. For one
+ * request.
  */
 public final class NativeProtobufDecoder {
   private static final byte[] SERVICE_NAME = "service.name".getBytes(UTF_8);
   private static final byte[] HOST_NAME = "host.name".getBytes(UTF_8);
-  private static final int SEQUENCE = 1 << 3 | ProtobufInput.VARINT;
 
   private final ProtobufInput in = new ProtobufInput();
   private final Limits limits;
@@ -35,24 +37,28 @@ public final class NativeProtobufDecoder {
   }
 
   /**
-   * The logs of an {@code IngestRequest}.
+   * Decodes the logs of an {@code IngestRequest}.
    *
-   * @throws DecodeException when it is none
+   * @throws DecodeException if the message is malformed or has too many records
    */
   public static OtlpPayload ofRequest(byte[] message, Limits limits) {
-    return new NativeProtobufDecoder(message, limits).read(1);
+    return new NativeProtobufDecoder(message, limits).read(NativeFields.INGEST_REQUEST_LOGS_TAG);
   }
 
   /**
-   * The logs of an {@code IngestStreamRequest}.
+   * Decodes the logs of an {@code IngestStreamRequest}.
    *
-   * @throws DecodeException when it is none
+   * @throws DecodeException if the message is malformed or has too many records
    */
   public static OtlpPayload ofStreamRequest(byte[] message, Limits limits) {
-    return new NativeProtobufDecoder(message, limits).read(2);
+    return new NativeProtobufDecoder(message, limits)
+        .read(NativeFields.INGEST_STREAM_REQUEST_LOGS_TAG);
   }
 
-  /** The sequence of an {@code IngestStreamRequest}, as far as it can be read; else 0. */
+  /**
+   * Returns the sequence of an {@code IngestStreamRequest}; 0 if the message is malformed before
+   * its sequence.
+   */
   public static long sequence(byte[] message) {
     var in = new ProtobufInput();
     in.bytes = message;
@@ -60,28 +66,29 @@ public final class NativeProtobufDecoder {
     try {
       while (in.position < message.length) {
         int tag = in.readTag(message.length);
-        if (tag == SEQUENCE) {
+        if (tag == NativeFields.INGEST_STREAM_REQUEST_SEQUENCE_TAG) {
           sequence = in.readVarint(message.length);
         } else {
           in.skip(tag, message.length);
         }
       }
     } catch (MalformedOtlpException _) {
-      // the request is refused with what was read before
+      // the caller rejects the request under the sequence read so far
     }
     return sequence;
   }
 
-  private OtlpPayload read(int recordsField) {
+  private OtlpPayload read(int recordsTag) {
     int end = in.bytes.length;
     try {
       while (in.position < end) {
         int tag = in.readTag(end);
-        if (tag == (recordsField << 3 | ProtobufInput.BYTES)) {
+        if (tag == recordsTag) {
           readRecord(in.readContentEnd(end));
           continue;
         }
-        if (recordsField == 1 || tag != SEQUENCE) {
+        if (recordsTag == NativeFields.INGEST_REQUEST_LOGS_TAG
+            || tag != NativeFields.INGEST_STREAM_REQUEST_SEQUENCE_TAG) {
           builder.unknownFields++;
         }
         in.skip(tag, end);
@@ -103,58 +110,59 @@ public final class NativeProtobufDecoder {
       int start = in.position;
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.FIXED64,
-            2 << 3 | ProtobufInput.VARINT,
-            3 << 3 | ProtobufInput.BYTES,
-            7 << 3 | ProtobufInput.VARINT,
-            8 << 3 | ProtobufInput.FIXED32,
-            9 << 3 | ProtobufInput.BYTES,
-            10 << 3 | ProtobufInput.BYTES,
-            11 << 3 | ProtobufInput.FIXED64 -> {
+        case NativeFields.LOG_RECORD_TIME_UNIX_NANO_TAG,
+            NativeFields.LOG_RECORD_SEVERITY_NUMBER_TAG,
+            NativeFields.LOG_RECORD_SEVERITY_TEXT_TAG,
+            NativeFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG,
+            NativeFields.LOG_RECORD_FLAGS_TAG,
+            NativeFields.LOG_RECORD_TRACE_ID_TAG,
+            NativeFields.LOG_RECORD_SPAN_ID_TAG,
+            NativeFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG -> {
           in.skip(tag, end);
           copy(start, builder.record);
         }
-        case 5 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_BODY_TAG -> {
           int close = in.readContentEnd(end);
-          content |= close > in.position; // an empty value is null
+          content |= close > in.position; // an empty value stands for null
           checkValue(close, 0);
           copy(start, builder.record);
         }
-        case 6 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_ATTRIBUTES_TAG -> {
           content = true;
           checkEntry(in.readContentEnd(end), 0);
           copy(start, builder.record);
         }
-        case 12 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_EVENT_NAME_TAG -> {
           int close = in.readContentEnd(end);
           content |= close > in.position;
           in.position = close;
           copy(start, builder.record);
         }
-        case 16 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_SERVICE_TAG -> {
           serviceEnd = in.readContentEnd(end);
           service = in.position;
           in.position = serviceEnd;
         }
-        case 17 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_HOST_TAG -> {
           hostEnd = in.readContentEnd(end);
           host = in.position;
           in.position = hostEnd;
         }
-        case 18 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.LOG_RECORD_RESOURCE_TAG -> {
           int close = in.readContentEnd(end);
           int entry = in.position;
           checkEntry(close, 0);
-          builder.resource.writeBytes(1, in.bytes, entry, close - entry);
+          builder.resource.writeBytes(
+              OtlpFields.RESOURCE_ATTRIBUTES, in.bytes, entry, close - entry);
         }
-        case 19 << 3 | ProtobufInput.BYTES -> readScope(in.readContentEnd(end));
+        case NativeFields.LOG_RECORD_SCOPE_TAG -> readScope(in.readContentEnd(end));
         default -> {
           builder.unknownFields++;
           in.skip(tag, end);
         }
       }
     }
-    // after the entries of the map, whatever their order on the wire: the last of equal keys counts
+    // after the map entries, whatever the order on the wire, because the last of equal keys wins
     writeResourceAttribute(SERVICE_NAME, service, serviceEnd);
     writeResourceAttribute(HOST_NAME, host, hostEnd);
     if (!content) {
@@ -169,27 +177,30 @@ public final class NativeProtobufDecoder {
 
   private void writeResourceAttribute(byte[] key, int from, int to) {
     if (from == to) {
-      return; // not sent, or sent as its default, which is the same
+      return; // not sent, or sent as the empty default, which is equivalent
     }
-    int pair = builder.resource.beginMessage(1);
-    builder.resource.writeBytes(1, key, 0, key.length);
-    int value = builder.resource.beginMessage(2);
-    builder.resource.writeBytes(1, in.bytes, from, to - from);
+    int pair = builder.resource.beginMessage(OtlpFields.RESOURCE_ATTRIBUTES);
+    builder.resource.writeBytes(OtlpFields.KEY_VALUE_KEY, key, 0, key.length);
+    int value = builder.resource.beginMessage(OtlpFields.KEY_VALUE_VALUE);
+    builder.resource.writeBytes(OtlpFields.ANY_VALUE_STRING_VALUE, in.bytes, from, to - from);
     builder.resource.endMessage(value);
     builder.resource.endMessage(pair);
   }
 
-  /** {@code Scope} has the fields of OTLP's {@code InstrumentationScope} but one. */
+  /**
+   * Copies a {@code Scope}, whose fields have the numbers and types of OTLP's {@code
+   * InstrumentationScope}.
+   */
   private void readScope(int end) throws MalformedOtlpException {
     while (in.position < end) {
       int start = in.position;
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES, 2 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.SCOPE_NAME_TAG, NativeFields.SCOPE_VERSION_TAG -> {
           in.skip(tag, end);
           copy(start, builder.scope);
         }
-        case 3 << 3 | ProtobufInput.BYTES -> {
+        case NativeFields.SCOPE_ATTRIBUTES_TAG -> {
           checkEntry(in.readContentEnd(end), 0);
           copy(start, builder.scope);
         }
@@ -201,11 +212,11 @@ public final class NativeProtobufDecoder {
     }
   }
 
-  /** Goes through an entry of a map, only to see that it is protobuf. */
+  /** Validates that a map entry is protobuf. */
   private void checkEntry(int end, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == (2 << 3 | ProtobufInput.BYTES)) {
+      if (tag == NativeFields.MAP_ENTRY_VALUE_TAG) {
         checkValue(in.readContentEnd(end), depth);
       } else {
         in.skip(tag, end);
@@ -213,14 +224,15 @@ public final class NativeProtobufDecoder {
     }
   }
 
-  /** The same for a value. The walker looks no deeper than lists and maps may be nested. */
+  /** Validates that a value is protobuf, down to the nesting limit, where the walker stops too. */
   private void checkValue(int end, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 5 << 3 | ProtobufInput.BYTES ->
+        case NativeFields.VALUE_LIST_VALUE_TAG ->
             checkElements(in.readContentEnd(end), depth + 1, false);
-        case 6 << 3 | ProtobufInput.BYTES -> checkElements(in.readContentEnd(end), depth + 1, true);
+        case NativeFields.VALUE_MAP_VALUE_TAG ->
+            checkElements(in.readContentEnd(end), depth + 1, true);
         default -> in.skip(tag, end);
       }
     }
@@ -233,7 +245,7 @@ public final class NativeProtobufDecoder {
     }
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag != (1 << 3 | ProtobufInput.BYTES)) {
+      if (tag != NativeFields.LIST_VALUE_VALUES_TAG) { // MAP_VALUE_VALUES_TAG is equal
         in.skip(tag, end);
       } else if (entries) {
         checkEntry(in.readContentEnd(end), depth);

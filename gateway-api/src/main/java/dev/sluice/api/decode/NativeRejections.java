@@ -3,13 +3,16 @@ package dev.sluice.api.decode;
 import dev.sluice.core.domain.Rejection;
 import java.util.List;
 
-/** Verdicts in the words of native logs: the walker, who speaks OTLP, gives most of them. */
+/** Maps rejections to the field names of native logs; the walker reports OTLP field names. */
 public final class NativeRejections {
   private static final String OTLP_RESOURCE = "resource.attributes";
 
   private NativeRejections() {}
 
-  /** In OTLP a resource has attributes; in a native log it is its attributes. */
+  /**
+   * Returns the rejections with native field names: OTLP's {@code resource.attributes.x} is {@code
+   * resource.x} in a native log.
+   */
   public static List<Rejection> of(List<Rejection> rejected) {
     return rejected.stream()
         .map(
@@ -23,7 +26,7 @@ public final class NativeRejections {
         .toList();
   }
 
-  /** What to say of a request in which no log was good. */
+  /** Returns the error message for a request without any accepted log. */
   public static String acceptedNoneMessage(int rejected) {
     return rejected == 0 ? "no logs in the request" : "all " + rejected + " logs were rejected";
   }

@@ -17,16 +17,16 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * OTLP in JSON to OTLP in protobuf, message by message, driven by the {@link OtlpSchema}.
+ * Decodes OTLP in JSON into OTLP in protobuf, message by message, driven by the {@link OtlpSchema}.
  *
- * <p>The mapping is proto3's with OTLP's exceptions: trace and span ids are hexadecimal, enums are
- * integers (names are understood too), names are lowerCamelCase (and snake_case is understood),
- * unknown fields are ignored. What does not fit the mapping makes the request malformed, as it does
- * in protobuf.
+ * <p>The mapping is proto3's JSON mapping with OTLP's exceptions: trace and span ids are
+ * hexadecimal, enums are integers (enum names are accepted too), field names are lowerCamelCase
+ * (snake_case is accepted too), unknown fields are ignored. A value that does not fit the mapping
+ * makes the request malformed, as in protobuf.
  */
 public final class OtlpJsonDecoder {
 
-  /** More than any 64-bit integer needs, whatever zeros it has. */
+  /** The maximum length of an integer in characters, including zeros and an exponent. */
   private static final int MAX_DIGITS = 64;
 
   private final OtlpWriter out;
@@ -37,6 +37,11 @@ public final class OtlpJsonDecoder {
     this.maxDepth = maxDepth;
   }
 
+  /**
+   * Decodes an {@code ExportLogsServiceRequest} in JSON; an empty body is an empty request.
+   *
+   * @throws DecodeException if the body is malformed
+   */
   public static OtlpPayload read(byte[] body, Limits limits) {
     var out = new ByteOutput(body.length / 2);
     if (body.length > 0) {
@@ -53,7 +58,7 @@ public final class OtlpJsonDecoder {
             new OtlpJsonDecoder(new OtlpWriter(out), limits.maxNesting() + 1)
                 .readMessage(parser, OtlpSchema.REQUEST, 0);
             if (parser.nextToken() != null) {
-              throw malformed(parser, "more after the end");
+              throw malformed(parser, "unexpected content after the end");
             }
             return true;
           });
@@ -126,8 +131,9 @@ public final class OtlpJsonDecoder {
   }
 
   /**
-   * 64-bit integers come as text or as numbers, possibly with a fraction of zeros or an exponent.
-   * How large one is tells its exponent: to write out 1e999999999 would take for ever.
+   * Reads an integer, which may be a JSON string or number, with a fraction of zeros or an
+   * exponent. The magnitude is checked by precision and scale first, because the expansion of a
+   * number such as 1e999999999 would exhaust time and memory.
    */
   private static BigInteger integer(JsonParser p) {
     switch (p.currentToken()) {
@@ -145,7 +151,7 @@ public final class OtlpJsonDecoder {
         return number.toBigIntegerExact();
       }
     } catch (ArithmeticException | NumberFormatException _) {
-      // falls through to the answer
+      // falls through to the exception
     }
     throw malformed(p, "an integer of at most 64 bits is expected");
   }
@@ -174,7 +180,10 @@ public final class OtlpJsonDecoder {
     return value.longValue();
   }
 
-  /** What is no severity is for the walker to judge, so only the range of an enum counts here. */
+  /**
+   * Reads a severity number as a name or an integer. The walker validates the range of severities,
+   * so that an unknown number rejects one record; this method checks only the range of an enum.
+   */
   private static long enumeration(JsonParser p) {
     if (p.currentToken() == JsonToken.VALUE_STRING) {
       var name = p.getString();

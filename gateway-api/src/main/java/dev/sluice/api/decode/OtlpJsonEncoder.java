@@ -20,11 +20,13 @@ import java.util.TreeMap;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * OTLP in protobuf to OTLP in JSON, by the {@link OtlpSchema} by which {@link OtlpJsonDecoder}
- * reads it, so that everything the one writes the other reads: ids in hexadecimal, integers of 64
- * bits as text, numbers that are not finite by name. Fields that are in no table are left out.
+ * Encodes OTLP in protobuf as OTLP in JSON, driven by the {@link OtlpSchema}. {@link
+ * OtlpJsonDecoder} can decode everything that this class writes: ids are hexadecimal, 64-bit
+ * integers are strings, non-finite numbers are written by name. Fields outside the schema are left
+ * out.
  *
- * <p>Pieces of a message are put together as protobuf does; a value is the last that was set.
+ * <p>Parts of a message are merged as in protobuf; an {@code AnyValue} is the field that was set
+ * last.
  */
 public final class OtlpJsonEncoder {
   private final JsonGenerator json;
@@ -33,12 +35,14 @@ public final class OtlpJsonEncoder {
     this.json = json;
   }
 
-  /** A field's value: a number's bits, or the content of anything else. */
+  /** The value of a field: the bits of a number, or the content of any other kind. */
   private record Value(long bits, byte[] bytes) {}
 
   /**
-   * @param otlp an {@code ExportLogsServiceRequest} that was judged before
-   * @throws IllegalArgumentException when it is none
+   * Returns the JSON of a request.
+   *
+   * @param otlp an {@code ExportLogsServiceRequest} that was validated before
+   * @throws IllegalArgumentException if the bytes are malformed
    */
   public static String encode(byte[] otlp) {
     return new String(
@@ -47,7 +51,7 @@ public final class OtlpJsonEncoder {
               try {
                 new OtlpJsonEncoder(json).writeMessage(otlp, OtlpSchema.REQUEST);
               } catch (MalformedOtlpException e) {
-                throw new IllegalArgumentException("no OTLP: " + e.getMessage(), e);
+                throw new IllegalArgumentException("not valid OTLP: " + e.getMessage(), e);
               }
             }),
         UTF_8);

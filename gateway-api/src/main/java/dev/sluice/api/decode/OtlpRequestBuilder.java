@@ -5,6 +5,7 @@ import dev.sluice.core.domain.Rejection;
 import dev.sluice.core.ingest.IngestService;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.ByteOutput;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpWriter;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -12,10 +13,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Rows that each name their own resource and scope, as OTLP: consecutive rows of one resource and
- * scope share them. A row is {@linkplain #begin begun}, its fields are written to the three
- * writers, and it is {@linkplain #end ended}; with a {@linkplain #rejectRecord fault} it becomes a
- * verdict and costs its neighbours nothing. For one request and one thread.
+ * Builds an OTLP request from rows that each have their own resource and scope. Consecutive rows
+ * with an equal resource and scope are written into one group.
+ *
+ * <p>For each row the caller calls {@link #begin}, writes the fields to the three writers and calls
+ * {@link #end}. A row for which {@link #rejectRecord} was called is left out and reported as a
+ * rejection; the other rows are not affected. For one request and one thread.
  */
 final class OtlpRequestBuilder {
   private final Limits limits;
@@ -25,10 +28,13 @@ final class OtlpRequestBuilder {
   private final ByteOutput resourceBytes = new ByteOutput(128);
   private final ByteOutput scopeBytes = new ByteOutput(64);
 
-  /** Fields of the {@code LogRecord}, of the {@code Resource} and of the {@code Scope}. */
+  /** Writer for the fields of the row's {@code LogRecord}. */
   final OtlpWriter record = new OtlpWriter(recordBytes);
 
+  /** Writer for the fields of the row's {@code Resource}. */
   final OtlpWriter resource = new OtlpWriter(resourceBytes);
+
+  /** Writer for the fields of the row's {@code InstrumentationScope}. */
   final OtlpWriter scope = new OtlpWriter(scopeBytes);
 
   private byte[] openResource = {};
@@ -44,11 +50,13 @@ final class OtlpRequestBuilder {
   private @Nullable String rejectedField;
   private String rejectionReason = "";
 
-  /** Fields that were ignored so far. */
+  /** The number of unknown fields that were ignored so far. */
   long unknownFields;
 
   /**
-   * @param sizeHint bytes that the OTLP will probably need
+   * Creates a builder for one request.
+   *
+   * @param sizeHint the expected size of the OTLP in bytes
    */
   OtlpRequestBuilder(Limits limits, int sizeHint) {
     this.limits = limits;
@@ -57,9 +65,9 @@ final class OtlpRequestBuilder {
   }
 
   /**
-   * Begins a row, or the one that was begun and never ended again.
+   * Begins a row. A row that was begun but not ended is discarded.
    *
-   * @throws DecodeException when there are more than the limit
+   * @throws DecodeException if the request has more rows than the limit
    */
   void begin() {
     if (index >= limits.maxRecords()) {
@@ -71,7 +79,7 @@ final class OtlpRequestBuilder {
     rejectedField = null;
   }
 
-  /** The row will be refused; the first reason counts. */
+  /** Marks the row as rejected; the first call per row determines field and reason. */
   void rejectRecord(String field, String reason) {
     if (rejectedField == null) {
       rejectedField = field;
@@ -83,6 +91,7 @@ final class OtlpRequestBuilder {
     return rejectedField != null;
   }
 
+  /** Ends the row: appends it, or records its rejection. */
   void end() {
     if (rejectedField == null) {
       append();
@@ -102,14 +111,15 @@ final class OtlpRequestBuilder {
       closeGroup();
       openResource = resourceBytes.toByteArray();
       openScope = scopeBytes.toByteArray();
-      resourceMark = writer.beginMessage(1);
-      writer.writeBytes(1, openResource, 0, openResource.length);
-      scopeMark = writer.beginMessage(2);
+      resourceMark = writer.beginMessage(OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS);
+      writer.writeBytes(OtlpFields.RESOURCE_LOGS_RESOURCE, openResource, 0, openResource.length);
+      scopeMark = writer.beginMessage(OtlpFields.RESOURCE_LOGS_SCOPE_LOGS);
       if (openScope.length > 0) {
-        writer.writeBytes(1, openScope, 0, openScope.length);
+        writer.writeBytes(OtlpFields.SCOPE_LOGS_SCOPE, openScope, 0, openScope.length);
       }
     }
-    writer.writeBytes(2, recordBytes.array(), 0, recordBytes.size());
+    writer.writeBytes(
+        OtlpFields.SCOPE_LOGS_LOG_RECORDS, recordBytes.array(), 0, recordBytes.size());
     addRowIndex();
   }
 
@@ -120,7 +130,7 @@ final class OtlpRequestBuilder {
     rowIndexes[accepted++] = index++;
   }
 
-  /** Ends a row that is a whole {@code ExportLogsServiceRequest} of one record. */
+  /** Ends a row that is a complete {@code ExportLogsServiceRequest} with one record. */
   void end(byte[] request, int length) {
     closeGroup();
     out.write(request, 0, length);
@@ -139,7 +149,7 @@ final class OtlpRequestBuilder {
     }
   }
 
-  /** All rows that were ended. */
+  /** Returns the request with all rows that were ended. */
   OtlpPayload payload() {
     closeGroup();
     return new OtlpPayload(

@@ -6,24 +6,30 @@ import java.util.List;
 import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
-/** What comes with the frames of a write-ahead log: their index lines, as an array. */
+/** Reads the manifest of shipped WAL frames: a JSON array of the frames' index lines. */
 final class ShipmentManifest {
 
-  /** So many that a request is full of them before; each costs more in memory than on the wire. */
+  /**
+   * The maximum number of frames in a manifest. A request of full frames reaches its size limit
+   * earlier. The limit bounds memory, because an entry is larger in memory than on the wire.
+   */
   private static final int MAX_FRAMES = 10_000;
 
   private static final int MAX_FILE_NAME_LENGTH = 255;
   private static final long MAX_CRC32 = 0xFFFF_FFFFL;
 
   /**
-   * @param number from 1 within its file
-   * @param length compressed bytes
-   * @param records lines
-   * @param crc32 of the uncompressed bytes; 0 when the writer did not know it
+   * The manifest entry of one frame.
+   *
+   * @param file the name of the segment file
+   * @param number the number of the frame within its file, from 1
+   * @param length the compressed size in bytes
+   * @param records the number of records, one per line
+   * @param crc32 the CRC-32 of the uncompressed bytes; 0 if the writer did not know it
    */
   record Frame(String file, long number, long length, long records, long crc32) {
 
-    /** For messages. */
+    /** Returns the name of the frame in error messages. */
     String name() {
       return "frame " + number + " of " + file;
     }
@@ -32,7 +38,10 @@ final class ShipmentManifest {
   private ShipmentManifest() {}
 
   /**
-   * @throws DecodeException when it is no manifest, or has more records than a request may
+   * Returns the entries of the manifest.
+   *
+   * @throws DecodeException if the JSON is not a manifest, or names more frames or records than a
+   *     request may have
    */
   static List<Frame> read(byte[] json, Limits limits) {
     return LenientJsonReader.read(json, 0, json.length, 1, parser -> frames(parser, limits));
@@ -77,7 +86,7 @@ final class ShipmentManifest {
         case "len" -> length = integer(p, entry, name, Integer.MAX_VALUE);
         case "recs" -> records = integer(p, entry, name, Integer.MAX_VALUE);
         case "crc32" -> crc32 = integer(p, entry, name, MAX_CRC32);
-        default -> p.skipChildren(); // off and the times say where and when, which nobody asks here
+        default -> p.skipChildren(); // the offset and the times are not needed
       }
     }
     if (file == null || number < 0 || length < 0 || records < 0 || crc32 < 0) {

@@ -16,10 +16,11 @@ import java.util.function.LongConsumer;
 import java.util.zip.CRC32;
 
 /**
- * Frames of a write-ahead log, each a gzip or zstd member of JSON lines, to OTLP.
+ * Decodes shipped WAL frames, each a gzip or zstd member with JSON lines, into OTLP.
  *
- * <p>All of them are unpacked and held against the manifest before the first line is read: a sender
- * that is told of a bad frame knows that none of the others was taken. For one request.
+ * <p>All frames are decompressed and verified against the manifest before the first line is
+ * decoded. A sender that receives an error for one frame therefore knows that no frame of the
+ * request was accepted. For one request.
  */
 public final class ShippedFrames {
   private static final int BUFFER = 8192;
@@ -37,11 +38,14 @@ public final class ShippedFrames {
   }
 
   /**
-   * @param manifest JSON array of the frames' index lines
-   * @param frames the frames one after the other, in the manifest's order
-   * @param resource where flat lines come from; Sluice's own say it themselves
-   * @param memory told of every byte that is held beside the two, before it is; may throw
-   * @throws DecodeException when the manifest cannot be read, or a frame is not what it says
+   * Decodes the frames of a request.
+   *
+   * @param manifest a JSON array of the frames' index lines
+   * @param frames the frames, concatenated in the order of the manifest
+   * @param resource the resource attributes of flat lines; OTLP lines have their own resource
+   * @param memory receives the number of bytes before each allocation beside the two buffers; it
+   *     may throw
+   * @throws DecodeException if the manifest is malformed or a frame does not match it
    */
   public static OtlpPayload read(
       ByteBuffer manifest,
@@ -83,7 +87,7 @@ public final class ShippedFrames {
     if (frame.length() > compressed.remaining()) {
       throw damaged(
           frame,
-          "is cut off: %d of %d bytes are there".formatted(compressed.remaining(), frame.length()));
+          "is cut off: it has %d of %d bytes".formatted(compressed.remaining(), frame.length()));
     }
     int begin = size;
     try (var in = open(frame, bytes(compressed, (int) frame.length()))) {
@@ -96,12 +100,13 @@ public final class ShippedFrames {
         size += count;
         if (size > limits.maxRequestBytes()) {
           throw DecodeException.tooLarge(
-              "frames unpack to more than the limit of %d bytes"
+              "decompressed frames exceed the limit of %d bytes"
                   .formatted(limits.maxRequestBytes()));
         }
       }
     } catch (IOException _) {
-      throw damaged(frame, "is no complete gzip or zstd after " + (size - begin) + " bytes");
+      throw damaged(
+          frame, "is not a complete gzip or zstd member after " + (size - begin) + " bytes");
     }
     verify(frame, begin);
   }
@@ -116,7 +121,7 @@ public final class ShippedFrames {
     throw damaged(frame, "is neither gzip nor zstd");
   }
 
-  /** Room for one byte over the limit is enough to know that it is over. */
+  /** Ensures a free byte; a capacity of one byte above the limit suffices to detect the excess. */
   private void ensureCapacity() {
     if (size == bytes.length) {
       long wanted = size == 0 ? Math.max(BUFFER, compressed.limit() * 4L) : size * 2L;
@@ -171,7 +176,7 @@ public final class ShippedFrames {
     return to;
   }
 
-  private static DecodeException damaged(Frame frame, String what) {
-    return DecodeException.damaged(frame.name() + ": " + what);
+  private static DecodeException damaged(Frame frame, String reason) {
+    return DecodeException.damaged(frame.name() + ": " + reason);
   }
 }

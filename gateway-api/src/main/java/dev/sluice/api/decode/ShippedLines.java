@@ -4,6 +4,7 @@ import dev.sluice.core.domain.Limits;
 import dev.sluice.core.domain.Severity;
 import dev.sluice.core.ingest.OtlpPayload;
 import dev.sluice.core.otlp.MalformedOtlpException;
+import dev.sluice.core.otlp.OtlpFields;
 import dev.sluice.core.otlp.OtlpRecord;
 import dev.sluice.core.otlp.OtlpRecordVisitor;
 import dev.sluice.core.otlp.OtlpWalker;
@@ -13,8 +14,9 @@ import tools.jackson.core.JsonParser;
 import tools.jackson.core.JsonToken;
 
 /**
- * Lines of a write-ahead log as OTLP: flat ones, {@code ts}, {@code level}, {@code _msg} and
- * whatever the application added, and Sluice's own, which are OTLP in JSON. For one request.
+ * Decodes the lines of shipped WAL frames into OTLP. A flat line has {@code ts}, {@code level},
+ * {@code _msg} and any fields of the application; a line of Sluice's own WAL is OTLP in JSON. For
+ * one request.
  */
 final class ShippedLines {
   private final OtlpRequestBuilder builder;
@@ -28,7 +30,9 @@ final class ShippedLines {
   }
 
   /**
-   * @throws DecodeException when it cannot be read at all
+   * Decodes the line {@code bytes[from, to)}.
+   *
+   * @throws DecodeException if the line is malformed or there are too many records
    */
   void readLine(byte[] bytes, int from, int to) {
     builder.begin();
@@ -40,13 +44,15 @@ final class ShippedLines {
     }
   }
 
-  /** Reads a flat line; returns true when it turns out to be one of Sluice's own. */
+  /** Reads a flat line; returns true if the line is OTLP in JSON instead. */
   private boolean readFlatLine(JsonParser p) {
     builder.begin();
     if (p.nextToken() != JsonToken.START_OBJECT) {
       throw DecodeException.malformed("is not an object");
     }
-    resource.forEach((key, value) -> builder.resource.writeAttribute(1, key, value));
+    resource.forEach(
+        (key, value) ->
+            builder.resource.writeAttribute(OtlpFields.RESOURCE_ATTRIBUTES, key, value));
     boolean hasTimestamp = false;
     boolean hasLevel = false;
     boolean hasMessage = false;
@@ -65,13 +71,14 @@ final class ShippedLines {
       } else if (name.equals("_msg") && !hasMessage) {
         hasMessage = true;
         readBody(p);
-      } else { // of equal names the first is the logger's, the others are the application's
-        JsonAnyValueEncoder.writeEntry(name, p, builder.record, 6, limits.maxNesting() + 1);
+      } else { // of equal names the first is the logger's, later ones are the application's
+        JsonAnyValueEncoder.writeEntry(
+            name, p, builder.record, OtlpFields.LOG_RECORD_ATTRIBUTES, limits.maxNesting() + 1);
         content = true;
       }
     }
     if (!hasMessage && !content) {
-      builder.rejectRecord("_msg", "is missing, and so is anything else");
+      builder.rejectRecord("_msg", "is missing, and so are all other fields with content");
     }
     LenientJsonReader.requireEnd(p, 1);
     return false;
@@ -79,20 +86,22 @@ final class ShippedLines {
 
   private void readTimestamp(JsonParser p) {
     try {
-      builder.record.writeFixed64(1, Timestamps.of(p));
+      builder.record.writeFixed64(OtlpFields.LOG_RECORD_TIME_UNIX_NANO, Timestamps.of(p));
     } catch (Timestamps.InvalidTimestampException e) {
       builder.rejectRecord("ts", e.reason());
     }
   }
 
-  /** A level that nobody knows stays as the text that it is. */
+  /** Writes the level as severity text, and its severity number if the level is known. */
   private void readSeverity(String level) {
-    Severity.numberOf(level).ifPresent(number -> builder.record.writeVarint(2, number));
-    builder.record.writeString(3, level);
+    Severity.numberOf(level)
+        .ifPresent(
+            number -> builder.record.writeVarint(OtlpFields.LOG_RECORD_SEVERITY_NUMBER, number));
+    builder.record.writeString(OtlpFields.LOG_RECORD_SEVERITY_TEXT, level);
   }
 
   private void readBody(JsonParser p) {
-    int mark = builder.record.beginMessage(5);
+    int mark = builder.record.beginMessage(OtlpFields.LOG_RECORD_BODY);
     JsonAnyValueEncoder.write(p, builder.record, limits.maxNesting() + 1);
     builder.record.endMessage(mark);
   }
@@ -117,7 +126,7 @@ final class ShippedLines {
 
           @Override
           public void visitRejected(int ordinal, String field, String reason) {
-            count[0]++; // the judgement that counts is still to come
+            count[0]++; // counted here, rejected later by the ingest service's walk
           }
         };
     try {

@@ -13,11 +13,12 @@ import java.time.format.DateTimeFormatterBuilder;
 import tools.jackson.core.JsonParser;
 
 /**
- * Times as senders write them, to nanoseconds since 1970: ISO-8601, or a number of seconds,
- * milliseconds, microseconds or nanoseconds, told apart by how large it is.
+ * Parses timestamps to nanoseconds since 1970: ISO-8601, or a number of seconds, milliseconds,
+ * microseconds or nanoseconds, whose unit is inferred from its magnitude.
  *
- * <p>The magnitudes leave no doubt within the range that can be stored: seconds stay below 10^11
- * (the year 5138) and milliseconds above it since March 1973, and so on in steps of a thousand.
+ * <p>The magnitudes are unambiguous within the storable range: seconds stay below 10^11 (the year
+ * 5138) and milliseconds are above it since March 1973; the same holds for the smaller units, in
+ * steps of a thousand.
  */
 public final class Timestamps {
   private static final BigInteger MAX_NANOS = BigInteger.valueOf(Long.MAX_VALUE);
@@ -30,7 +31,7 @@ public final class Timestamps {
 
   private Timestamps() {}
 
-  /** A time that cannot be read or stored; the message is the reason for a verdict. */
+  /** Thrown for a time that cannot be parsed or stored; the message is the rejection's reason. */
   public static final class InvalidTimestampException extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -43,17 +44,19 @@ public final class Timestamps {
     }
   }
 
+  /** Returns nanoseconds since 1970 as ISO-8601 in UTC, with nine fractional digits. */
   public static String format(long nanos) {
     return ISO.format(
         Instant.ofEpochSecond(
             Math.floorDiv(nanos, 1_000_000_000L), Math.floorMod(nanos, 1_000_000_000L)));
   }
 
+  /** Converts a number of seconds, milliseconds, microseconds or nanoseconds since 1970. */
   public static long ofEpoch(BigDecimal number) throws InvalidTimestampException {
     if (number.signum() < 0) {
       throw new InvalidTimestampException("is before 1970");
     }
-    // what is far too large or small is told by its exponent: to write it out could take for ever
+    // the exponent shows a number that is far out of range; its expansion could take unbounded time
     long integerDigits = (long) number.precision() - number.scale();
     if (number.signum() == 0 || integerDigits < -9) {
       return 0;
@@ -72,6 +75,7 @@ public final class Timestamps {
     return nanos.longValue();
   }
 
+  /** Converts a number of seconds, milliseconds, microseconds or nanoseconds since 1970. */
   public static long ofEpoch(long number) throws InvalidTimestampException {
     if (number < 0) {
       throw new InvalidTimestampException("is before 1970");
@@ -82,7 +86,7 @@ public final class Timestamps {
     return ofEpoch(BigDecimal.valueOf(number));
   }
 
-  /** The JSON value on which the parser stands; it is left on its last token. */
+  /** Converts the JSON value at the parser's current token; the parser ends on its last token. */
   static long of(JsonParser p) throws InvalidTimestampException {
     return switch (p.currentToken()) {
       case VALUE_STRING -> ofText(p.getString());
@@ -98,7 +102,7 @@ public final class Timestamps {
     };
   }
 
-  /** Milliseconds, however few they are. */
+  /** Converts milliseconds since 1970, of any magnitude. */
   static long ofMillis(long millis) throws InvalidTimestampException {
     if (millis < 0) {
       throw new InvalidTimestampException("is before 1970");
@@ -109,7 +113,7 @@ public final class Timestamps {
     return millis * 1_000_000;
   }
 
-  /** A JSON number as it was written. */
+  /** Converts the text of a JSON number. */
   public static long ofNumber(String number) throws InvalidTimestampException {
     if (number.length() > MAX_DIGITS) {
       throw new InvalidTimestampException("is a number of more than " + MAX_DIGITS + " characters");
@@ -121,7 +125,7 @@ public final class Timestamps {
     }
   }
 
-  /** ISO-8601 with or without a zone (then UTC), or digits as in {@link #ofEpoch}. */
+  /** Converts ISO-8601 with a zone or without one (then UTC), or digits as {@link #ofEpoch}. */
   public static long ofText(String text) throws InvalidTimestampException {
     var t = text.strip();
     if (!t.isEmpty() && t.length() <= MAX_DIGITS && isNumber(t)) {
@@ -147,7 +151,7 @@ public final class Timestamps {
     return dots <= 1;
   }
 
-  /** {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}; a space will do for the T. */
+  /** Parses {@code yyyy-MM-ddTHH:mm[:ss[.fraction]][zone]}, with a T or a space. */
   private static long parseIso(String t) throws InvalidTimestampException {
     require(t, 4, '-');
     require(t, 7, '-');
@@ -225,6 +229,6 @@ public final class Timestamps {
 
   private static InvalidTimestampException outOfRange() {
     return new InvalidTimestampException(
-        "is beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+        "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time");
   }
 }

@@ -32,12 +32,12 @@ import java.util.function.BiFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** What holds for whatever clients send: drawn at random, the same in every run. */
+/** Properties of the decoders for random input, which is the same in every run. */
 @Timeout(60)
 class DecodersTest {
   private static final Limits LIMITS = new Limits(1 << 20, 100, 1 << 22, 200, 8, 24, 60, 40, 4);
 
-  /** Bits of rows, right and wrong ones. */
+  /** Fragments of rows, valid and invalid. */
   private static final String[] VALUES = {
     "null",
     "true",
@@ -118,8 +118,8 @@ class DecodersTest {
   @Test
   void accept_anyNativeRows_everyRowIsStorableOrRejected() throws Exception {
     var random = new Random(3);
-    int goodOnes = 0;
-    int badOnes = 0;
+    int accepted = 0;
+    int rejected = 0;
     for (int i = 0; i < 3000; i++) {
       var rows = rows(random);
       boolean lines = random.nextBoolean();
@@ -139,11 +139,11 @@ class DecodersTest {
           .doesNotHaveDuplicates()
           .isSorted();
       assertThat(stored(spool)).isEqualTo(verdict.accepted());
-      goodOnes += verdict.accepted();
-      badOnes += verdict.rejectedCount();
+      accepted += verdict.accepted();
+      rejected += verdict.rejectedCount();
     }
-    assertThat(goodOnes).as("good ones in the sample").isGreaterThan(1000);
-    assertThat(badOnes).as("bad ones in the sample").isGreaterThan(1000);
+    assertThat(accepted).as("valid records in the sample").isGreaterThan(1000);
+    assertThat(rejected).as("invalid records in the sample").isGreaterThan(1000);
   }
 
   private static IngestResult accept(InMemorySpool spool, OtlpPayload payload) {
@@ -161,7 +161,7 @@ class DecodersTest {
         .join();
   }
 
-  /** Walks what was spooled as the store does: whatever was not refused then is accepted now. */
+  /** Walks the spooled batches as the store does; asserts that no accepted record is rejected. */
   private static int stored(InMemorySpool spool) throws Exception {
     var delivery = spool.poll(Duration.ZERO);
     int stored = 0;
@@ -198,7 +198,7 @@ class DecodersTest {
   }
 
   @Test
-  void ofJson_mutated_isReadOrRefusedAndNothingElse() {
+  void ofJson_mutated_isDecodedOrThrowsDecodeException() {
     var random = new Random(5);
     for (int i = 0; i < 20_000; i++) {
       mutateAndRead(random, rows(random).toString(), NativeJsonDecoder::ofJson);
@@ -206,7 +206,7 @@ class DecodersTest {
   }
 
   @Test
-  void ofNdjson_mutated_isReadOrRefusedAndNothingElse() {
+  void ofNdjson_mutated_isDecodedOrThrowsDecodeException() {
     var random = new Random(6);
     for (int i = 0; i < 20_000; i++) {
       mutateAndRead(random, String.join("\n", rows(random)), NativeJsonDecoder::ofNdjson);
@@ -214,7 +214,7 @@ class DecodersTest {
   }
 
   @Test
-  void otlpJson_mutated_isReadOrRefusedAndNothingElse() throws Exception {
+  void otlpJson_mutated_isDecodedOrThrowsDecodeException() throws Exception {
     var random = new Random(7);
     for (int i = 0; i < 10_000; i++) {
       var json =
@@ -224,7 +224,7 @@ class DecodersTest {
   }
 
   @Test
-  void anyDecoder_randomBytes_isReadOrRefusedAndNothingElse() {
+  void anyDecoder_randomBytes_isDecodedOrThrowsDecodeException() {
     var random = new Random(8);
     for (int i = 0; i < 20_000; i++) {
       var bytes = new byte[random.nextInt(40)];
@@ -240,7 +240,7 @@ class DecodersTest {
   }
 
   @Test
-  void legacyLogsOfJson_mutated_isReadOrRefusedAndNothingElse() {
+  void legacyLogsOfJson_mutated_isDecodedOrThrowsDecodeException() {
     var random = new Random(9);
     for (int i = 0; i < 10_000; i++) {
       var rows = legacyLogs(random).stream().map(DecodersTest::legacyRow).toList();
@@ -260,7 +260,7 @@ class DecodersTest {
   }
 
   @Test
-  void legacyLogsOfProtobuf_mutated_isReadOrRefusedAndNothingElse() {
+  void legacyLogsOfProtobuf_mutated_isDecodedOrThrowsDecodeException() {
     var random = new Random(10);
     for (int i = 0; i < 20_000; i++) {
       var logs = LogEntryBatch.newBuilder().addAllEntries(legacyLogs(random)).build();
@@ -332,7 +332,7 @@ class DecodersTest {
     try {
       new OtlpWalker(LIMITS).walk(payload.bytes(), 0, payload.length(), new NoopVisitor());
     } catch (MalformedOtlpException e) {
-      fail("decoded to what is no OTLP: " + new String(bytes, UTF_8), e);
+      fail("decoded to bytes that are not OTLP: " + new String(bytes, UTF_8), e);
     }
   }
 

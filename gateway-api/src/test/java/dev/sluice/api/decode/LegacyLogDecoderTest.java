@@ -58,7 +58,7 @@ class LegacyLogDecoderTest {
     return LegacyLogDecoder.ofJson(body.getBytes(UTF_8), Limits.DEFAULT);
   }
 
-  /** A good row with one more member, or another value for one that it has. */
+  /** Returns a valid row with an additional member, or with another value for a member. */
   private static String row(String member) {
     return GOOD.replace("}", "," + member + "}");
   }
@@ -121,7 +121,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofJson_everyField_isItsOtlp() {
+  void ofJson_everyField_isMappedToOtlp() {
     assertEverything(
         json(
             """
@@ -144,7 +144,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofIngestLogsRequest_everyField_isItsOtlp() {
+  void ofIngestLogsRequest_everyField_isMappedToOtlp() {
     var input =
         LogEntryInput.newBuilder()
             .setAppId("cart")
@@ -182,7 +182,7 @@ class LegacyLogDecoderTest {
     "warning, 13",
     "INFO3, 11",
   })
-  void ofJson_level_isNumberAndTheTextThatWasSent(String level, int number) {
+  void ofJson_level_isSeverityNumberAndTheSentText(String level, int number) {
     var log = record(json(row("\"level\":\"" + level + "\"")));
 
     assertThat(log.getSeverityNumberValue()).isEqualTo(number);
@@ -294,7 +294,7 @@ class LegacyLogDecoderTest {
         "'\"timestamp\":-1'          | timestamp   | is before 1970",
       })
   void ofJson_invalidField_rejectsThatRow(String member, String field, String reason) {
-    // the second of two equal members counts, null does not count at all
+    // the last of two equal members wins; null counts as absent
     var bad = member.endsWith("null") ? GOOD.replace("\"app_id\":\"a\"", member) : row(member);
     var payload = json("[" + GOOD + "," + bad + "," + GOOD + "]");
 
@@ -310,7 +310,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofJson_rowsThatAreNoObjects_areRejected() {
+  void ofJson_rowsThatAreNotObjects_areRejected() {
     var payload = json("[1,[2,{}],null," + GOOD + "]");
 
     assertThat(payload.rejections())
@@ -332,7 +332,7 @@ class LegacyLogDecoderTest {
     assertThatThrownBy(() -> json(body)).isInstanceOf(DecodeException.class);
   }
 
-  /** The same bytes but for one that is no UTF-8. */
+  /** Returns the bytes with one byte that is not valid UTF-8. */
   private static byte[] corrupted(byte[] message, String where) {
     var text = new String(message, ISO_8859_1);
     assertThat(text).contains(where);
@@ -351,7 +351,7 @@ class LegacyLogDecoderTest {
     "id-1, id",
     HEX + ", trace_id",
   })
-  void ofProtobufBatch_invalidByteInOneEntry_rejectsThatEntryAlone(String where, String field) {
+  void ofProtobufBatch_invalidByteInOneEntry_rejectsOnlyThatEntry(String where, String field) {
     var good = EVERYTHING.toBuilder().clear().setAppId("a").setMessage("m").setSource("s").build();
     var batch =
         LogEntryBatch.newBuilder().addEntries(good).addEntries(EVERYTHING).addEntries(good).build();
@@ -364,7 +364,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofIngestLogsRequest_invalidByteInOneLog_rejectsThatLogAlone() {
+  void ofIngestLogsRequest_invalidByteInOneLog_rejectsOnlyThatLog() {
     var input =
         LogEntryInput.newBuilder().setAppId("a").setLevel("INFO").setMessage("m").setSource("s");
     var request =
@@ -398,7 +398,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofProtobuf_malformedField_throwsDecodeExceptionWhateverElseIsWrong() {
+  void ofProtobuf_malformedField_throwsDecodeExceptionDespiteOtherErrors() {
     byte[] entry = EVERYTHING.toByteArray();
     entry[entry.length - 4] = 100; // the length of user_id
     var batch =
@@ -433,7 +433,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void ofProtobufBatch_tooManyMetadataEntries_rejectThatEntryOnce() {
+  void ofProtobufBatch_tooManyMetadataEntries_rejectThatLogOnce() {
     var many = EVERYTHING.toBuilder();
     for (int i = 0; i < 100_000; i++) {
       many.putMetadata("k" + i, "v");
@@ -511,7 +511,7 @@ class LegacyLogDecoderTest {
 
     assertThatThrownBy(() -> LegacyLogDecoder.ofProtobufBatch(batch.toByteArray(), limits))
         .isInstanceOfSatisfying(
-            DecodeException.class, refused -> assertThat(refused.tooLarge()).isTrue());
+            DecodeException.class, failure -> assertThat(failure.tooLarge()).isTrue());
   }
 
   private static StoredLog stored(int severity, String traceId, Map<String, String> attributes) {
@@ -541,7 +541,7 @@ class LegacyLogDecoderTest {
   }
 
   @Test
-  void legacyLog_ofALegacyLog_isWhatWasSent() {
+  void legacyLog_ofALegacyLog_equalsTheSentLog() {
     var sent = List.of("source", "metadata.source", "metadata.metadata.id", "metadata.x", "y");
     var attributes = new TreeMap<String, String>();
     sent.forEach(key -> attributes.put(LegacyLog.attributeOf(key), "of " + key));
@@ -600,7 +600,7 @@ class LegacyLogDecoderTest {
     "attributes, metadata",
     "timestamp, timestamp",
   })
-  void toLegacyRejection_otlpField_isTheFieldThatWasSent(String otlp, String own) {
+  void toLegacyRejection_otlpField_isTheSentField(String otlp, String own) {
     assertThat(LegacyLog.toLegacyRejection(new Rejection(3, otlp, "is wrong")))
         .isEqualTo(new Rejection(3, own, "is wrong"));
   }

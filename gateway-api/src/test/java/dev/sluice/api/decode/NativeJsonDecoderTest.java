@@ -71,7 +71,7 @@ class NativeJsonDecoderTest {
     return payload.rejections();
   }
 
-  /** The walker's verdicts, as every payload gets them after its decoder. */
+  /** Returns the walker's result for each record of a decoded payload. */
   private static List<String> walked(OtlpPayload payload) throws MalformedOtlpException {
     var verdicts = new ArrayList<String>();
     new OtlpWalker(Limits.DEFAULT)
@@ -109,7 +109,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_everyField_isItsOtlp() {
+  void ofJson_everyField_isMappedToOtlp() {
     var request =
         otlp(
             json(
@@ -192,7 +192,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_numberWithoutEnd_keepsItsDigitsAsText() {
+  void ofJson_veryLongNumber_keepsItsDigitsAsText() {
     var number = "7".repeat(5000);
 
     assertThat(body(number).getStringValue()).isEqualTo(number);
@@ -241,7 +241,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_severalErrorsInARow_theFirstIsReportedAndTheRestOfTheRequestIsRead() {
+  void ofJson_severalErrorsInARow_reportsTheFirstAndReadsTheOtherRows() {
     var payload =
         json(
             """
@@ -286,7 +286,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_rowsThatAreNoObjects_areRejected() {
+  void ofJson_rowsThatAreNotObjects_areRejected() {
     var payload = json("[1,\"a\",null,true,[{\"body\":1}],{\"body\":\"good\"},2.5]");
 
     assertThat(payload.rejections()).extracting(Rejection::index).containsExactly(0, 1, 2, 3, 4, 6);
@@ -315,7 +315,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_rowsOfOneResourceAndScope_shareThemInOrder() {
+  void ofJson_rowsOfOneResourceAndScope_shareOneGroupInOrder() {
     var payload =
         json(
             """
@@ -381,7 +381,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofNdjson_blankLinesAndLineEnds_doNotCount() {
+  void ofNdjson_blankLinesAndLineEnds_areSkipped() {
     var payload = ndjson("\n{\"body\":\"a\"}\r\n  \t\r\n{}\n\n{\"body\":\"c\"}");
 
     assertThat(bodies(payload)).containsExactly("a", "c");
@@ -431,13 +431,13 @@ class NativeJsonDecoderTest {
         "{body:1}                     | line 1, column 2",
         "nonsense                     | line 1, column 1",
       })
-  void ofJson_malformed_isRefusedWithThePosition(String body, String place) {
+  void ofJson_malformed_reportsThePosition(String body, String place) {
     assertMalformed(NativeJsonDecoder::ofJson, body, place);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"1", "\"text\"", "null", "true"})
-  void ofJson_neitherObjectNorArray_isRefused(String body) {
+  void ofJson_neitherObjectNorArray_isMalformed(String body) {
     assertMalformed(NativeJsonDecoder::ofJson, body, "neither a JSON object nor an array");
   }
 
@@ -456,7 +456,7 @@ class NativeJsonDecoderTest {
     "'{\"body\":\"a\"}\nnonsense', 'line 2, column 1'",
     "'[{\"body\":\"a\"},\n{\"body\":\"b\"}]', 'line 1, column'",
   })
-  void ofNdjson_malformedLine_isRefusedWithThePosition(String body, String place) {
+  void ofNdjson_malformedLine_reportsThePosition(String body, String place) {
     assertMalformed(NativeJsonDecoder::ofNdjson, body, place);
   }
 
@@ -549,7 +549,7 @@ class NativeJsonDecoderTest {
   }
 
   @Test
-  void ofJson_nestedToTheLimit_isAcceptedAndOneDeeperIsRejected() throws Exception {
+  void ofJson_nestedToTheLimitAndOneDeeper_acceptsAndRejects() throws Exception {
     int most = Limits.DEFAULT.maxNesting();
     for (var deep : List.of("\"body\":%s", "\"attributes\":{\"k\":%s}")) {
       for (int depth : new int[] {most, most + 1, most + 2, 1000, 5000}) {

@@ -36,12 +36,12 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** Flat logs become the OTLP that says the same; protobuf-java reads both sides. */
+/** Tests that flat logs become equivalent OTLP; protobuf-java parses both sides. */
 @Timeout(60)
 class NativeProtobufDecoderTest {
   private static final Limits LIMITS = Limits.DEFAULT;
 
-  /** A log with where it comes from, as OTLP has it and as the flat one means it. */
+  /** A log with its resource and scope, in OTLP's form, for the comparison of both formats. */
   private record RecordWithContext(
       io.opentelemetry.proto.logs.v1.LogRecord record,
       Map<String, AnyValue> resource,
@@ -76,7 +76,7 @@ class NativeProtobufDecoderTest {
       groups += otlp.getResourceLogsCount();
     }
     assertThat(good).as("logs in the sample").isGreaterThan(3000);
-    assertThat(groups).as("neighbours that share a resource").isLessThan(good);
+    assertThat(groups).as("groups of consecutive logs with one resource").isLessThan(good);
   }
 
   @Test
@@ -101,10 +101,10 @@ class NativeProtobufDecoderTest {
   }
 
   @Test
-  void ofRequest_mutated_isReadOrRefusedAndNothingElse() throws Exception {
+  void ofRequest_mutated_isDecodedOrThrowsDecodeException() throws Exception {
     var random = new Random(13);
     int read = 0;
-    int refused = 0;
+    int failures = 0;
     for (int i = 0; i < 50_000; i++) {
       var bytes = mutated(random, RandomNativeLogs.request(random).toByteArray());
       boolean stream = random.nextBoolean();
@@ -118,14 +118,14 @@ class NativeProtobufDecoderTest {
       } catch (DecodeException e) {
         assertThat(e.tooLarge()).isFalse();
         assertThat(e.detail()).startsWith("malformed protobuf: ").contains(" at byte ");
-        refused++;
+        failures++;
         continue;
       }
       walk(payload);
       read++;
     }
     assertThat(read).isGreaterThan(5000);
-    assertThat(refused).isGreaterThan(5000);
+    assertThat(failures).isGreaterThan(5000);
   }
 
   private static void walk(OtlpPayload payload) throws MalformedOtlpException {
@@ -144,7 +144,7 @@ class NativeProtobufDecoderTest {
   }
 
   @Test
-  void ofRequest_mapContradictsTheField_theFieldWins() throws Exception {
+  void ofRequest_mapAndFieldDiffer_theFieldWins() throws Exception {
     var withMap =
         LogRecord.newBuilder()
             .setBody(text("b"))
@@ -164,7 +164,7 @@ class NativeProtobufDecoderTest {
   }
 
   @Test
-  void ofRequest_unknownFields_areLeftOutAndCounted() throws Exception {
+  void ofRequest_unknownFields_areIgnoredAndCounted() throws Exception {
     var unknown =
         UnknownFieldSet.newBuilder()
             .addField(4, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
@@ -211,25 +211,25 @@ class NativeProtobufDecoderTest {
     var log = LogRecord.newBuilder().setBody(text("b"));
     var request = IngestRequest.newBuilder().addLogs(log).addLogs(log).addLogs(log).build();
 
-    var refused =
+    var failure =
         catchThrowableOfType(
             DecodeException.class,
             () -> NativeProtobufDecoder.ofRequest(request.toByteArray(), limits));
 
-    assertThat(refused.tooLarge()).isTrue();
-    assertThat(refused.detail()).isEqualTo("more than 2 log records");
+    assertThat(failure.tooLarge()).isTrue();
+    assertThat(failure.detail()).isEqualTo("more than 2 log records");
   }
 
   @Test
   void ofRequest_malformedValue_reportsThePosition() {
-    var broken = ByteString.copyFrom(new byte[] {10, 5, 'x'}); // text that ends before its length
+    var broken = ByteString.copyFrom(new byte[] {10, 5, 'x'}); // a string shorter than its length
     var body = ByteString.copyFrom(new byte[] {42, (byte) broken.size()}).concat(broken);
 
-    var refused =
+    var failure =
         catchThrowableOfType(
             DecodeException.class, () -> NativeProtobufDecoder.ofRequest(message(body), LIMITS));
 
-    assertThat(refused.detail())
+    assertThat(failure.detail())
         .isEqualTo("malformed protobuf: length beyond the end of its message at byte 5");
   }
 
@@ -252,7 +252,7 @@ class NativeProtobufDecoderTest {
   }
 
   @Test
-  void sequence_brokenMessage_isWhatWasReadBefore() {
+  void sequence_malformedMessage_isTheSequenceReadBefore() {
     assertThat(NativeProtobufDecoder.sequence(new byte[] {8, 7, 18, 100})).isEqualTo(7);
     assertThat(NativeProtobufDecoder.sequence(new byte[] {18, 100, 8, 7})).isZero();
     assertThat(NativeProtobufDecoder.sequence("what is this".getBytes(UTF_8))).isZero();
@@ -367,7 +367,7 @@ class NativeProtobufDecoderTest {
       case INT_VALUE -> any.setIntValue(value.getIntValue());
       case DOUBLE_VALUE -> any.setDoubleValue(value.getDoubleValue());
       case LIST_VALUE -> {
-        any.getArrayValueBuilder(); // set, though it may be empty
+        any.getArrayValueBuilder(); // sets the field, even if the list is empty
         value
             .getListValue()
             .getValuesList()

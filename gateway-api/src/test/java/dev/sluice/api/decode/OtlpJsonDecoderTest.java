@@ -43,7 +43,7 @@ class OtlpJsonDecoderTest {
     return log("{\"body\":" + json + "}").getBody();
   }
 
-  /** OTLP's one difference from proto3's mapping: ids are hexadecimal and not base64. */
+  /** Applies the difference between OTLP and proto3's mapping: ids are hexadecimal, not base64. */
   private static String withHexIds(String json) {
     return IDS.matcher(json)
         .replaceAll(
@@ -225,7 +225,7 @@ class OtlpJsonDecoderTest {
 
   @Test
   @Timeout(5)
-  void read_integerWithoutEnd_isMalformedAtOnce() {
+  void read_veryLongInteger_isMalformedImmediately() {
     var digits = "9".repeat(10_000_000);
 
     for (var number : new String[] {digits, '"' + digits + '"'}) {

@@ -58,7 +58,7 @@ class OtlpJsonEncoderTest {
         .contains("\"doubleValue\":\"-Infinity\"");
   }
 
-  /** What the wire may hold: a message in pieces is one, of a value's pieces the last counts. */
+  /** The parts of a message are merged; of the parts of a value the last one wins. */
   @Test
   void encode_splitMessages_areMerged() throws Exception {
     var first =
@@ -94,7 +94,7 @@ class OtlpJsonEncoderTest {
   }
 
   @Test
-  void encode_invalidOtlp_isRefused() {
+  void encode_invalidOtlp_throws() {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> OtlpJsonEncoder.encode(new byte[] {1 << 3 | 2}));
   }

@@ -10,7 +10,7 @@ import dev.sluice.proto.v1.Value;
 import dev.sluice.testkit.RandomOtlp;
 import java.util.random.RandomGenerator;
 
-/** Flat logs of every shape, each field sometimes not sent. */
+/** Generates random flat logs; each field is sometimes absent. */
 final class RandomNativeLogs {
   private RandomNativeLogs() {}
 
@@ -43,7 +43,7 @@ final class RandomNativeLogs {
     for (int i = random.nextInt(4); i > 0; i--) {
       log.putAttributes(RandomOtlp.text(random), value(random, 3));
     }
-    // few different ones, so that neighbours share them
+    // few distinct values, so that consecutive logs share them
     if (random.nextBoolean()) {
       log.setService("service-" + random.nextInt(2)).setHost(random.nextBoolean() ? "h" : "");
     }

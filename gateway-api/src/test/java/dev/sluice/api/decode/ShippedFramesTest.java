@@ -32,9 +32,9 @@ class ShippedFramesTest {
           + "[{\"key\":\"service.name\",\"value\":{\"stringValue\":\"own\"}}]},\"scopeLogs\":[{\"logRecords\":"
           + "[{\"timeUnixNano\":\"5\",\"body\":{\"stringValue\":\"o\"}}]}]}]}";
 
-  private static OtlpPayload read(WalFile file, Limits limits, LongConsumer room) {
+  private static OtlpPayload read(WalFile file, Limits limits, LongConsumer memory) {
     return ShippedFrames.read(
-        ByteBuffer.wrap(file.manifest()), ByteBuffer.wrap(file.frames()), SENDER, limits, room);
+        ByteBuffer.wrap(file.manifest()), ByteBuffer.wrap(file.frames()), SENDER, limits, memory);
   }
 
   private static OtlpPayload read(WalFile file) {
@@ -53,10 +53,10 @@ class ShippedFramesTest {
                 _ -> {}));
   }
 
-  private static void isDamaged(WalFile file, String what) {
+  private static void assertDamaged(WalFile file, String reason) {
     var failure = failure(file.manifest(), file.frames());
     assertThat(failure).isNotNull();
-    assertThat(failure.detail()).contains(what);
+    assertThat(failure.detail()).contains(reason);
     assertThat(failure.kind()).isEqualTo(ErrorKind.DAMAGED);
   }
 
@@ -125,7 +125,7 @@ class ShippedFramesTest {
   }
 
   @Test
-  void read_invalidTimestamp_rejectsThatLogAlone() throws Exception {
+  void read_invalidTimestamp_rejectsOnlyThatLog() throws Exception {
     var payload = read(new WalFile().gzip("{\"ts\":\"soon\",\"_msg\":\"m\"}", LINE));
 
     assertThat(payload.rejections().getFirst().field()).isEqualTo("ts");
@@ -146,7 +146,7 @@ class ShippedFramesTest {
 
   @Test
   void read_anotherChecksum_namesTheFrame() {
-    isDamaged(
+    assertDamaged(
         new WalFile().gzip(LINE).frame(WalFile.gzip(WalFile.payload(LINE)), 1, 4711),
         "frame 2 of seg-000001.wal.gz: crc32 is ");
   }
@@ -154,7 +154,7 @@ class ShippedFramesTest {
   @Test
   void read_anotherCount_namesTheFrame() {
     var payload = WalFile.payload(LINE, LINE);
-    isDamaged(
+    assertDamaged(
         new WalFile().frame(WalFile.gzip(payload), 3, WalFile.crc32(payload)),
         "frame 1 of seg-000001.wal.gz: has 2 records instead of 3");
   }
@@ -163,7 +163,8 @@ class ShippedFramesTest {
   void read_flippedBit_isDamaged() {
     var member = WalFile.gzip(WalFile.payload(LINE));
     member[member.length / 2] ^= 4;
-    isDamaged(new WalFile().frame(member, 1, WalFile.crc32(WalFile.payload(LINE))), "frame 1 of");
+    assertDamaged(
+        new WalFile().frame(member, 1, WalFile.crc32(WalFile.payload(LINE))), "frame 1 of");
   }
 
   @ParameterizedTest
@@ -171,9 +172,9 @@ class ShippedFramesTest {
   void read_truncatedMember_isDamaged(boolean zstd) {
     var payload = WalFile.payload(LINE);
     var member = zstd ? com.github.luben.zstd.Zstd.compress(payload) : WalFile.gzip(payload);
-    isDamaged(
+    assertDamaged(
         new WalFile().frame(Arrays.copyOf(member, member.length - 1), 1, WalFile.crc32(payload)),
-        "frame 1 of seg-000001.wal.gz: is no complete gzip or zstd");
+        "frame 1 of seg-000001.wal.gz: is not a complete gzip or zstd member");
   }
 
   @Test
@@ -186,7 +187,7 @@ class ShippedFramesTest {
   }
 
   @Test
-  void read_moreAfterTheLastFrame_isDamaged() {
+  void read_bytesAfterTheLastFrame_areDamaged() {
     var file = new WalFile().gzip(LINE);
     var failure = failure(file.manifest(), Arrays.copyOf(file.frames(), file.frames().length + 2));
     assertThat(failure.kind()).isEqualTo(ErrorKind.DAMAGED);
@@ -195,13 +196,14 @@ class ShippedFramesTest {
 
   @Test
   void read_neitherGzipNorZstd_isDamaged() {
-    isDamaged(new WalFile().frame(WalFile.payload(LINE), 1, 0), "is neither gzip nor zstd");
+    assertDamaged(new WalFile().frame(WalFile.payload(LINE), 1, 0), "is neither gzip nor zstd");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"{\"_msg\":", "[]", "7", "{} {}", "{\"resourceLogs\":[]}"})
-  void read_lineThatIsNoLog_namesFrameAndLine(String line) {
-    isDamaged(new WalFile().gzip(LINE).zstd(LINE, line), "frame 2 of seg-000001.wal.gz: line 2: ");
+  void read_lineThatIsNotALog_namesFrameAndLine(String line) {
+    assertDamaged(
+        new WalFile().gzip(LINE).zstd(LINE, line), "frame 2 of seg-000001.wal.gz: line 2: ");
   }
 
   @ParameterizedTest

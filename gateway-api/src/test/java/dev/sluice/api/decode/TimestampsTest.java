@@ -48,7 +48,7 @@ class TimestampsTest {
         9_223_372_036_854_776L, // microseconds
         99_999_999_999_999_999L
       })
-  void ofEpoch_lastOfAMagnitude_isBeyondWhatCanBeStored(long number) {
+  void ofEpoch_firstBeyondTheStorableRange_throws(long number) {
     assertThatThrownBy(() -> Timestamps.ofEpoch(number))
         .isInstanceOf(InvalidTimestampException.class)
         .hasMessageContaining("beyond 2262-04-11");
@@ -86,13 +86,13 @@ class TimestampsTest {
         "1e99999999999",
       })
   @Timeout(5)
-  void ofNumber_beyondTheLast_isRefusedAtOnce(String number) {
+  void ofNumber_beyondTheStorableRange_throwsImmediately(String number) {
     assertThatThrownBy(() -> Timestamps.ofNumber(number))
         .isInstanceOf(InvalidTimestampException.class);
   }
 
   @Test
-  void ofNumber_withoutEnd_isRefusedWithoutReadingIt() {
+  void ofNumber_veryLong_throwsWithoutParsing() {
     assertThatThrownBy(() -> Timestamps.ofNumber("1".repeat(1_000_000)))
         .isInstanceOf(InvalidTimestampException.class)
         .hasMessage("is a number of more than 64 characters");
@@ -167,7 +167,7 @@ class TimestampsTest {
         "0x10",
         "1e9",
       })
-  void ofText_neither_isRefused(String text) {
+  void ofText_neitherIsoNorNumber_throws(String text) {
     assertThatThrownBy(() -> Timestamps.ofText(text))
         .isInstanceOf(InvalidTimestampException.class)
         .hasMessage("is neither ISO-8601 nor a number");
@@ -182,14 +182,14 @@ class TimestampsTest {
     "2262-04-11T23:47:17Z, is beyond 2262",
     "9999-12-31T23:59:59Z, is beyond 2262",
   })
-  void ofText_outsideWhatCanBeStored_isRefused(String text, String reason) {
+  void ofText_outsideTheStorableRange_throws(String text, String reason) {
     assertThatThrownBy(() -> Timestamps.ofText(text))
         .isInstanceOf(InvalidTimestampException.class)
         .hasMessageStartingWith(reason);
   }
 
   @Test
-  void format_anyInstant_isReadBackAsItWas() throws Exception {
+  void format_anyInstant_parsesToTheSameInstant() throws Exception {
     var random = new Random(1);
     for (int i = 0; i < 10_000; i++) {
       long nanos = random.nextLong() >>> 1;

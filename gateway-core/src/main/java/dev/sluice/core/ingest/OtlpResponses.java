@@ -71,12 +71,11 @@ public final class OtlpResponses {
       parts.add(rejectionMessage(result));
     }
     if (result.filtered() > 0) {
-      parts.add(result.filtered() + " log records filtered: they are not on the allow list");
+      parts.add(result.filtered() + " log records filtered: they are not on the allowlist");
     }
     if (result.deadLettered() > 0) {
       parts.add(
-          result.deadLettered()
-              + " log records rejected by the store and kept as dead letters");
+          result.deadLettered() + " log records rejected by the store and kept as dead letters");
     }
     return String.join("; ", parts);
   }

@@ -1,14 +1,15 @@
 package dev.sluice.core.otlp;
 
 /**
- * Where a value lies in the bytes being walked and what kind it is; reused from record to record.
+ * The kind of a value and its range of the walked bytes. The object is reused from record to
+ * record.
  *
  * <p>For {@link Kind#STRING} and {@link Kind#BYTES} the range is the content; for {@link
- * Kind#ARRAY} and {@link Kind#MAP} it is the encoded message; the others hold their value in {@code
- * bits}.
+ * Kind#ARRAY} and {@link Kind#MAP} it is the encoded message; the other kinds have their value in
+ * {@code bits}.
  */
 public final class AnyValue {
-  /** The cases of OTLP's {@code AnyValue}; {@code EMPTY} is the value that was never set. */
+  /** The cases of OTLP's {@code AnyValue}; {@code EMPTY} is a value that was never set. */
   public enum Kind {
     EMPTY,
     STRING,

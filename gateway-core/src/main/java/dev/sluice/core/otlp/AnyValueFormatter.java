@@ -9,21 +9,25 @@ import java.util.Base64;
 import java.util.TreeMap;
 
 /**
- * The string form of attribute values and bodies: that of the OpenTelemetry Collector, so that rows
- * of both look alike in one table.
+ * Formats attribute values and bodies as strings, in the same form as the OpenTelemetry Collector,
+ * so that rows written by both are consistent in one table.
  *
- * <p>Texts as they are; numbers in ECMAScript's notation; bytes in base64; lists and maps as JSON
- * with sorted keys and with {@code < > &} and the line separators U+2028 and U+2029 escaped, as
- * Go's encoder does; a value never set is empty text. The collector has no usable form for numbers
- * that are not finite; here they are {@code NaN}, {@code +Inf} and {@code -Inf}, quoted inside
- * JSON.
+ * <p>Text is unchanged; numbers are in ECMAScript notation; bytes are in base64; lists and maps are
+ * JSON with sorted keys and with {@code < > &} and the line separators U+2028 and U+2029 escaped,
+ * as Go's JSON encoder does; a value that was never set is an empty string. The Collector has no
+ * usable form for non-finite numbers; this class writes {@code NaN}, {@code +Inf} and {@code -Inf},
+ * in quotes inside JSON.
  */
 public final class AnyValueFormatter {
   private static final byte[] HEX = "0123456789abcdef".getBytes(UTF_8);
 
   private AnyValueFormatter() {}
 
-  /** Appends the string form of a value of {@code bytes} that the walker has accepted. */
+  /**
+   * Appends the string form of a value that {@link OtlpWalker} has accepted.
+   *
+   * @param bytes the array that the value refers to
+   */
   public static void append(AnyValue value, byte[] bytes, ByteOutput out) {
     switch (value.kind()) {
       case EMPTY -> {}
@@ -37,8 +41,8 @@ public final class AnyValueFormatter {
   }
 
   /**
-   * Appends attributes as a JSON object with sorted keys, every value in its string form: the same
-   * bytes in whatever order they were sent.
+   * Appends attributes as a JSON object with sorted keys, every value in its string form. The
+   * result does not depend on the order in which the attributes were sent.
    */
   public static void append(Attributes attributes, byte[] bytes, ByteOutput out) {
     var sorted = new TreeMap<String, AnyValue>();
@@ -89,7 +93,7 @@ public final class AnyValueFormatter {
     if (magnitude >= 1e-6 && magnitude < 1e21) {
       return decimal.toPlainString();
     }
-    if (decimal.precision() == 2) { // Java writes two digits where one would do: 4.9E-324
+    if (decimal.precision() == 2) { // Java may write two digits where one suffices: 4.9E-324
       var shorter = decimal.round(new MathContext(1)).stripTrailingZeros();
       decimal = shorter.doubleValue() == value ? shorter : decimal;
     }
@@ -116,7 +120,7 @@ public final class AnyValueFormatter {
         writeMap(in, end, out);
       }
     } catch (MalformedOtlpException e) {
-      throw new IllegalArgumentException("a value that no walker has accepted", e);
+      throw new IllegalArgumentException("the value is not valid OTLP", e);
     }
   }
 
@@ -126,7 +130,7 @@ public final class AnyValueFormatter {
     boolean first = true;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag != (1 << 3 | ProtobufInput.BYTES)) {
+      if (tag != OtlpFields.ARRAY_VALUE_VALUES_TAG) {
         in.skip(tag, end);
         continue;
       }
@@ -145,11 +149,12 @@ public final class AnyValueFormatter {
 
   private static void writeMap(ProtobufInput in, int end, ByteOutput out)
       throws MalformedOtlpException {
-    // UTF-16 order equals Go's byte order but for supplementary characters; nobody sorts by those
+    // UTF-16 order differs from Go's byte order only for supplementary characters, which are rare
+    // in keys
     var entries = new TreeMap<String, ByteRange>();
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag != (1 << 3 | ProtobufInput.BYTES)) {
+      if (tag != OtlpFields.KEY_VALUE_LIST_VALUES_TAG) {
         in.skip(tag, end);
         continue;
       }
@@ -159,12 +164,12 @@ public final class AnyValueFormatter {
       while (in.position < close) {
         int inner = in.readTag(close);
         switch (inner) {
-          case 1 << 3 | ProtobufInput.BYTES -> {
+          case OtlpFields.KEY_VALUE_KEY_TAG -> {
             int keyEnd = in.readContentEnd(close);
             key = new String(in.bytes, in.position, keyEnd - in.position, UTF_8);
             in.position = keyEnd;
           }
-          case 2 << 3 | ProtobufInput.BYTES -> {
+          case OtlpFields.KEY_VALUE_VALUE_TAG -> {
             int valueEnd = in.readContentEnd(close);
             range = new ByteRange(in.position, valueEnd);
             in.position = valueEnd;
@@ -191,57 +196,55 @@ public final class AnyValueFormatter {
     in.position = end;
   }
 
-  /** The last field that is set decides, as the last of a protobuf oneof does. */
+  /** Writes an {@code AnyValue}; of several fields the last is the value, as in any oneof. */
   private static void writeElement(ProtobufInput in, int end, ByteOutput out)
       throws MalformedOtlpException {
     int start = out.size();
     writeAscii("null", out);
     while (in.position < end) {
       int tag = in.readTag(end);
-      int number = tag >>> 3;
-      if (number > 7 || (tag & 7) != wireType(number)) {
-        in.skip(tag, end);
-        continue;
-      }
-      out.truncate(start);
-      switch (number) {
-        case 1 -> {
+      switch (tag) {
+        case OtlpFields.ANY_VALUE_STRING_VALUE_TAG -> {
+          out.truncate(start);
           int close = in.readContentEnd(end);
           writeQuoted(in.bytes, in.position, close - in.position, out);
           in.position = close;
         }
-        case 2 -> writeAscii(in.readVarint(end) != 0 ? "true" : "false", out);
-        case 3 -> writeAscii(Long.toString(in.readVarint(end)), out);
-        case 4 -> {
+        case OtlpFields.ANY_VALUE_BOOL_VALUE_TAG -> {
+          out.truncate(start);
+          writeAscii(in.readVarint(end) != 0 ? "true" : "false", out);
+        }
+        case OtlpFields.ANY_VALUE_INT_VALUE_TAG -> {
+          out.truncate(start);
+          writeAscii(Long.toString(in.readVarint(end)), out);
+        }
+        case OtlpFields.ANY_VALUE_DOUBLE_VALUE_TAG -> {
+          out.truncate(start);
           double value = Double.longBitsToDouble(in.readFixed64(end));
           var text = formatNumber(value);
           writeAscii(Double.isFinite(value) ? text : '"' + text + '"', out);
         }
-        case 5 -> {
+        case OtlpFields.ANY_VALUE_ARRAY_VALUE_TAG -> {
+          out.truncate(start);
           int close = in.readContentEnd(end);
           writeArray(in, close, out);
         }
-        case 6 -> {
+        case OtlpFields.ANY_VALUE_KVLIST_VALUE_TAG -> {
+          out.truncate(start);
           int close = in.readContentEnd(end);
           writeMap(in, close, out);
         }
-        default -> {
+        case OtlpFields.ANY_VALUE_BYTES_VALUE_TAG -> {
+          out.truncate(start);
           int close = in.readContentEnd(end);
           out.writeByte('"');
           writeBase64(in.bytes, in.position, close - in.position, out);
           out.writeByte('"');
           in.position = close;
         }
+        default -> in.skip(tag, end);
       }
     }
-  }
-
-  private static int wireType(int number) {
-    return switch (number) {
-      case 2, 3 -> ProtobufInput.VARINT;
-      case 4 -> ProtobufInput.FIXED64;
-      default -> ProtobufInput.BYTES;
-    };
   }
 
   private static void writeQuoted(byte[] bytes, int offset, int length, ByteOutput out) {
@@ -281,7 +284,7 @@ public final class AnyValueFormatter {
     out.writeByte('"');
   }
 
-  /** U+2028 or U+2029, which JavaScript once took for the end of a line. */
+  /** Whether U+2028 or U+2029 begins at {@code index}: line terminators in older JavaScript. */
   private static boolean isLineSeparator(byte[] bytes, int index, int end) {
     return end - index > 2 && bytes[index + 1] == (byte) 0x80 && (bytes[index + 2] & 0xFE) == 0xA8;
   }

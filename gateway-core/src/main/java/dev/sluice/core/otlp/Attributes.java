@@ -3,9 +3,10 @@ package dev.sluice.core.otlp;
 import java.util.Arrays;
 
 /**
- * Keys and values of one record, resource or scope, as places in the bytes being walked; reused.
+ * The attributes of one record, resource or scope: keys and values as ranges of the walked bytes.
+ * The object is reused for each record, resource or scope.
  *
- * <p>A key sent twice appears once, with the value sent last, as in the collector's maps.
+ * <p>A key that was sent twice appears once, with the value sent last, as in the Collector's maps.
  */
 public final class Attributes {
   private int[] keyOffsets = new int[16];
@@ -29,7 +30,7 @@ public final class Attributes {
     keyFilter = 0;
   }
 
-  /** The value to fill for this key: a fresh one, or the one an equal key had before. */
+  /** Returns the value to fill for this key: the existing one of an equal key, or a new one. */
   AnyValue put(byte[] bytes, int offset, int length) {
     long bit =
         length == 0 ? 1L : 1L << (bytes[offset] * 31 + bytes[offset + length - 1] * 7 + length);

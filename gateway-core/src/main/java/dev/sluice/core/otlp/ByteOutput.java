@@ -6,8 +6,8 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 
 /**
- * A growing array of bytes, little-endian, owned by one thread at a time and reused: {@link #clear}
- * keeps the array, so that a warm output allocates nothing.
+ * A growable byte buffer, little-endian, for one thread at a time. It is reusable: {@link #clear}
+ * keeps the array, so that a buffer that has grown allocates nothing.
  */
 public final class ByteOutput {
   private static final VarHandle LONG =
@@ -21,7 +21,7 @@ public final class ByteOutput {
   private int size;
 
   /**
-   * @param capacity bytes to begin with
+   * @param capacity initial capacity in bytes; at least 16 are allocated
    */
   public ByteOutput(int capacity) {
     bytes = new byte[Math.max(16, capacity)];
@@ -35,7 +35,11 @@ public final class ByteOutput {
     size = 0;
   }
 
-  /** Forgets what was written after {@code size}. */
+  /**
+   * Discards the bytes after {@code size}.
+   *
+   * @throws IndexOutOfBoundsException if {@code size} is negative or above the current size
+   */
   public void truncate(int size) {
     if (size < 0 || size > this.size) {
       throw new IndexOutOfBoundsException(size);
@@ -43,7 +47,10 @@ public final class ByteOutput {
     this.size = size;
   }
 
-  /** The array itself, of which {@link #size} bytes are written; it changes when more is. */
+  /**
+   * Returns the backing array, whose first {@link #size} bytes are written. A later write may
+   * replace the array.
+   */
   public byte[] array() {
     return bytes;
   }
@@ -53,9 +60,9 @@ public final class ByteOutput {
   }
 
   /**
-   * Makes room for {@code extra} more bytes.
+   * Ensures capacity for {@code extra} more bytes.
    *
-   * @throws OutOfMemoryError beyond two gibibytes, as any array would
+   * @throws OutOfMemoryError if the size would exceed the maximum array size, about 2 GiB
    */
   public void ensureCapacity(int extra) {
     if (bytes.length - size < extra) {
@@ -90,7 +97,7 @@ public final class ByteOutput {
     size += 8;
   }
 
-  /** Most significant byte first, so that bytes compare as the numbers do. */
+  /** Writes the most significant byte first, so that the bytes sort as the numbers do. */
   public void writeLongBigEndian(long value) {
     writeLong(Long.reverseBytes(value));
   }
@@ -105,7 +112,7 @@ public final class ByteOutput {
     write(source, 0, source.length);
   }
 
-  /** Unsigned LEB128: the varint of protobuf and of ClickHouse. */
+  /** Writes an unsigned LEB128 number: the varint of protobuf and of ClickHouse. */
   public void writeVarint(long value) {
     ensureCapacity(10);
     byte[] b = bytes;
@@ -119,8 +126,9 @@ public final class ByteOutput {
   }
 
   /**
-   * Appends text as UTF-8. A lone surrogate, which has no UTF-8, is written in the three bytes it
-   * would have: invalid on purpose, so that {@link OtlpWalker} gives its verdict on the record.
+   * Appends text as UTF-8. A lone surrogate, which has no UTF-8 form, is written as the three bytes
+   * of its generalised encoding: deliberately invalid, so that {@link OtlpWalker} rejects the
+   * record.
    */
   public void writeUtf8(CharSequence text) {
     int length = text.length();
@@ -156,7 +164,7 @@ public final class ByteOutput {
     size = p;
   }
 
-  /** Moves everything from {@code from} on by {@code by} bytes to the right. */
+  /** Moves the bytes from {@code from} to the end by {@code by} bytes to the right. */
   void shift(int from, int by) {
     ensureCapacity(by);
     System.arraycopy(bytes, from, bytes, from + by, size - from);

@@ -1,11 +1,11 @@
 package dev.sluice.core.otlp;
 
 /**
- * One log record as places in the bytes being walked: a view that {@link OtlpWalker} fills anew for
- * each record and that is valid only until the sink returns.
+ * A view of one log record: its fields as ranges of the walked bytes. {@link OtlpWalker} refills
+ * the view for each record; it is valid only until the visitor returns.
  *
- * <p>Texts are offset and length pairs of valid UTF-8; length 0 means not sent. Everything in it
- * has passed the walker's limits.
+ * <p>Texts are offset and length pairs of valid UTF-8; length 0 means that the field was not sent.
+ * All content is within the walker's limits.
  */
 public final class OtlpRecord {
   byte[] bytes = {};
@@ -33,7 +33,7 @@ public final class OtlpRecord {
 
   OtlpRecord() {}
 
-  /** What the records of one {@code ResourceLogs} share. */
+  /** The resource that the records of one {@code ResourceLogs} share. */
   public static final class Resource {
     final Attributes attributes = new Attributes();
     int schemaUrlOffset;
@@ -50,14 +50,15 @@ public final class OtlpRecord {
     }
 
     /**
-     * Where it is in the bytes, tag and length included, so that equal bytes have equal attributes.
-     * From the first to the last part of one that was sent in parts.
+     * Returns the offset of the encoded resource, including its tag and length, so that equal bytes
+     * have equal attributes. If the resource was sent in parts, the range spans from the first to
+     * the last part.
      */
     public int offset() {
       return offset;
     }
 
-    /** 0 when none was sent. */
+    /** Returns the length of the encoded resource in bytes; 0 if none was sent. */
     public int length() {
       return length;
     }
@@ -70,13 +71,13 @@ public final class OtlpRecord {
       return schemaUrlLength;
     }
 
-    /** Changes whenever the walker enters another resource, also in another walk. */
+    /** Returns a number that changes with each resource that the walker enters, in any walk. */
     public int generation() {
       return generation;
     }
   }
 
-  /** What the records of one {@code ScopeLogs} share. */
+  /** The scope that the records of one {@code ScopeLogs} share. */
   public static final class Scope {
     final Attributes attributes = new Attributes();
     int nameOffset;
@@ -118,7 +119,7 @@ public final class OtlpRecord {
       return schemaUrlLength;
     }
 
-    /** Changes whenever the walker enters another scope, also in another walk. */
+    /** Returns a number that changes with each scope that the walker enters, in any walk. */
     public int generation() {
       return generation;
     }
@@ -142,32 +143,32 @@ public final class OtlpRecord {
     attributes.clear();
   }
 
-  /** The array all offsets point into. */
+  /** Returns the array that all offsets refer to. */
   public byte[] bytes() {
     return bytes;
   }
 
-  /** Position among all records of the walk, refused ones included, from 0. */
+  /** Returns the index among all records of the walk, including rejected records, from 0. */
   public int ordinal() {
     return ordinal;
   }
 
-  /** Its size with its resource and scope. */
+  /** Returns the encoded size of the record with its resource and scope, in bytes. */
   public int expandedBytes() {
     return encodedBytes + resource.encodedBytes + scope.encodedBytes;
   }
 
-  /** When it happened, nanoseconds since 1970; 0 when not sent. */
+  /** Returns the event time in nanoseconds since 1970; 0 if not sent. */
   public long timeNanos() {
     return timeNanos;
   }
 
-  /** When it was first observed, nanoseconds since 1970; 0 when not sent. */
+  /** Returns the observed time in nanoseconds since 1970; 0 if not sent. */
   public long observedNanos() {
     return observedNanos;
   }
 
-  /** 0 (not sent) to 24. */
+  /** Returns the severity number, 1 to 24; 0 if not sent. */
   public int severityNumber() {
     return severityNumber;
   }
@@ -180,12 +181,12 @@ public final class OtlpRecord {
     return severityTextLength;
   }
 
-  /** All 32 bits; the lowest eight are W3C trace flags. */
+  /** Returns all 32 bits of the flags; the lowest eight are the W3C trace flags. */
   public int flags() {
     return flags;
   }
 
-  /** Unsigned. */
+  /** Returns the count of dropped attributes, an unsigned 32-bit number. */
   public int droppedAttributes() {
     return droppedAttributes;
   }
@@ -194,7 +195,7 @@ public final class OtlpRecord {
     return traceIdOffset;
   }
 
-  /** 0 or 16. */
+  /** Returns 16; 0 if no trace id was sent. */
   public int traceIdLength() {
     return traceIdLength;
   }
@@ -203,7 +204,7 @@ public final class OtlpRecord {
     return spanIdOffset;
   }
 
-  /** 0 or 8. */
+  /** Returns 8; 0 if no span id was sent. */
   public int spanIdLength() {
     return spanIdLength;
   }

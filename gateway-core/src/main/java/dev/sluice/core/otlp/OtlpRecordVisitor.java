@@ -1,15 +1,22 @@
 package dev.sluice.core.otlp;
 
-/** Receives what {@link OtlpWalker} finds, in the order of the bytes. */
+/** Receives the records that {@link OtlpWalker} finds, in the order of the bytes. */
 public interface OtlpRecordVisitor {
 
-  /** A record within all limits; the view is valid until this returns. */
+  /**
+   * Receives a record within all limits.
+   *
+   * @param log a view of the record, valid until this method returns
+   */
   void visitRecord(OtlpRecord log);
 
   /**
-   * A record that is not; it is gone through, so that the next one is found.
+   * Receives the rejection of a record that exceeds a limit. The walk continues with the next
+   * record.
    *
-   * @param ordinal position among all records of the walk
+   * @param ordinal index among all records of the walk, from 0
+   * @param field name of the field that exceeds the limit
+   * @param reason the violation, to be read after the field name
    */
   void visitRejected(int ordinal, String field, String reason);
 }

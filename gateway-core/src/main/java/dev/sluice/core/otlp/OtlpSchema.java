@@ -7,13 +7,13 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The messages of an {@code ExportLogsServiceRequest} with their field numbers and their names in
- * JSON, from opentelemetry/proto/{collector/logs,logs,resource,common}/v1. Whoever turns OTLP in
- * protobuf into JSON or back goes by this one table. Safe for use by many threads.
+ * The schema of an {@code ExportLogsServiceRequest}: for each message its fields with their {@link
+ * OtlpFields numbers}, their names in JSON and their kinds. The conversions between OTLP in
+ * protobuf and OTLP in JSON are driven by this one table. Safe for use by many threads.
  */
 public final class OtlpSchema {
 
-  /** What a field holds, and how JSON says it. */
+  /** The type of a field's value and its representation in JSON. */
   public enum FieldKind {
     TEXT,
     HEX,
@@ -26,14 +26,16 @@ public final class OtlpSchema {
     FIXED64,
     FIXED32,
     MESSAGE,
-    /** A message below which values nest. */
+    /** A message that nests values: {@code ArrayValue} or {@code KeyValueList}. */
     CONTAINER
   }
 
   /**
-   * @param name in lowerCamelCase
-   * @param number in protobuf
-   * @param message what a field of a message holds; null for any other
+   * One field of a message.
+   *
+   * @param name the JSON name, in lowerCamelCase
+   * @param number the field number in protobuf
+   * @param message the schema of the field's message; null for a scalar field
    */
   public record Field(
       String name, int number, FieldKind kind, boolean repeated, @Nullable Message message) {}
@@ -43,12 +45,12 @@ public final class OtlpSchema {
     private final Map<String, Field> names = new HashMap<>();
     private final Map<Integer, Field> numbers = new TreeMap<>();
 
-    /** By its number; null for a field that is unknown. */
+    /** Returns the field with this number; null if it is unknown. */
     public @Nullable Field field(int number) {
       return numbers.get(number);
     }
 
-    /** By its name, in lowerCamelCase or snake_case; null for a field that is unknown. */
+    /** Returns the field with this name, lowerCamelCase or snake_case; null if it is unknown. */
     public @Nullable Field field(String name) {
       return names.get(name);
     }
@@ -78,7 +80,7 @@ public final class OtlpSchema {
     }
   }
 
-  /** One value, of whichever of its fields was set last. */
+  /** {@code AnyValue}, a oneof: the field that was set last is the value. */
   public static final Message ANY_VALUE = new Message();
 
   public static final Message REQUEST = schema();
@@ -87,47 +89,66 @@ public final class OtlpSchema {
 
   private static Message schema() {
     var any = ANY_VALUE;
-    var keyValue = new Message().with("key", 1, FieldKind.TEXT).with("value", 2, any);
-    any.with("stringValue", 1, FieldKind.TEXT)
-        .with("boolValue", 2, FieldKind.BOOL)
-        .with("intValue", 3, FieldKind.INT64)
-        .with("doubleValue", 4, FieldKind.DOUBLE)
-        .withContainer("arrayValue", 5, new Message().withMany("values", 1, any))
-        .withContainer("kvlistValue", 6, new Message().withMany("values", 1, keyValue))
-        .with("bytesValue", 7, FieldKind.BASE64);
+    var keyValue =
+        new Message()
+            .with("key", OtlpFields.KEY_VALUE_KEY, FieldKind.TEXT)
+            .with("value", OtlpFields.KEY_VALUE_VALUE, any);
+    var arrayValue = new Message().withMany("values", OtlpFields.ARRAY_VALUE_VALUES, any);
+    var keyValueList = new Message().withMany("values", OtlpFields.KEY_VALUE_LIST_VALUES, keyValue);
+    any.with("stringValue", OtlpFields.ANY_VALUE_STRING_VALUE, FieldKind.TEXT)
+        .with("boolValue", OtlpFields.ANY_VALUE_BOOL_VALUE, FieldKind.BOOL)
+        .with("intValue", OtlpFields.ANY_VALUE_INT_VALUE, FieldKind.INT64)
+        .with("doubleValue", OtlpFields.ANY_VALUE_DOUBLE_VALUE, FieldKind.DOUBLE)
+        .withContainer("arrayValue", OtlpFields.ANY_VALUE_ARRAY_VALUE, arrayValue)
+        .withContainer("kvlistValue", OtlpFields.ANY_VALUE_KVLIST_VALUE, keyValueList)
+        .with("bytesValue", OtlpFields.ANY_VALUE_BYTES_VALUE, FieldKind.BASE64);
     var record =
         new Message()
-            .with("timeUnixNano", 1, FieldKind.FIXED64)
-            .with("severityNumber", 2, FieldKind.ENUM)
-            .with("severityText", 3, FieldKind.TEXT)
-            .with("body", 5, any)
-            .withMany("attributes", 6, keyValue)
-            .with("droppedAttributesCount", 7, FieldKind.UINT32)
-            .with("flags", 8, FieldKind.FIXED32)
-            .with("traceId", 9, FieldKind.HEX)
-            .with("spanId", 10, FieldKind.HEX)
-            .with("observedTimeUnixNano", 11, FieldKind.FIXED64)
-            .with("eventName", 12, FieldKind.TEXT);
+            .with("timeUnixNano", OtlpFields.LOG_RECORD_TIME_UNIX_NANO, FieldKind.FIXED64)
+            .with("severityNumber", OtlpFields.LOG_RECORD_SEVERITY_NUMBER, FieldKind.ENUM)
+            .with("severityText", OtlpFields.LOG_RECORD_SEVERITY_TEXT, FieldKind.TEXT)
+            .with("body", OtlpFields.LOG_RECORD_BODY, any)
+            .withMany("attributes", OtlpFields.LOG_RECORD_ATTRIBUTES, keyValue)
+            .with(
+                "droppedAttributesCount",
+                OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT,
+                FieldKind.UINT32)
+            .with("flags", OtlpFields.LOG_RECORD_FLAGS, FieldKind.FIXED32)
+            .with("traceId", OtlpFields.LOG_RECORD_TRACE_ID, FieldKind.HEX)
+            .with("spanId", OtlpFields.LOG_RECORD_SPAN_ID, FieldKind.HEX)
+            .with(
+                "observedTimeUnixNano",
+                OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO,
+                FieldKind.FIXED64)
+            .with("eventName", OtlpFields.LOG_RECORD_EVENT_NAME, FieldKind.TEXT);
     var scope =
         new Message()
-            .with("name", 1, FieldKind.TEXT)
-            .with("version", 2, FieldKind.TEXT)
-            .withMany("attributes", 3, keyValue)
-            .with("droppedAttributesCount", 4, FieldKind.UINT32);
+            .with("name", OtlpFields.INSTRUMENTATION_SCOPE_NAME, FieldKind.TEXT)
+            .with("version", OtlpFields.INSTRUMENTATION_SCOPE_VERSION, FieldKind.TEXT)
+            .withMany("attributes", OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES, keyValue)
+            .with(
+                "droppedAttributesCount",
+                OtlpFields.INSTRUMENTATION_SCOPE_DROPPED_ATTRIBUTES_COUNT,
+                FieldKind.UINT32);
     var scopeLogs =
         new Message()
-            .with("scope", 1, scope)
-            .withMany("logRecords", 2, record)
-            .with("schemaUrl", 3, FieldKind.TEXT);
+            .with("scope", OtlpFields.SCOPE_LOGS_SCOPE, scope)
+            .withMany("logRecords", OtlpFields.SCOPE_LOGS_LOG_RECORDS, record)
+            .with("schemaUrl", OtlpFields.SCOPE_LOGS_SCHEMA_URL, FieldKind.TEXT);
     var resource =
         new Message()
-            .withMany("attributes", 1, keyValue)
-            .with("droppedAttributesCount", 2, FieldKind.UINT32);
+            .withMany("attributes", OtlpFields.RESOURCE_ATTRIBUTES, keyValue)
+            .with(
+                "droppedAttributesCount",
+                OtlpFields.RESOURCE_DROPPED_ATTRIBUTES_COUNT,
+                FieldKind.UINT32);
     var resourceLogs =
         new Message()
-            .with("resource", 1, resource)
-            .withMany("scopeLogs", 2, scopeLogs)
-            .with("schemaUrl", 3, FieldKind.TEXT);
-    return new Message().withMany("resourceLogs", 1, resourceLogs);
+            .with("resource", OtlpFields.RESOURCE_LOGS_RESOURCE, resource)
+            .withMany("scopeLogs", OtlpFields.RESOURCE_LOGS_SCOPE_LOGS, scopeLogs)
+            .with("schemaUrl", OtlpFields.RESOURCE_LOGS_SCHEMA_URL, FieldKind.TEXT);
+    return new Message()
+        .withMany(
+            "resourceLogs", OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS, resourceLogs);
   }
 }

@@ -6,24 +6,25 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Goes through the bytes of an {@code ExportLogsServiceRequest} once, materialising nothing, and
- * shows each log record to a sink.
+ * A streaming parser for the bytes of an {@code ExportLogsServiceRequest}. It builds no objects; it
+ * validates each log record and passes a view of it to an {@link OtlpRecordVisitor}.
  *
- * <p>Entrances judge requests with it and the log store builds columns with it: because both sides
- * share this one walker they cannot disagree on what a record is. What is not protobuf fails the
- * whole walk ({@link MalformedOtlpException}); what is protobuf but breaks a limit costs one
- * record, or, when it lies in a resource or scope, the records under it.
+ * <p>The protocols validate requests with this walker and the log store builds columns with it.
+ * Because both sides share one walker, they cannot disagree on the boundaries or the content of a
+ * record. Bytes that are not protobuf fail the whole walk ({@link MalformedOtlpException}). A
+ * protobuf field that exceeds a limit rejects one record; if the field belongs to a resource or
+ * scope, it rejects all records of that resource or scope.
  *
- * <p>Rules of proto3 that are kept: fields in any order, the last of repeated scalars wins, unknown
- * fields and unexpected wire types are passed over, enum value 0 is never on the wire. Field
- * numbers are those of {@code opentelemetry/proto/logs/v1/logs.proto} (1.x).
+ * <p>Proto3 rules that the walker follows: fields come in any order, the last occurrence of a
+ * scalar wins, unknown fields and unexpected wire types are skipped, enum value 0 is never on the
+ * wire. The field numbers are in {@link OtlpFields}.
  *
- * <p>Where it is not protobuf-java, on purpose: text that is not UTF-8 costs one record and not the
- * request; the inside of unknown fields, and of lists and maps below the permitted depth, is not
- * looked at; a list or map sent in two pieces is its last piece; groups, field numbers of more than
- * 32 bits and lengths of more than 31 are malformed.
+ * <p>Deliberate differences from protobuf-java: text that is not valid UTF-8 rejects one record and
+ * not the request; the content of unknown fields, and of lists and maps below the permitted depth,
+ * is not parsed; of a list or map sent in two parts, the last part is the value; groups, field
+ * numbers of more than 32 bits and lengths of more than 31 bits are malformed.
  *
- * <p>For one thread at a time; reusable, and free of allocation once warm.
+ * <p>For one thread at a time; reusable, and free of allocation once its buffers have grown.
  */
 public final class OtlpWalker {
   private static final byte[] NO_BYTES = {};
@@ -33,7 +34,7 @@ public final class OtlpWalker {
   private final OtlpRecord log = new OtlpRecord();
   private final AnyValue scratch = new AnyValue();
 
-  /** Nested values are only judged; where they lie is found again when they are written. */
+  /** Receives nested values, which are only validated; the formatter parses them again. */
   private final AnyValue nestedScratch = new AnyValue();
 
   private int records;
@@ -49,19 +50,19 @@ public final class OtlpWalker {
     this.limits = limits;
   }
 
-  /** Records seen by the last walk, refused ones included. */
+  /** Returns the number of records in the last walk, including rejected records. */
   public int records() {
     return records;
   }
 
-  /** Size of the last walk's accepted records, each with its resource and scope. */
+  /** Returns the total size of the last walk's valid records, each with its resource and scope. */
   public long expandedBytes() {
     return expandedBytes;
   }
 
   /**
-   * Walks {@code bytes[offset, offset + length)}. Nothing that the sink saw may be used when this
-   * throws.
+   * Walks {@code bytes[offset, offset + length)}. If this method throws, the caller must discard
+   * everything that the visitor has received.
    */
   public void walk(byte[] bytes, int offset, int length, OtlpRecordVisitor visitor)
       throws MalformedOtlpException {
@@ -75,7 +76,7 @@ public final class OtlpWalker {
     try {
       while (in.position < end) {
         int tag = in.readTag(end);
-        if (tag == field(1, ProtobufInput.BYTES)) {
+        if (tag == OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS_TAG) {
           walkResourceLogs(in.readContentEnd(end), visitor);
         } else {
           in.skip(tag, end);
@@ -87,19 +88,15 @@ public final class OtlpWalker {
     }
   }
 
-  private static int field(int number, int wireType) {
-    return number << 3 | wireType;
-  }
-
   private void walkResourceLogs(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
     int start = in.position;
-    readResource(end);
+    readResourceAndSchemaUrl(end);
     resourceField = violationField;
     resourceReason = violationReason;
     in.position = start;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == field(2, ProtobufInput.BYTES)) {
+      if (tag == OtlpFields.RESOURCE_LOGS_SCOPE_LOGS_TAG) {
         walkScopeLogs(in.readContentEnd(end), visitor);
       } else {
         in.skip(tag, end);
@@ -107,8 +104,11 @@ public final class OtlpWalker {
     }
   }
 
-  /** A pass of its own, since the resource and the schema URL may follow the records. */
-  private void readResource(int end) throws MalformedOtlpException {
+  /**
+   * Reads the resource and its schema URL in a separate pass, because they may follow the records
+   * on the wire.
+   */
+  private void readResourceAndSchemaUrl(int end) throws MalformedOtlpException {
     var resource = log.resource;
     resource.generation++;
     resource.attributes.clear();
@@ -122,14 +122,14 @@ public final class OtlpWalker {
       int start = in.position;
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.RESOURCE_LOGS_RESOURCE_TAG -> {
           int close = in.readContentEnd(end);
           resource.encodedBytes += close - in.position;
           resource.offset = resource.length == 0 ? start : resource.offset;
           resource.length = close - resource.offset;
-          readAttributes(close, 1, resource.attributes, "resource.attributes");
+          readResource(close, resource.attributes);
         }
-        case 3 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.RESOURCE_LOGS_SCHEMA_URL_TAG -> {
           int close = in.readContentEnd(end);
           resource.schemaUrlOffset = in.position;
           resource.schemaUrlLength = close - in.position;
@@ -142,13 +142,13 @@ public final class OtlpWalker {
 
   private void walkScopeLogs(int end, OtlpRecordVisitor visitor) throws MalformedOtlpException {
     int start = in.position;
-    readScope(end);
+    readScopeAndSchemaUrl(end);
     scopeField = violationField;
     scopeReason = violationReason;
     in.position = start;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == field(2, ProtobufInput.BYTES)) {
+      if (tag == OtlpFields.SCOPE_LOGS_LOG_RECORDS_TAG) {
         walkLogRecord(in.readContentEnd(end), visitor);
       } else {
         in.skip(tag, end);
@@ -156,7 +156,7 @@ public final class OtlpWalker {
     }
   }
 
-  private void readScope(int end) throws MalformedOtlpException {
+  private void readScopeAndSchemaUrl(int end) throws MalformedOtlpException {
     var scope = log.scope;
     scope.generation++;
     scope.attributes.clear();
@@ -171,12 +171,12 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.SCOPE_LOGS_SCOPE_TAG -> {
           int close = in.readContentEnd(end);
           scope.encodedBytes += close - in.position;
           readInstrumentationScope(close);
         }
-        case 3 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.SCOPE_LOGS_SCHEMA_URL_TAG -> {
           int close = in.readContentEnd(end);
           scope.schemaUrlOffset = in.position;
           scope.schemaUrlLength = close - in.position;
@@ -192,19 +192,19 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.INSTRUMENTATION_SCOPE_NAME_TAG -> {
           int close = in.readContentEnd(end);
           scope.nameOffset = in.position;
           scope.nameLength = close - in.position;
           readText(close, limits.maxNameBytes(), "scope.name");
         }
-        case 2 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.INSTRUMENTATION_SCOPE_VERSION_TAG -> {
           int close = in.readContentEnd(end);
           scope.versionOffset = in.position;
           scope.versionLength = close - in.position;
           readText(close, limits.maxNameBytes(), "scope.version");
         }
-        case 3 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.INSTRUMENTATION_SCOPE_ATTRIBUTES_TAG ->
             readKeyValue(in.readContentEnd(end), scope.attributes, "scope.attributes");
         default -> in.skip(tag, end);
       }
@@ -212,18 +212,17 @@ public final class OtlpWalker {
     checkAttributeCount(scope.attributes, "scope.attributes");
   }
 
-  /** A message whose only field of interest is a list of key-value pairs. */
-  private void readAttributes(int end, int number, Attributes into, String name)
-      throws MalformedOtlpException {
+  /** Reads a {@code Resource}, whose attributes are the only field in use. */
+  private void readResource(int end, Attributes into) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == field(number, ProtobufInput.BYTES)) {
-        readKeyValue(in.readContentEnd(end), into, name);
+      if (tag == OtlpFields.RESOURCE_ATTRIBUTES_TAG) {
+        readKeyValue(in.readContentEnd(end), into, "resource.attributes");
       } else {
         in.skip(tag, end);
       }
     }
-    checkAttributeCount(into, name);
+    checkAttributeCount(into, "resource.attributes");
   }
 
   private void checkAttributeCount(Attributes attributes, String name) {
@@ -241,36 +240,39 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.FIXED64 -> l.timeNanos = in.readFixed64(end);
-        case 11 << 3 | ProtobufInput.FIXED64 -> l.observedNanos = in.readFixed64(end);
-        case 2 << 3 | ProtobufInput.VARINT -> l.severityNumber = (int) in.readVarint(end);
-        case 3 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.LOG_RECORD_TIME_UNIX_NANO_TAG -> l.timeNanos = in.readFixed64(end);
+        case OtlpFields.LOG_RECORD_OBSERVED_TIME_UNIX_NANO_TAG ->
+            l.observedNanos = in.readFixed64(end);
+        case OtlpFields.LOG_RECORD_SEVERITY_NUMBER_TAG ->
+            l.severityNumber = (int) in.readVarint(end);
+        case OtlpFields.LOG_RECORD_SEVERITY_TEXT_TAG -> {
           int close = in.readContentEnd(end);
           l.severityTextOffset = in.position;
           l.severityTextLength = close - in.position;
           readText(close, limits.maxNameBytes(), "severity_text");
         }
-        case 5 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.LOG_RECORD_BODY_TAG -> {
           int close = in.readContentEnd(end);
           readAnyValue(close, l.body, limits.maxBodyBytes(), "body", 0);
         }
-        case 6 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.LOG_RECORD_ATTRIBUTES_TAG ->
             readKeyValue(in.readContentEnd(end), l.attributes, "attributes");
-        case 7 << 3 | ProtobufInput.VARINT -> l.droppedAttributes = (int) in.readVarint(end);
-        case 8 << 3 | ProtobufInput.FIXED32 -> l.flags = in.readFixed32(end);
-        case 9 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.LOG_RECORD_DROPPED_ATTRIBUTES_COUNT_TAG ->
+            l.droppedAttributes = (int) in.readVarint(end);
+        case OtlpFields.LOG_RECORD_FLAGS_TAG -> l.flags = in.readFixed32(end);
+        case OtlpFields.LOG_RECORD_TRACE_ID_TAG -> {
           int close = in.readContentEnd(end);
           l.traceIdOffset = in.position;
           l.traceIdLength = close - in.position;
           in.position = close;
         }
-        case 10 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.LOG_RECORD_SPAN_ID_TAG -> {
           int close = in.readContentEnd(end);
           l.spanIdOffset = in.position;
           l.spanIdLength = close - in.position;
           in.position = close;
         }
-        case 12 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.LOG_RECORD_EVENT_NAME_TAG -> {
           int close = in.readContentEnd(end);
           l.eventNameOffset = in.position;
           l.eventNameLength = close - in.position;
@@ -286,15 +288,15 @@ public final class OtlpWalker {
     var l = log;
     if (l.timeNanos < 0) {
       recordViolation(
-          "time_unix_nano", "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+          "time_unix_nano", "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time");
     }
     if (l.observedNanos < 0) {
       recordViolation(
           "observed_time_unix_nano",
-          "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored");
+          "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time");
     }
     if (l.severityNumber < 0 || l.severityNumber > 24) {
-      recordViolation("severity_number", "is " + l.severityNumber + ", known are 0 to 24");
+      recordViolation("severity_number", "is " + l.severityNumber + ", must be from 0 to 24");
     }
     if (l.traceIdLength != 0 && l.traceIdLength != 16) {
       recordViolation("trace_id", "has " + l.traceIdLength + " bytes, must have 16 or none");
@@ -315,7 +317,7 @@ public final class OtlpWalker {
     }
   }
 
-  /** The first fault of a record is the one reported. */
+  /** Records the first violation of a record; later violations are ignored. */
   private void recordViolation(String field, String reason) {
     if (violationField == null) {
       violationField = field;
@@ -345,13 +347,13 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.KEY_VALUE_KEY_TAG -> {
           int close = in.readContentEnd(end);
           keyOffset = in.position;
           keyLength = close - in.position;
           readText(close, limits.maxKeyBytes(), name);
         }
-        case 2 << 3 | ProtobufInput.BYTES ->
+        case OtlpFields.KEY_VALUE_VALUE_TAG ->
             readAnyValue(in.readContentEnd(end), scratch, limits.maxValueBytes(), name, 0);
         default -> in.skip(tag, end);
       }
@@ -359,7 +361,7 @@ public final class OtlpWalker {
     if (validBefore && violationField != null) {
       violationField = name + keySuffix(keyOffset, keyLength);
     }
-    // one more than allowed is enough to refuse the record; no need to remember ten thousand
+    // one attribute above the limit suffices to reject the record, so the others are not kept
     if (into.size() <= limits.maxAttributes()) {
       var value = into.put(in.bytes, keyOffset, keyLength);
       value.kind = scratch.kind;
@@ -369,7 +371,7 @@ public final class OtlpWalker {
     }
   }
 
-  /** The key, for the verdict's field, when it is fit to be shown. */
+  /** Returns {@code .key} for the field name of a rejection; empty if the key is not printable. */
   private String keySuffix(int offset, int length) {
     return length <= limits.maxKeyBytes() && Utf8.isValid(in.bytes, offset, offset + length)
         ? "." + new String(in.bytes, offset, length, StandardCharsets.UTF_8)
@@ -381,36 +383,36 @@ public final class OtlpWalker {
     while (in.position < end) {
       int tag = in.readTag(end);
       switch (tag) {
-        case 1 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_STRING_VALUE_TAG -> {
           int close = in.readContentEnd(end);
           into.kind = AnyValue.Kind.STRING;
           into.offset = in.position;
           into.length = close - in.position;
           readText(close, limit, name);
         }
-        case 2 << 3 | ProtobufInput.VARINT -> {
+        case OtlpFields.ANY_VALUE_BOOL_VALUE_TAG -> {
           into.kind = AnyValue.Kind.BOOL;
           into.bits = in.readVarint(end) != 0 ? 1 : 0;
         }
-        case 3 << 3 | ProtobufInput.VARINT -> {
+        case OtlpFields.ANY_VALUE_INT_VALUE_TAG -> {
           into.kind = AnyValue.Kind.INT;
           into.bits = in.readVarint(end);
         }
-        case 4 << 3 | ProtobufInput.FIXED64 -> {
+        case OtlpFields.ANY_VALUE_DOUBLE_VALUE_TAG -> {
           into.kind = AnyValue.Kind.DOUBLE;
           into.bits = in.readFixed64(end);
         }
-        case 5 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_ARRAY_VALUE_TAG -> {
           int close = in.readContentEnd(end);
           checkSize(close - in.position, limit, name);
           readContainer(close, into, AnyValue.Kind.ARRAY, name, depth);
         }
-        case 6 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_KVLIST_VALUE_TAG -> {
           int close = in.readContentEnd(end);
           checkSize(close - in.position, limit, name);
           readContainer(close, into, AnyValue.Kind.MAP, name, depth);
         }
-        case 7 << 3 | ProtobufInput.BYTES -> {
+        case OtlpFields.ANY_VALUE_BYTES_VALUE_TAG -> {
           int close = in.readContentEnd(end);
           into.kind = AnyValue.Kind.BYTES;
           into.offset = in.position;
@@ -442,7 +444,7 @@ public final class OtlpWalker {
   private void readElements(int end, String name, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == field(1, ProtobufInput.BYTES)) {
+      if (tag == OtlpFields.ARRAY_VALUE_VALUES_TAG) {
         readAnyValue(in.readContentEnd(end), nestedScratch, Integer.MAX_VALUE, name, depth);
       } else {
         in.skip(tag, end);
@@ -453,7 +455,7 @@ public final class OtlpWalker {
   private void readEntries(int end, String name, int depth) throws MalformedOtlpException {
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag != field(1, ProtobufInput.BYTES)) {
+      if (tag != OtlpFields.KEY_VALUE_LIST_VALUES_TAG) {
         in.skip(tag, end);
         continue;
       }
@@ -461,9 +463,9 @@ public final class OtlpWalker {
       while (in.position < close) {
         int inner = in.readTag(close);
         switch (inner) {
-          case 1 << 3 | ProtobufInput.BYTES ->
+          case OtlpFields.KEY_VALUE_KEY_TAG ->
               readText(in.readContentEnd(close), limits.maxKeyBytes(), name);
-          case 2 << 3 | ProtobufInput.BYTES ->
+          case OtlpFields.KEY_VALUE_VALUE_TAG ->
               readAnyValue(in.readContentEnd(close), nestedScratch, Integer.MAX_VALUE, name, depth);
           default -> in.skip(inner, close);
         }

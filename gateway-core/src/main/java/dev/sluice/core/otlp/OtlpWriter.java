@@ -1,11 +1,11 @@
 package dev.sluice.core.otlp;
 
 /**
- * Writes OTLP messages field by field: how every entrance that does not receive OTLP makes it.
+ * Writes OTLP messages field by field. The decoders of all other formats produce OTLP with it.
  *
- * <p>A nested message is opened with {@link #beginMessage}, closed with {@link #endMessage}; its
- * length is put in front when it is known. Field numbers are the caller's, from the {@code .proto}
- * files. For one thread at a time.
+ * <p>A nested message is opened with {@link #beginMessage} and closed with {@link #endMessage},
+ * which inserts its length. The caller passes the field numbers, see {@link OtlpFields}. For one
+ * thread at a time.
  */
 public final class OtlpWriter {
   private final ByteOutput out;
@@ -18,10 +18,10 @@ public final class OtlpWriter {
     return out;
   }
 
-  /** Opens a nested message and returns the mark that closes it. */
+  /** Opens a nested message and returns its mark for {@link #endMessage}. */
   public int beginMessage(int field) {
     out.writeVarint((long) field << 3 | ProtobufInput.BYTES);
-    out.writeByte(0); // lengths below 128 fit; longer ones move the content
+    out.writeByte(0); // one byte of length; endMessage inserts more from 128 on
     return out.size();
   }
 
@@ -71,12 +71,12 @@ public final class OtlpWriter {
     endMessage(mark);
   }
 
-  /** A {@code KeyValue} with a string value, in the given field of the open message. */
+  /** Writes a {@code KeyValue} with a string value into the given field of the open message. */
   public void writeAttribute(int field, CharSequence key, CharSequence value) {
     int pair = beginMessage(field);
-    writeString(1, key);
-    int any = beginMessage(2);
-    writeString(1, value);
+    writeString(OtlpFields.KEY_VALUE_KEY, key);
+    int any = beginMessage(OtlpFields.KEY_VALUE_VALUE);
+    writeString(OtlpFields.ANY_VALUE_STRING_VALUE, value);
     endMessage(any);
     endMessage(pair);
   }

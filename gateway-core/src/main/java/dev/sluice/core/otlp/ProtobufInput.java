@@ -5,11 +5,12 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * A cursor over protobuf's wire format. Every read checks its bounds against {@code end}, the end
- * of the message it is in, so that no nested length can reach outside its parent.
+ * A cursor over the protobuf wire format. Every read checks its bounds against {@code end}, the end
+ * of the enclosing message, so that no nested length can reach outside its parent.
  *
- * <p>Public so that an entrance whose messages are protobuf reads them with the walker's own eyes:
- * what passes there is never malformed here. For one thread at a time.
+ * <p>The class is public so that the decoders of other protobuf messages use the same parsing rules
+ * as {@link OtlpWalker}: a message that such a decoder accepts is never malformed for the walker.
+ * For one thread at a time.
  */
 public final class ProtobufInput {
   public static final int VARINT = 0;
@@ -25,7 +26,7 @@ public final class ProtobufInput {
   public byte[] bytes = {};
   public int position;
 
-  /** A field's number and wire type. */
+  /** Reads a tag: the field number, shifted left by three bits, and the wire type. */
   public int readTag(int end) throws MalformedOtlpException {
     int start = position;
     long tag = readVarint(end);
@@ -65,7 +66,9 @@ public final class ProtobufInput {
     throw new MalformedOtlpException("varint of more than ten bytes", position);
   }
 
-  /** Reads a length and returns where the content it announces ends; it begins at position. */
+  /**
+   * Reads a length and returns the end offset of the content, which begins at {@link #position}.
+   */
   public int readContentEnd(int end) throws MalformedOtlpException {
     int start = position;
     long length = readVarint(end);
@@ -89,7 +92,7 @@ public final class ProtobufInput {
     return value;
   }
 
-  /** Passes over the value of a field that is unknown, or known with another wire type. */
+  /** Skips the value of a field that is unknown or has an unexpected wire type. */
   public void skip(int tag, int end) throws MalformedOtlpException {
     switch (tag & 7) {
       case VARINT -> readVarint(end);

@@ -7,20 +7,22 @@ import java.util.Objects;
 import java.util.UUID;
 
 /**
- * One record cut out of a batch: the bytes of its resource, of its scope and its own, exactly as
- * they were sent, without those of its neighbours.
+ * Extracts one record from a batch: the bytes of the record, its resource and its scope, exactly as
+ * they were sent, without the other records.
  *
- * <p>For one cut and one thread.
+ * <p>An instance serves one extraction on one thread.
  */
 public final class RecordExtractor {
+  // nesting levels of the messages, from the request down to the record
   private static final int REQUEST = 0;
+  private static final int RESOURCE_LOGS = 1;
   private static final int SCOPE_LOGS = 2;
   private static final int RECORD = 3;
 
   private final ProtobufInput in = new ProtobufInput();
   private final OtlpWriter out;
 
-  /** Records to pass over until the wanted one. */
+  /** Number of records to skip before the wanted one; -1 once it is copied. */
   private int recordsToSkip;
 
   private RecordExtractor(byte[] otlp, int recordsToSkip) {
@@ -30,10 +32,12 @@ public final class RecordExtractor {
   }
 
   /**
-   * The record as a batch of its own, with the tenant, the receipt and the identity that it had.
+   * Returns a batch of only this record, with its tenant, its time of receipt and its log id
+   * unchanged.
    *
-   * @param record its place among the batch's accepted records, from 0
-   * @throws IllegalArgumentException when the bytes are not what the batch says
+   * @param record index among the accepted records of the batch, from 0
+   * @throws IllegalArgumentException if the bytes of the batch are not OTLP or do not match its
+   *     metadata
    */
   public static LogBatch extract(LogBatch batch, int record) {
     Objects.checkIndex(record, batch.records());
@@ -53,7 +57,7 @@ public final class RecordExtractor {
           new BitSet(0),
           otlp);
     } catch (MalformedOtlpException e) {
-      throw new IllegalArgumentException("no OTLP: " + e.getMessage(), e);
+      throw new IllegalArgumentException("the batch is not valid OTLP: " + e.getMessage(), e);
     }
   }
 
@@ -69,7 +73,7 @@ public final class RecordExtractor {
 
           @Override
           public void visitRejected(int ordinal, String field, String reason) {
-            throw new IllegalArgumentException("accepted before, refused now: " + reason);
+            throw new IllegalArgumentException("an accepted record is now rejected: " + reason);
           }
         });
     return Math.toIntExact(walker.expandedBytes());
@@ -78,28 +82,28 @@ public final class RecordExtractor {
   private byte[] copyRecord() throws MalformedOtlpException {
     copyMessage(REQUEST, in.bytes.length);
     if (recordsToSkip >= 0) {
-      throw new IllegalArgumentException("fewer records than the batch says");
+      throw new IllegalArgumentException("the batch has fewer records than its metadata states");
     }
     return out.output().toByteArray();
   }
 
-  /** Copies a message but for the children that the record is not in. */
+  /** Copies a message without the children that do not contain the record. */
   private void copyMessage(int level, int end) throws MalformedOtlpException {
     while (in.position < end) {
       int start = in.position;
       int tag = in.readTag(end);
-      if (tag == child(level)) {
-        child(level, start, in.readContentEnd(end));
+      if (tag == childTag(level)) {
+        copyChild(level, start, in.readContentEnd(end));
       } else {
         in.skip(tag, end);
-        if (level != REQUEST) { // what lies beside the resources is nobody's
+        if (level != REQUEST) { // fields beside resource_logs belong to no record
           out.output().write(in.bytes, start, in.position - start);
         }
       }
     }
   }
 
-  private void child(int level, int start, int close) throws MalformedOtlpException {
+  private void copyChild(int level, int start, int close) throws MalformedOtlpException {
     int content = in.position;
     int records = recordsToSkip < 0 ? 0 : countRecords(level + 1, close);
     if (recordsToSkip >= records || recordsToSkip < 0) {
@@ -109,14 +113,14 @@ public final class RecordExtractor {
       recordsToSkip = -1;
     } else {
       in.position = content;
-      int mark = out.beginMessage(child(level) >>> 3);
+      int mark = out.beginMessage(childTag(level) >>> 3);
       copyMessage(level + 1, close);
       out.endMessage(mark);
     }
     in.position = close;
   }
 
-  /** How many there are in a message that begins at the position. */
+  /** Returns the number of records in the message that begins at the current position. */
   private int countRecords(int level, int end) throws MalformedOtlpException {
     if (level == RECORD) {
       return 1;
@@ -124,7 +128,7 @@ public final class RecordExtractor {
     int records = 0;
     while (in.position < end) {
       int tag = in.readTag(end);
-      if (tag == child(level)) {
+      if (tag == childTag(level)) {
         int close = in.readContentEnd(end);
         records += countRecords(level + 1, close);
         in.position = close;
@@ -135,8 +139,12 @@ public final class RecordExtractor {
     return records;
   }
 
-  /** The field that leads on to the records. */
-  private static int child(int level) {
-    return (level == REQUEST ? 1 : 2) << 3 | ProtobufInput.BYTES;
+  /** Returns the tag of the field that contains the next level. */
+  private static int childTag(int level) {
+    return switch (level) {
+      case REQUEST -> OtlpFields.EXPORT_LOGS_SERVICE_REQUEST_RESOURCE_LOGS_TAG;
+      case RESOURCE_LOGS -> OtlpFields.RESOURCE_LOGS_SCOPE_LOGS_TAG;
+      default -> OtlpFields.SCOPE_LOGS_LOG_RECORDS_TAG;
+    };
   }
 }

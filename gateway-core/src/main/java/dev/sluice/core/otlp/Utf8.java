@@ -4,7 +4,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
-/** Strict UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF). */
+/** Validates strict UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
 public final class Utf8 {
   private static final VarHandle LONG =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -12,12 +12,12 @@ public final class Utf8 {
 
   private Utf8() {}
 
-  /** Whether {@code bytes[from, to)} is valid; eight bytes a step while they are ASCII. */
+  /** Whether {@code bytes[from, to)} is valid; ASCII is checked in steps of eight bytes. */
   public static boolean isValid(byte[] bytes, int from, int to) {
     return firstInvalid(bytes, from, to) == to;
   }
 
-  /** Where the first invalid sequence of {@code bytes[from, to)} begins, or {@code to}. */
+  /** Returns the offset of the first invalid sequence of {@code bytes[from, to)}, or {@code to}. */
   public static int firstInvalid(byte[] bytes, int from, int to) {
     int p = from;
     while (true) {
@@ -25,7 +25,7 @@ public final class Utf8 {
         p += 8;
       }
       if (p > to - 8 && to - from >= 8 && ((long) LONG.get(bytes, to - 8) & HIGH_BITS) == 0) {
-        return to; // the last bytes in one step, with some that were seen before
+        return to; // checks the remaining bytes in one step that overlaps bytes already checked
       }
       while (p < to && bytes[p] >= 0) {
         p++;
@@ -41,7 +41,7 @@ public final class Utf8 {
     }
   }
 
-  /** Length of the well-formed sequence at a non-ASCII lead byte, 0 when there is none. */
+  /** Returns the length of the well-formed sequence at a non-ASCII lead byte, 0 if none. */
   private static int sequenceLength(byte[] bytes, int p, int to) {
     int lead = bytes[p] & 0xFF;
     if (lead < 0xC2 || lead > 0xF4) {
@@ -52,7 +52,7 @@ public final class Utf8 {
       return 0;
     }
     int second = bytes[p + 1] & 0xFF;
-    // the table 3-7 of the Unicode standard: only the second byte has narrower ranges
+    // table 3-7 of the Unicode standard: only the second byte has narrower ranges
     int low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
     int high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (second < low || second > high) {

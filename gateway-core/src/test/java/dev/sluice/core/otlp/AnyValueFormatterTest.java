@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class AnyValueFormatterTest {
 
-  /** ECMAScript, Number::toString; but for -0, which Go's encoder keeps. */
+  /** Expected values of ECMAScript's Number::toString, except for -0, which Go's encoder keeps. */
   @ParameterizedTest
   @CsvSource({
     "0, 0",
@@ -76,7 +76,7 @@ class AnyValueFormatterTest {
   }
 
   @Property(tries = 20_000, shrinking = ShrinkingMode.OFF)
-  void append_anyNumber_isTheShortestThatReadsBack(@ForAll long seed) {
+  void append_anyNumber_isTheShortestRoundTrippingText(@ForAll long seed) {
     double value = RandomOtlp.number(new SplittableRandom(seed));
     if (!Double.isFinite(value) || value == 0) {
       return;
@@ -123,7 +123,7 @@ class AnyValueFormatterTest {
   }
 
   @Test
-  void append_list_isJsonInItsOrder() {
+  void append_list_isJsonInTheSameOrder() {
     var list =
         list(
             string("b"),
@@ -140,7 +140,7 @@ class AnyValueFormatterTest {
   }
 
   @Test
-  void append_numbersThatAreNotFinite_areQuotedInsideJson() {
+  void append_nonFiniteNumbers_areQuotedInsideJson() {
     var list =
         list(
             AnyValue.newBuilder().setDoubleValue(Double.NaN),
@@ -151,7 +151,7 @@ class AnyValueFormatterTest {
   }
 
   @Test
-  void append_mapsInMaps_areSortedByKeyOnEveryLevel() {
+  void append_nestedMaps_areSortedByKeyOnEveryLevel() {
     var inner = map(pair("z", string("1")), pair("A", string("2")), pair("a", list(map())));
     var outer = map(pair("b", inner), pair("", string("none")), pair("B", string("3")));
 
@@ -205,7 +205,7 @@ class AnyValueFormatterTest {
   }
 
   @Property(tries = 300, shrinking = ShrinkingMode.OFF)
-  void append_anyValue_endsAndIsValidUtf8(@ForAll long seed) {
+  void append_anyValue_terminatesWithValidUtf8(@ForAll long seed) {
     var text = text(RandomOtlp.value(new SplittableRandom(seed), 4).toBuilder());
 
     assertThat(text).doesNotContain("\uFFFD");
@@ -238,7 +238,7 @@ class AnyValueFormatterTest {
     }
   }
 
-  /** The form of the only record's body, as the walker shows it. */
+  /** Returns the string form of the body of the request's only record. */
   private static String text(byte[] request) throws MalformedOtlpException {
     var out = new ByteOutput(16);
     new OtlpWalker(Limits.DEFAULT)

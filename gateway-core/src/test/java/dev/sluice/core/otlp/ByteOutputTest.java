@@ -56,7 +56,7 @@ class ByteOutputTest {
         -1,
         Long.MIN_VALUE
       })
-  void writeVarint_anyLength_isProtobufs(long value) throws Exception {
+  void writeVarint_anyLength_equalsProtobufJava(long value) throws Exception {
     out.writeVarint(value);
 
     var in = CodedInputStream.newInstance(out.toByteArray());
@@ -66,7 +66,7 @@ class ByteOutputTest {
   }
 
   @Property(tries = 2_000, shrinking = ShrinkingMode.OFF)
-  void writeUtf8_anyText_isTheJdks(@ForAll long seed) {
+  void writeUtf8_anyText_equalsTheJdk(@ForAll long seed) {
     var random = new SplittableRandom(seed);
     var text = RandomOtlp.text(random, 200);
     int before = random.nextInt(40);
@@ -101,7 +101,7 @@ class ByteOutputTest {
   }
 
   @Test
-  void write_fromTheMiddle_takesThatRange() {
+  void write_rangeOfAnArray_writesThatRange() {
     out.write(new byte[] {1, 2, 3, 4, 5}, 1, 3);
 
     assertThat(out.toByteArray()).containsExactly(2, 3, 4);
@@ -141,7 +141,7 @@ class ByteOutputTest {
   }
 
   @Test
-  void shift_fullArray_growsAndMovesWhatFollows() {
+  void shift_fullArray_growsAndMovesTheTail() {
     for (int i = 0; i < 16; i++) {
       out.writeByte(i);
     }
@@ -154,7 +154,7 @@ class ByteOutputTest {
   }
 
   @Test
-  void ensureCapacity_moreThanAnArrayHolds_throws() {
+  void ensureCapacity_beyondTheMaximumArraySize_throws() {
     out.write(new byte[16]);
 
     assertThatExceptionOfType(OutOfMemoryError.class)

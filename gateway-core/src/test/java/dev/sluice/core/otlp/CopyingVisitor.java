@@ -4,7 +4,7 @@ import dev.sluice.core.domain.Limits;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Keeps what the walker shows, and insists that ordinals count up and places lie inside. */
+/** Copies all visited records; asserts that ordinals increase and ranges are within the array. */
 final class CopyingVisitor implements OtlpRecordVisitor {
   record RejectedRecord(int ordinal, String field, String reason) {}
 
@@ -53,7 +53,7 @@ final class CopyingVisitor implements OtlpRecordVisitor {
 
   private void assertNextOrdinal(int ordinal) {
     if (ordinal != next++) {
-      throw new AssertionError("record " + ordinal + " comes as number " + (next - 1));
+      throw new AssertionError("ordinal " + ordinal + " of record number " + (next - 1));
     }
   }
 

@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * One record with all that belongs to it, copied: from the walker's view, or from protobuf-java.
+ * A copy of one record with its resource and scope, from the walker's view or from protobuf-java.
  */
 record FlatLog(
     long time,
@@ -38,7 +38,7 @@ record FlatLog(
     Map<String, AnyValue> scope,
     String scopeSchemaUrl) {
 
-  /** What protobuf-java makes of the bytes, without fields that it does not know. */
+  /** Returns the records as protobuf-java parses them, without unknown fields. */
   static List<FlatLog> parsed(byte[] bytes) throws InvalidProtocolBufferException {
     return of(DiscardUnknownFieldsParser.wrap(ExportLogsServiceRequest.parser()).parseFrom(bytes));
   }
@@ -110,7 +110,7 @@ record FlatLog(
     for (int i = 0; i < attributes.size(); i++) {
       var key = text(bytes, attributes.keyOffset(i), attributes.keyLength(i));
       if (map.put(key, value(attributes.value(i), bytes)) != null) {
-        throw new AssertionError("the key " + key + " is there twice");
+        throw new AssertionError("the key " + key + " occurs twice");
       }
     }
     return map;
@@ -141,7 +141,7 @@ record FlatLog(
     return copy.build();
   }
 
-  /** Our deepest nesting is more than protobuf-java reads unasked. */
+  /** Returns an input with a recursion limit above the default of protobuf-java. */
   private static CodedInputStream deep(byte[] bytes, dev.sluice.core.otlp.AnyValue value) {
     var in = CodedInputStream.newInstance(bytes, value.offset(), value.length());
     in.setRecursionLimit(1_000);

@@ -30,9 +30,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the walker refuses, at each limit and one beyond, and what it says then. */
+/** Tests of the walker's rejections and their messages, at each limit and one beyond. */
 class OtlpLimitsTest {
-  /** Body 20, attributes 3, key 5, value 12, name 7, nesting 3. */
+  /** Limits: body 20, attributes 3, key 5, value 12, name 7, nesting 3. */
   private static final Limits SMALL =
       new Limits(Integer.MAX_VALUE, 1, Integer.MAX_VALUE, 20, 3, 5, 12, 7, 3);
 
@@ -81,7 +81,7 @@ class OtlpLimitsTest {
   }
 
   @Test
-  void walk_sameKeyOverAndOver_countsOnceAndLastWins() throws Exception {
+  void walk_repeatedKey_countsOnceAndLastWins() throws Exception {
     var log = attributes(3);
     for (int i = 0; i < 50; i++) {
       log.addAttributes(pair("k" + i % 3, AnyValue.newBuilder().setIntValue(i).build()));
@@ -127,7 +127,7 @@ class OtlpLimitsTest {
     }
   }
 
-  /** Deeper than protobuf-java itself would read, and deeper than a stack would like. */
+  /** Depths beyond the limit of protobuf-java, and beyond the capacity of a stack. */
   @ParameterizedTest
   @ValueSource(ints = {33, 1_000, 5_000})
   void walk_extremeNesting_rejectsOneRecord(int depth) throws Exception {
@@ -171,13 +171,13 @@ class OtlpLimitsTest {
   void walk_severityNumber_isZeroToTwentyFour(int number, boolean accepted) throws Exception {
     var log = log().setSeverityNumberValue(number).build();
 
-    expect(log, accepted, "severity_number", "is " + number + ", known are 0 to 24");
+    expect(log, accepted, "severity_number", "is " + number + ", must be from 0 to 24");
   }
 
   @ParameterizedTest
   @CsvSource({"0, true", "9223372036854775807, true", "-9223372036854775808, false", "-1, false"})
   void walk_time_isBeforeTheEndOfSignedNanoseconds(long nanos, boolean accepted) throws Exception {
-    var reason = "beyond 2262-04-11T23:47:16.854775807Z, the last that can be stored";
+    var reason = "is beyond 2262-04-11T23:47:16.854775807Z, the latest storable time";
 
     expect(log().setTimeUnixNano(nanos).build(), accepted, "time_unix_nano", reason);
     expect(
@@ -236,9 +236,9 @@ class OtlpLimitsTest {
     }
   }
 
-  /** The key is told though it comes after the value, and not told when it is itself the fault. */
+  /** A rejection names the key even if it follows its value, but not if the key is invalid. */
   @Test
-  void walk_keyAfterItsValue_isStillNamed() throws Exception {
+  void walk_keyAfterItsValue_isNamed() throws Exception {
     var record =
         record(
             w -> {
@@ -269,7 +269,7 @@ class OtlpLimitsTest {
         .containsExactly(new RejectedRecord(0, "attributes.one", "has 13 bytes, limit 12"));
   }
 
-  static Stream<Arguments> resourceFaults() {
+  static Stream<Arguments> invalidResources() {
     var good = ResourceLogs.newBuilder();
     return Stream.of(
         Arguments.of(
@@ -284,15 +284,15 @@ class OtlpLimitsTest {
   }
 
   @ParameterizedTest
-  @MethodSource("resourceFaults")
-  void walk_invalidResource_rejectsExactlyItsRecords(String field, ResourceLogs.Builder faulty)
+  @MethodSource("invalidResources")
+  void walk_invalidResource_rejectsExactlyItsRecords(String field, ResourceLogs.Builder invalid)
       throws Exception {
     var two = ScopeLogs.newBuilder().addLogRecords(log()).addLogRecords(log());
     var fine = ResourceLogs.newBuilder().addScopeLogs(two);
     var request =
         ExportLogsServiceRequest.newBuilder()
             .addResourceLogs(fine)
-            .addResourceLogs(faulty.clone().addScopeLogs(two).addScopeLogs(two))
+            .addResourceLogs(invalid.clone().addScopeLogs(two).addScopeLogs(two))
             .addResourceLogs(fine)
             .build();
 
@@ -303,7 +303,7 @@ class OtlpLimitsTest {
     assertThat(sink.rejected).extracting(RejectedRecord::field).containsOnly(field);
   }
 
-  static Stream<Arguments> scopeFaults() {
+  static Stream<Arguments> invalidScopes() {
     var scope = InstrumentationScope.newBuilder();
     return Stream.of(
         Arguments.of("scope.name", scopeLogs(scope.clone().setName("n".repeat(8)))),
@@ -318,14 +318,14 @@ class OtlpLimitsTest {
   }
 
   @ParameterizedTest
-  @MethodSource("scopeFaults")
-  void walk_invalidScope_rejectsExactlyItsRecords(String field, ScopeLogs.Builder faulty)
+  @MethodSource("invalidScopes")
+  void walk_invalidScope_rejectsExactlyItsRecords(String field, ScopeLogs.Builder invalid)
       throws Exception {
     var fine = ScopeLogs.newBuilder().addLogRecords(log());
     var logs =
         ResourceLogs.newBuilder()
             .addScopeLogs(fine)
-            .addScopeLogs(faulty.clone().addLogRecords(log()).addLogRecords(log()))
+            .addScopeLogs(invalid.clone().addLogRecords(log()).addLogRecords(log()))
             .addScopeLogs(fine);
     var request =
         ExportLogsServiceRequest.newBuilder()
@@ -410,13 +410,13 @@ class OtlpLimitsTest {
             1 + random.nextInt(6));
     var bytes = RandomOtlp.request(random).toByteArray();
 
-    var judged = CopyingVisitor.walk(limits, bytes);
+    var limited = CopyingVisitor.walk(limits, bytes);
     var again = CopyingVisitor.walk(Limits.TRUSTED, bytes);
 
-    assertThat(again.ordinals).containsAll(judged.ordinals);
-    for (int i = 0; i < judged.ordinals.size(); i++) {
-      assertThat(again.logs.get(again.ordinals.indexOf(judged.ordinals.get(i))))
-          .isEqualTo(judged.logs.get(i));
+    assertThat(again.ordinals).containsAll(limited.ordinals);
+    for (int i = 0; i < limited.ordinals.size(); i++) {
+      assertThat(again.logs.get(again.ordinals.indexOf(limited.ordinals.get(i))))
+          .isEqualTo(limited.logs.get(i));
     }
   }
 
@@ -453,14 +453,14 @@ class OtlpLimitsTest {
     return AnyValue.newBuilder().setBytesValue(ByteString.copyFrom(new byte[length])).build();
   }
 
-  /** A list of so many bytes when encoded. */
+  /** Returns a list with an encoded size of {@code length} bytes. */
   private static AnyValue list(int length) {
     return AnyValue.newBuilder()
         .setArrayValue(ArrayValue.newBuilder().addValues(string(length - 4)))
         .build();
   }
 
-  /** A map of so many bytes when encoded. */
+  /** Returns a map with an encoded size of {@code length} bytes. */
   private static AnyValue map(int length) {
     return AnyValue.newBuilder()
         .setKvlistValue(KeyValueList.newBuilder().addValues(pair("", string(length - 6))))

@@ -6,7 +6,7 @@ import io.opentelemetry.proto.logs.v1.ResourceLogs;
 import io.opentelemetry.proto.logs.v1.ScopeLogs;
 import java.util.List;
 
-/** Small requests. */
+/** Builds small requests. */
 final class OtlpRequests {
   private OtlpRequests() {}
 
@@ -18,7 +18,7 @@ final class OtlpRequests {
         .build();
   }
 
-  /** A request with one record, given as it stands on the wire. */
+  /** Returns a request with one record, which is passed in its encoded form. */
   static byte[] ofRecord(byte[] record) {
     var out = new ByteOutput(record.length + 32);
     var writer = new OtlpWriter(out);

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The walker's reading of the wire against protobuf-java's; limits are in OtlpLimitsTest. */
+/** Compares the walker's parsing with protobuf-java's; OtlpLimitsTest covers the limits. */
 class OtlpWalkerTest {
   private static final int VARINT = 0;
   private static final int FIXED64 = 1;
@@ -71,7 +71,7 @@ class OtlpWalkerTest {
   }
 
   @Property(tries = 300, shrinking = ShrinkingMode.OFF)
-  void walk_reusedAndInTheMiddleOfAnArray_isTheSame(@ForAll long seed) throws Exception {
+  void walk_reusedOnARangeOfAnArray_isTheSame(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var walker = new OtlpWalker(Limits.DEFAULT);
     for (int i = 0; i < 3; i++) {
@@ -90,7 +90,7 @@ class OtlpWalkerTest {
   }
 
   @Property(tries = 20_000, shrinking = ShrinkingMode.OFF)
-  void walk_mutatedBytes_refusesWhateverProtobufJavaRefuses(@ForAll long seed) throws Exception {
+  void walk_mutatedBytes_rejectsAllThatProtobufJavaRejects(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
     var bytes = mutated(random.nextBoolean() ? plain(random) : scrambled(random), random);
     CopyingVisitor sink = null;
@@ -98,8 +98,8 @@ class OtlpWalkerTest {
       sink = CopyingVisitor.walk(Limits.DEFAULT, bytes);
     } catch (MalformedOtlpException e) {
       if (StructureOracle.parses(bytes)) {
-        // stricter only here: groups, tags and lengths that protobuf-java cuts to 32 bits, and a
-        // varint that it ends at the tenth byte although that byte announces another
+        // the walker is stricter only for groups, for tags and lengths that protobuf-java truncates
+        // to 32 bits, and for a varint whose tenth byte has the continuation bit
         assertThat(e.getMessage())
             .containsAnyOf(
                 "unsupported wire type 3",
@@ -112,15 +112,16 @@ class OtlpWalkerTest {
 
     assertThat(StructureOracle.parses(bytes)).isTrue();
     if (sink.rejected.isEmpty()) {
-      sameUnlessPiecesOfLists(sink, bytes);
+      assertSameUnlessListsInParts(sink, bytes);
     }
   }
 
   /**
-   * Looser in two things: text that is not UTF-8 is fatal to protobuf-java even with no record, and
-   * so is what is wrong within an entity reference.
+   * Compares the records, unless a list was sent in parts. The walker is more lenient in two cases:
+   * protobuf-java also fails for text that is not UTF-8 in a request without records, and for
+   * errors within an entity reference.
    */
-  private static void sameUnlessPiecesOfLists(CopyingVisitor sink, byte[] bytes) {
+  private static void assertSameUnlessListsInParts(CopyingVisitor sink, byte[] bytes) {
     try {
       var expected = FlatLog.parsed(bytes);
       assertThat(sink.logs).hasSameSizeAs(expected);
@@ -140,13 +141,13 @@ class OtlpWalkerTest {
     }
   }
 
-  /** A field of profiles that happens to be in the shared message; to the walker it is unknown. */
+  /** A field of the profiles signal in a shared message; it is unknown to the walker. */
   private static AnyValue.ValueCase indexed(AnyValue expected, AnyValue seen) {
     return expected.hasStringValueStrindex() ? seen.getValueCase() : expected.getValueCase();
   }
 
   @Property(tries = 300, shrinking = ShrinkingMode.OFF)
-  void walk_cutAnywhere_refusesWhereverProtobufJavaDoes(@ForAll long seed) throws Exception {
+  void walk_truncatedAnywhere_rejectsWhereverProtobufJavaDoes(@ForAll long seed) throws Exception {
     var bytes = plain(new SplittableRandom(seed));
     for (int cut = 0; cut < bytes.length; cut++) {
       boolean walked = true;
@@ -181,7 +182,7 @@ class OtlpWalkerTest {
   }
 
   @Test
-  void walk_emptyRecord_isARecordWithNothingSent() throws Exception {
+  void walk_emptyRecord_isARecordWithoutFields() throws Exception {
     var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(new byte[0]));
 
     assertThat(sink.logs).isEqualTo(FlatLog.of(OtlpRequests.of(LogRecord.getDefaultInstance())));
@@ -221,9 +222,9 @@ class OtlpWalkerTest {
     assertThat(log.eventName()).isEqualTo("e2");
   }
 
-  /** Protobuf merges pieces of a message: one that sets nothing takes nothing away. */
+  /** Protobuf merges the parts of a message: a part that sets nothing removes nothing. */
   @Test
-  void walk_bodyAndValueInPieces_lastThatIsSetWins() throws Exception {
+  void walk_bodyAndValueInParts_lastThatIsSetWins() throws Exception {
     var out = new ByteOutput(64);
     var writer = new OtlpWriter(out);
     string(writer, 5, "first");
@@ -250,7 +251,7 @@ class OtlpWalkerTest {
 
   @ParameterizedTest
   @CsvSource({"3, start of a group", "4, end of a group", "6, undefined", "7, undefined"})
-  void walk_wireTypesOfNoField_areMalformedEverywhere(int wireType, String what) {
+  void walk_unsupportedWireTypes_areMalformedEverywhere(int wireType, String what) {
     byte[] field = {(byte) (9 << 3 | wireType), 9 << 3 | 4};
 
     assertThatThrownBy(() -> CopyingVisitor.walk(Limits.DEFAULT, field))
@@ -283,7 +284,7 @@ class OtlpWalkerTest {
         .hasMessage(message);
   }
 
-  /** A length may not reach into what follows its own message, though the array goes on. */
+  /** A length must not exceed its message, even if the array continues. */
   @Test
   void walk_innerLengthBeyondItsParent_isMalformed() {
     byte[] bytes = {1 << 3 | BYTES, 2, 2 << 3 | BYTES, 4, 9 << 3 | VARINT, 1, 9 << 3 | VARINT, 1};
@@ -358,7 +359,7 @@ class OtlpWalkerTest {
   }
 
   @Test
-  void walk_finished_retainsNoRequest() throws Exception {
+  void walk_completed_retainsNoRequest() throws Exception {
     var log = new OtlpRecord[1];
     var bytes = OtlpRequests.ofRecord(new byte[0]);
     var walker = new OtlpWalker(Limits.DEFAULT);

@@ -68,7 +68,7 @@ class OtlpWriterTest {
     writer.writeBytes(field, padded, 2, value.size());
   }
 
-  /** Where a length takes one byte more, for the text and for the messages around it. */
+  /** Lengths around which the varint of the text or of an enclosing message needs one more byte. */
   @ParameterizedTest
   @ValueSource(
       ints = {
@@ -115,7 +115,7 @@ class OtlpWriterTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"\uD83D", "a\uD83Db", "\uDE00", "\uDE00\uD83D", "\uD83D\uD83D", "end\uDBFF"})
-  void writeString_loneSurrogate_isARejectionAndNoQuestionMark(String text) throws Exception {
+  void writeString_loneSurrogate_rejectsTheRecord(String text) throws Exception {
     writer.writeString(3, text);
 
     var sink = CopyingVisitor.walk(Limits.DEFAULT, OtlpRequests.ofRecord(out.toByteArray()));

@@ -14,7 +14,7 @@ import io.opentelemetry.proto.logs.v1.SeverityNumber;
 import io.opentelemetry.proto.resource.v1.Resource;
 import java.util.random.RandomGenerator;
 
-/** Requests of every shape that is within the default limits, each field sometimes not sent. */
+/** Generates random requests within the default limits; each field is sometimes absent. */
 final class RandomOtlp {
   private static final int[] CODE_POINTS = {
     'a', 'Z', '0', ' ', '"', '\\', '\n', '<', 0, 0x7F, 0x80, 0x7FF, 0x800, 0x2028, 0xD7FF, 0xE000,
@@ -93,7 +93,7 @@ final class RandomOtlp {
     return log.build();
   }
 
-  /** Few keys, so that some are sent twice. */
+  /** Returns an attribute with one of a few keys, so that some keys occur twice. */
   static KeyValue keyValue(RandomGenerator random) {
     var pair = KeyValue.newBuilder();
     if (random.nextInt(8) > 0) {
@@ -141,7 +141,7 @@ final class RandomOtlp {
     };
   }
 
-  /** Valid Unicode with a taste for the borders of UTF-8's lengths. */
+  /** Returns valid Unicode text, with many code points at the boundaries of UTF-8's lengths. */
   static String text(RandomGenerator random, int most) {
     var text = new StringBuilder();
     boolean ascii = random.nextInt(3) > 0;

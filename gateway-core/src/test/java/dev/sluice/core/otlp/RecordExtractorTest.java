@@ -27,27 +27,27 @@ class RecordExtractorTest {
   @Property(tries = 500, shrinking = ShrinkingMode.OFF)
   void extract_anyRecord_equalsTheRequestReducedByProtobufJava(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
-    var request = strange(RandomOtlp.request(random));
-    var alone = alone(request);
-    var refused = new BitSet();
-    for (int i = 0; i < alone.size(); i++) {
-      refused.set(i, random.nextInt(3) == 0);
+    var request = withUnknownFields(RandomOtlp.request(random));
+    var singles = singleRecordRequests(request);
+    var rejected = new BitSet();
+    for (int i = 0; i < singles.size(); i++) {
+      rejected.set(i, random.nextInt(3) == 0);
     }
-    int records = alone.size() - refused.cardinality();
+    int records = singles.size() - rejected.cardinality();
     if (records == 0) {
       return;
     }
-    var batch = batch(request.toByteArray(), records, refused);
+    var batch = batch(request.toByteArray(), records, rejected);
     int wanted = random.nextInt(records);
     int ordinal = -1;
     for (int i = 0; i <= wanted; i++) {
-      ordinal = refused.nextClearBit(ordinal + 1);
+      ordinal = rejected.nextClearBit(ordinal + 1);
     }
 
     var cut = RecordExtractor.extract(batch, wanted);
 
-    // the same in bytes too, since what protobuf-java wrote it writes again alike
-    assertThat(cut.otlp()).isEqualTo(alone.get(ordinal).toByteArray());
+    // the bytes are equal too, because protobuf-java wrote the original in the same order
+    assertThat(cut.otlp()).isEqualTo(singles.get(ordinal).toByteArray());
     assertThat(cut.firstId()).isEqualTo(FIRST.plus(wanted));
     assertThat(cut.tenant()).isEqualTo("t");
     assertThat(cut.receivedNanos()).isEqualTo(17);
@@ -59,7 +59,7 @@ class RecordExtractorTest {
     assertThat(cut.expandedBytes()).isEqualTo(walker.expandedBytes());
   }
 
-  /** On a wire that protobuf-java would not write, the meaning is the same. */
+  /** An encoding that protobuf-java does not produce is extracted with the same meaning. */
   @Property(tries = 500, shrinking = ShrinkingMode.OFF)
   void extract_anyRecordOfAScrambledWire_isEquivalent(@ForAll long seed) throws Exception {
     var random = new SplittableRandom(seed);
@@ -84,12 +84,12 @@ class RecordExtractorTest {
     assertThatIllegalArgumentException().isThrownBy(() -> RecordExtractor.extract(batch, 1));
   }
 
-  private static LogBatch batch(byte[] otlp, int records, BitSet refused) {
-    return new LogBatch(UUID.randomUUID(), "t", 17, FIRST, records, 1, refused, otlp);
+  private static LogBatch batch(byte[] otlp, int records, BitSet rejected) {
+    return new LogBatch(UUID.randomUUID(), "t", 17, FIRST, records, 1, rejected, otlp);
   }
 
-  /** With fields that this release does not know. */
-  private static ExportLogsServiceRequest strange(ExportLogsServiceRequest request) {
+  /** Adds unknown fields to a request. */
+  private static ExportLogsServiceRequest withUnknownFields(ExportLogsServiceRequest request) {
     var unknown =
         UnknownFieldSet.newBuilder()
             .addField(
@@ -98,8 +98,8 @@ class RecordExtractorTest {
                     .addLengthDelimited(ByteString.copyFromUtf8("tomorrow's"))
                     .build())
             .build();
-    var strange = request.toBuilder();
-    strange
+    var extended = request.toBuilder();
+    extended
         .getResourceLogsBuilderList()
         .forEach(
             resource -> {
@@ -114,12 +114,13 @@ class RecordExtractorTest {
                             .forEach(log -> log.setUnknownFields(unknown));
                       });
             });
-    return strange.build();
+    return extended.build();
   }
 
-  /** For each record, the request without the others. */
-  private static List<ExportLogsServiceRequest> alone(ExportLogsServiceRequest request) {
-    var alone = new ArrayList<ExportLogsServiceRequest>();
+  /** Returns, for each record, the request without the other records. */
+  private static List<ExportLogsServiceRequest> singleRecordRequests(
+      ExportLogsServiceRequest request) {
+    var singles = new ArrayList<ExportLogsServiceRequest>();
     for (var resource : request.getResourceLogsList()) {
       for (var scope : resource.getScopeLogsList()) {
         for (var log : scope.getLogRecordsList()) {
@@ -127,10 +128,10 @@ class RecordExtractorTest {
               ResourceLogs.newBuilder(resource)
                   .clearScopeLogs()
                   .addScopeLogs(scope.toBuilder().clearLogRecords().addLogRecords(log));
-          alone.add(ExportLogsServiceRequest.newBuilder().addResourceLogs(logs).build());
+          singles.add(ExportLogsServiceRequest.newBuilder().addResourceLogs(logs).build());
         }
       }
     }
-    return alone;
+    return singles;
   }
 }

@@ -13,9 +13,9 @@ import io.opentelemetry.proto.collector.logs.v1.ExportLogsServiceRequest;
 import java.io.IOException;
 
 /**
- * Protobuf-java's opinion of the structure alone: the real descriptors, but texts are bytes (ours
- * costs a record, not the request) and the one message that the walker does not open, a resource's
- * entity references, is bytes as well.
+ * Decides with protobuf-java whether bytes are structurally valid. It uses the real descriptors
+ * with two changes: strings are bytes, because invalid UTF-8 rejects a record and not the request,
+ * and the entity references of a resource, which the walker does not parse, are bytes as well.
  */
 final class StructureOracle {
   private static final Descriptor REQUEST = new StructureOracle(false).request();
@@ -31,7 +31,7 @@ final class StructureOracle {
     return parses(REQUEST, bytes);
   }
 
-  /** With the entity references opened. */
+  /** As {@link #parses}, with the entity references as messages. */
   static boolean parsesWithEntities(byte[] bytes) {
     return parses(WITH_ENTITIES, bytes);
   }

@@ -37,7 +37,7 @@ class Utf8Test {
     agrees(bytes, 0, from);
   }
 
-  /** Every lead byte with every second byte, and third and fourth ones around the borders. */
+  /** Every lead byte with every second byte, and with third and fourth bytes at the boundaries. */
   @Test
   void firstInvalid_everyLeadAndSecondByte_agreesWithTheJdk() {
     int[] borders = {0x00, 0x7F, 0x80, 0xBF, 0xC0, 0xFF};
@@ -101,7 +101,7 @@ class Utf8Test {
         "fe",
         "ff"
       })
-  void firstInvalid_neverWellFormed_isItsPosition(String hex) {
+  void firstInvalid_illFormedSequence_isItsPosition(String hex) {
     var sequence = HexFormat.of().parseHex(hex);
     for (int before = 0; before <= 17; before++) {
       var bytes = between(before, sequence, 9);
@@ -112,7 +112,7 @@ class Utf8Test {
   }
 
   @Test
-  void isValid_truncatedAnywhere_isFalseInsideACharacterOnly() {
+  void isValid_truncatedAnywhere_isFalseOnlyInsideACharacter() {
     var text = "aé€😀 plain ascii to the end, then 😀€é";
     var bytes = text.getBytes(UTF_8);
     for (int cut = 0; cut <= bytes.length; cut++) {

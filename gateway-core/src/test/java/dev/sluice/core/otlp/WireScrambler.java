@@ -15,9 +15,9 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 
 /**
- * Writes a message as no encoder would but as proto3 permits: fields in any order, singular
- * messages in two pieces, scalars repeated, unknown fields and wrong wire types in between, varints
- * longer than need be. What it means is for protobuf-java to say.
+ * Re-encodes a message in an unusual form that proto3 permits: fields in any order, singular
+ * messages in two parts, repeated scalars, unknown fields and unexpected wire types between them,
+ * varints that are longer than necessary. Protobuf-java defines the meaning of the result.
  */
 final class WireScrambler {
   private final RandomGenerator random;
@@ -30,12 +30,12 @@ final class WireScrambler {
     var pieces = new ArrayList<byte[]>();
     for (var field : byNumber(message)) {
       pieces.addAll(scrambled(field, type));
-      pieces.add(new byte[0]); // a border: what follows may move before it
+      pieces.add(new byte[0]); // a boundary across which later parts may move
     }
     return joined(shuffled(pieces));
   }
 
-  /** Fields of one number keep their order, which has a meaning; the others have none. */
+  /** Shuffles the fields; fields with the same number keep their order, which is significant. */
   private List<byte[]> shuffled(List<byte[]> pieces) {
     var runs = new ArrayList<List<byte[]>>();
     runs.add(new ArrayList<>());
@@ -75,7 +75,7 @@ final class WireScrambler {
     return List.copyOf(fields.values());
   }
 
-  /** The value's bytes, without the length in front of those that have one. */
+  /** Returns the bytes of a value, without its length prefix if it has one. */
   private static byte[] value(CodedInputStream in, int tag, byte[] message) throws IOException {
     if (WireFormat.getTagWireType(tag) == WireFormat.WIRETYPE_LENGTH_DELIMITED) {
       return in.readByteArray();
@@ -129,7 +129,7 @@ final class WireScrambler {
     return cuts.get(random.nextInt(cuts.size()));
   }
 
-  /** The same field with something else in it; the one that follows must win. */
+  /** Returns the same field with another value; the later field must win. */
   private byte[] scalarBefore(Field field, byte[] value) {
     var other =
         switch (field.wireType()) {
