@@ -4,8 +4,8 @@ import java.time.Duration;
 import java.util.random.RandomGenerator;
 
 /**
- * An exponential backoff: delays that double up to a maximum, each reduced by a random part of up to
- * one half, so that workers that failed together do not retry together. Not thread-safe.
+ * An exponential backoff: delays that double up to a maximum, each reduced by a random part of up
+ * to one half, so that workers that failed together do not retry together. Not thread-safe.
  */
 public final class Backoff {
 

@@ -19,13 +19,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A worker that moves deliveries from one shard of the spool to the store, one at a time, on its own
- * virtual thread.
+ * A worker that moves deliveries from one shard of the spool to the store, one at a time, on its
+ * own virtual thread.
  *
  * <p>The recovery is the same for every failure, such as a busy store, a lost connection or a
  * restart: the delivery stays unacknowledged, the worker pauses, and {@link SpoolConsumer#poll}
- * returns the delivery again. {@link PoisonRecordBisector} finds the records that the store rejects;
- * they become dead letters, and the other records are stored.
+ * returns the delivery again. {@link PoisonRecordBisector} finds the records that the store
+ * rejects; they become dead letters, and the other records are stored.
  */
 public final class DeliveryWorker implements AutoCloseable {
   private static final System.Logger LOG = System.getLogger(DeliveryWorker.class.getName());
@@ -39,8 +39,8 @@ public final class DeliveryWorker implements AutoCloseable {
    * @param backoff the pauses after failures
    * @param sleeper the sleep function for the minimum interval between inserts
    * @param clock the clock, for the age of records and the start of the latest insert
-   * @param maxDeadLetters the maximum number of rejected records per delivery; more are treated as a
-   *     schema mismatch
+   * @param maxDeadLetters the maximum number of rejected records per delivery; more are treated as
+   *     a schema mismatch
    * @param workers the number of workers that share the store and its minimum interval
    */
   public record WorkerSettings(
@@ -330,8 +330,8 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   /**
-   * Drains for at most {@code timeout}, then interrupts the worker. Waits until the worker has ended
-   * in both cases.
+   * Drains for at most {@code timeout}, then interrupts the worker. Waits until the worker has
+   * ended in both cases.
    *
    * @return whether all remaining entries are stored
    */
@@ -350,8 +350,8 @@ public final class DeliveryWorker implements AutoCloseable {
   }
 
   /**
-   * Interrupts the worker. It also sets a flag, since a store may swallow the interrupt and return an
-   * ordinary failure.
+   * Interrupts the worker. It also sets a flag, since a store may swallow the interrupt and return
+   * an ordinary failure.
    */
   private void stop() {
     stopped = true;

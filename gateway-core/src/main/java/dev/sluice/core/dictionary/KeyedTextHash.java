@@ -7,18 +7,18 @@ import com.dynatrace.hash4j.hashing.Hashing;
  * A hash function with two results for a text: the key, which selects its cache entry, and the
  * check, which verifies that the entry belongs to the text (ADR 0027).
  *
- * <p>The key is XXH3-64 with a secret seed. A secret seed is not enough: the numbers that XXH3 mixes
- * into a long text are sums of the seed and published constants, so their differences are known. An
- * attacker can construct a pair of texts of 1.1 kB with the same hash, of 64 and of 128 bits, for a
- * considerable share of all seeds; {@code KeyedTextHashTest} has such a pair. More bits of XXH3 are
- * therefore no protection against an attacker.
+ * <p>The key is XXH3-64 with a secret seed. A secret seed is not enough: the numbers that XXH3
+ * mixes into a long text are sums of the seed and published constants, so their differences are
+ * known. An attacker can construct a pair of texts of 1.1 kB with the same hash, of 64 and of 128
+ * bits, for a considerable share of all seeds; {@code KeyedTextHashTest} has such a pair. More bits
+ * of XXH3 are therefore no protection against an attacker.
  *
- * <p>The check is PolymurHash 2.0, a polynomial modulo 2^61-1 with a secret key. Two different texts
- * of at most {@code n} bytes, even chosen by an attacker, have the same check with a probability of
- * at most {@code n * 2^-60.2} (proved by its author). For a text up to {@value #MAX_DIRECT_BYTES}
- * bytes this is 2^-52. Longer texts are reduced first. The {@link NhReducer} results are equal with
- * a probability of 2^-63; the checks are equal with 2^-54 for a text of 8 kB, which is reduced to 40
- * bytes, and with 2^-48 for 1 MiB.
+ * <p>The check is PolymurHash 2.0, a polynomial modulo 2^61-1 with a secret key. Two different
+ * texts of at most {@code n} bytes, even chosen by an attacker, have the same check with a
+ * probability of at most {@code n * 2^-60.2} (proved by its author). For a text up to {@value
+ * #MAX_DIRECT_BYTES} bytes this is 2^-52. Longer texts are reduced first. The {@link NhReducer}
+ * results are equal with a probability of 2^-63; the checks are equal with 2^-54 for a text of 8
+ * kB, which is reduced to 40 bytes, and with 2^-48 for 1 MiB.
  *
  * <p>A collision needs equal keys and equal checks. A million texts in a cache form 2^39 pairs. If
  * an attacker made them all with the same key, any two have the same check with a probability of

@@ -14,11 +14,11 @@ import java.nio.ByteOrder;
  * their upper and their lower halves separately, each modulo 2^64, which needs no carry.
  *
  * <p>Two different blocks have the same result with a probability of at most 2^-63, even when an
- * attacker chooses them, as long as {@code k} is secret; that is twice the probability of NH. Proof:
- * let the blocks differ in {@code m[i]}, and hold all of {@code k} except {@code k[i+1]} fixed. The
- * sums are equal only if the halves of that one product differ by two given numbers. The whole
- * products then differ by one of two values, with or without borrow. For each of the two values at
- * most one {@code k[i+1]} satisfies the equation (the lemma for NH).
+ * attacker chooses them, as long as {@code k} is secret; that is twice the probability of NH.
+ * Proof: let the blocks differ in {@code m[i]}, and hold all of {@code k} except {@code k[i+1]}
+ * fixed. The sums are equal only if the halves of that one product differ by two given numbers. The
+ * whole products then differ by one of two values, with or without borrow. For each of the two
+ * values at most one {@code k[i+1]} satisfies the equation (the lemma for NH).
  *
  * <p>The last step of a block whose length is not a multiple of 32 bytes reads the last 32 bytes of
  * the text, some of which an earlier step has already read.

@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.LongAdder;
  * <p>There are three tiers: the cache of a worker ({@link WorkerDictionaryCache}, without locks),
  * the shared cache, and the {@link Dictionary}, where a repeated write of a text has no effect. The
  * first two are bounded. An evicted text, or a text that only another process has written, is
- * written again. A cached text is valid for the day (UTC) for which it is written, so that the first
- * log of each day updates the last seen time of its texts (ADR 0028); nothing is cleared at
+ * written again. A cached text is valid for the day (UTC) for which it is written, so that the
+ * first log of each day updates the last seen time of its texts (ADR 0028); nothing is cleared at
  * midnight.
  *
- * <p>A text is cached only after the dictionary has confirmed it. Two workers that find the same new
- * text concurrently both write it.
+ * <p>A text is cached only after the dictionary has confirmed it. Two workers that find the same
+ * new text concurrently both write it.
  *
  * <p>Thread-safe.
  */

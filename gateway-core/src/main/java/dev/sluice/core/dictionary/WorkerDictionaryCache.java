@@ -37,7 +37,9 @@ public final class WorkerDictionaryCache {
   private final SharedDictionaryCache sharedDictionary;
   private final SetAssociativeCache l1;
 
-  /** The texts that occurred once; the id fields hold the batch and the offset of the occurrence. */
+  /**
+   * The texts that occurred once; the id fields hold the batch and the offset of the occurrence.
+   */
   private final SetAssociativeCache seenOnce;
 
   private final PendingEntries pending = new PendingEntries();
@@ -94,7 +96,9 @@ public final class WorkerDictionaryCache {
     return namespaces.get(kind, tenant, bytes, offset, length);
   }
 
-  /** Whether the cache has an id for the bytes; {@link #idHigh} and {@link #idLow} return it then. */
+  /**
+   * Whether the cache has an id for the bytes; {@link #idHigh} and {@link #idLow} return it then.
+   */
   public boolean find(HashNamespace namespace, byte[] bytes, int offset, int length) {
     if (missedNamespace != null) {
       missedNamespace = null;
@@ -205,9 +209,9 @@ public final class WorkerDictionaryCache {
   }
 
   /**
-   * Finds the id of a text like {@link #findOrPut}, but adds the text only at its second occurrence,
-   * and only while the cache is not {@link #isFull full}. The first occurrence is remembered in a
-   * bounded table.
+   * Finds the id of a text like {@link #findOrPut}, but adds the text only at its second
+   * occurrence, and only while the cache is not {@link #isFull full}. The first occurrence is
+   * remembered in a bounded table.
    *
    * @param batch the id of the batch of the bytes: the same text at the same offset of the same
    *     batch is a retry of the same log and not another occurrence

@@ -15,22 +15,24 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whether the first spool is to be used, and everything that is asked of it: nothing waits for it
- * longer than its patience, which {@link TimeoutScheduler} may notice a little late. It opens at
- * the first sign of trouble, and closes when the first has been well twice in a row. Safe for use
- * by many threads; {@link #awaitOpen} and {@link #awaitClosed} alone block.
+ * The circuit breaker in front of the primary spool. All calls to the primary go through it and
+ * time out after the primary timeout, which {@link TimeoutScheduler} may detect slightly late. The
+ * breaker opens at the first failure and closes after two successful probes in a row. Safe for use
+ * by many threads; only {@link #awaitOpen} and {@link #awaitClosed} block.
  */
 final class CircuitBreaker {
   private static final System.Logger LOG = System.getLogger(CircuitBreaker.class.getName());
   private static final Duration RETRY_AFTER = Duration.ofSeconds(1);
 
-  /** Answers without an obstacle in a row, from which the first counts as well. */
+  /** Successful probes in a row after which the breaker closes. */
   private static final int REQUIRED_SUCCESSES = 2;
 
   /**
-   * @param generation grows with each change: what was begun in an earlier one says nothing of this
-   *     one
-   * @param reason why it is open; null while it is closed
+   * The state of the breaker.
+   *
+   * @param generation increases with each transition: the result of a call that began in an earlier
+   *     generation does not affect this one
+   * @param reason the reason why the breaker is open; null while it is closed
    */
   private record State(long generation, @Nullable String reason) {
     boolean isClosed() {
@@ -48,7 +50,7 @@ final class CircuitBreaker {
   private volatile SpoolStatus lastStatus = new SpoolStatus(null, null, 0, 0);
   private volatile boolean stopped;
 
-  /** Guarded by this. */
+  /** Successful probes in a row. Guarded by this. */
   private int consecutiveSuccesses;
 
   CircuitBreaker(
@@ -69,16 +71,16 @@ final class CircuitBreaker {
     return state.isClosed();
   }
 
-  /** Why it is open; null while it is closed. */
+  /** Returns the reason why the breaker is open; null while it is closed. */
   @Nullable String reason() {
     return state.reason();
   }
 
   /**
-   * For questions that are worth no wait: whoever asks now and then is told at once that there is
-   * no answer while the first is in trouble.
+   * Checks that the breaker is closed, for periodic queries that must fail immediately instead of
+   * waiting for the primary.
    *
-   * @throws IllegalStateException while it is open
+   * @throws IllegalStateException if the breaker is open; the message is the reason
    */
   void requireClosed() {
     var reason = state.reason();
@@ -87,7 +89,7 @@ final class CircuitBreaker {
     }
   }
 
-  /** Begins to ask the first how it is. */
+  /** Starts the periodic probe of the primary. */
   void start() {
     probe();
   }
@@ -96,12 +98,12 @@ final class CircuitBreaker {
     stopped = true;
   }
 
-  /** Whether it is open, waiting for that up to {@code patience}. */
+  /** Waits up to {@code timeout} until the breaker is open; returns whether it is. */
   boolean awaitOpen(Duration timeout) throws InterruptedException {
     return await(false, timeout);
   }
 
-  /** Whether it is closed, waiting for that up to {@code patience}. */
+  /** Waits up to {@code timeout} until the breaker is closed; returns whether it is. */
   boolean awaitClosed(Duration timeout) throws InterruptedException {
     return await(true, timeout);
   }
@@ -119,7 +121,8 @@ final class CircuitBreaker {
   }
 
   /**
-   * An append to the first. Never fails; {@link AppendResult.Unavailable} when it is in trouble.
+   * Runs an append to the primary. The future never fails: a failure or timeout becomes {@link
+   * AppendResult.Unavailable} and opens the breaker.
    */
   CompletableFuture<AppendResult> append(Supplier<CompletionStage<AppendResult>> step) {
     long generation = state.generation();
@@ -133,7 +136,10 @@ final class CircuitBreaker {
             });
   }
 
-  /** A claim in the first. Never fails; {@link ClaimResult.Unavailable} when it is in trouble. */
+  /**
+   * Runs a claim in the primary. The future never fails: a failure or timeout becomes {@link
+   * ClaimResult.Unavailable} and opens the breaker.
+   */
   CompletableFuture<ClaimResult> claim(Supplier<CompletionStage<ClaimResult>> step) {
     long generation = state.generation();
     return withTimeout(step)
@@ -147,8 +153,8 @@ final class CircuitBreaker {
   }
 
   /**
-   * How the first is. One that does not answer has the counts it had before: what it has waits all
-   * the same.
+   * Returns the status of the primary. If the primary does not respond, the status has the last
+   * known counts, because its records are still pending.
    */
   CompletableFuture<SpoolStatus> spoolStatus() {
     long generation = state.generation();
@@ -168,8 +174,8 @@ final class CircuitBreaker {
     if (obstacle != null) {
       open(generation, obstacle);
     }
-    if (current.outageReason() != null
-        && current.deliveredRecords() == 0) { // one out of reach knows no counts
+    // an unreachable spool does not know its counts
+    if (current.outageReason() != null && current.deliveredRecords() == 0) {
       return new SpoolStatus(
           current.outageReason(),
           current.notDurableReason(),
@@ -193,12 +199,15 @@ final class CircuitBreaker {
     try {
       scheduler.schedule(settings.probeInterval(), this::probe);
     } catch (RuntimeException _) {
-      stopped = true; // the timer is shutting down, and so are we
+      stopped = true; // the scheduler rejects tasks during shutdown
     }
   }
 
   /**
-   * @param current null when the first has not said, which alone is no reason to open: appends tell
+   * Counts a probe; closes the breaker after enough successful ones.
+   *
+   * @param current the status of the primary; null if the probe failed, which does not open the
+   *     breaker by itself: a failed append does
    */
   private synchronized void onProbeResult(long generation, @Nullable SpoolStatus current) {
     if (isClosed() || state.generation() != generation) {
@@ -209,13 +218,17 @@ final class CircuitBreaker {
     if (consecutiveSuccesses >= REQUIRED_SUCCESSES) {
       state = new State(generation + 1, null);
       notifyAll();
-      LOG.log(Level.INFO, "{0} takes logs again", primaryName);
+      LOG.log(
+          Level.INFO,
+          "failover ended: {0} is available again, new records go to {0}; draining {1}",
+          primaryName,
+          fallbackName);
     }
   }
 
   private synchronized void open(long generation, String reason) {
     if (!isClosed() || state.generation() != generation) {
-      return; // said before, or of an earlier trouble
+      return; // already open, or the failure of a call from an earlier generation
     }
     state = new State(generation + 1, reason);
     consecutiveSuccesses = 0;
@@ -223,14 +236,14 @@ final class CircuitBreaker {
     LOG.log(
         Level.WARNING,
         settings.deliversFallback()
-            ? "logs go to {0}, and from there to the store: {2}"
-            : "logs go to {0} and wait there for {1}: {2}",
+            ? "failover: {1} is unavailable, records go to {0} and are delivered from there: {2}"
+            : "failover: {1} is unavailable, records go to {0} and wait there for {1}: {2}",
         fallbackName,
         primaryName,
         reason);
   }
 
-  /** Ends with a failure when there is no answer in time, whatever the step does then. */
+  /** Runs a step; the future fails after the primary timeout, even if the step completes later. */
   private <T> CompletableFuture<T> withTimeout(Supplier<CompletionStage<T>> step) {
     var promise = new CompletableFuture<T>();
     try {
@@ -244,18 +257,18 @@ final class CircuitBreaker {
                       promise.completeExceptionally(failure);
                     }
                   });
-    } catch (Throwable e) { // such as no memory: those who wait are answered
+    } catch (Throwable e) { // such as OutOfMemoryError: callers must get a result
       promise.completeExceptionally(e);
     }
     if (!promise.isDone()) {
       try {
-        // holds the answer alone, which lets go of what waits for it as soon as it is there
+        // the scheduled task references only the promise; it is cancelled on completion
         var cancelDeadline =
             timeoutScheduler.scheduleTimeout(
                 settings.primaryTimeout(), () -> promise.completeExceptionally(timeoutException()));
         var _ = promise.whenComplete((_, _) -> cancelDeadline.run());
       } catch (RuntimeException _) {
-        // at the end of the process: the first ends its own waits in time
+        // the scheduler rejects tasks during shutdown; the primary has timeouts of its own
       }
     }
     return promise;
@@ -263,7 +276,7 @@ final class CircuitBreaker {
 
   private TimeoutException timeoutException() {
     return new TimeoutException(
-        "%s does not answer within %d ms"
+        "%s does not respond within %d ms"
             .formatted(primaryName, settings.primaryTimeout().toMillis()));
   }
 

@@ -8,8 +8,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dead letters of both spools: pages over the first's, then over the second's, whose ids have a
- * prefix. What one has is shown while the other is out of reach.
+ * The dead letter queues of both spools as one: lists the primary's items, then the fallback's,
+ * whose ids have a prefix. The items of one spool are listed while the other is unreachable.
  */
 final class CompositeDeadLetterQueue implements DeadLetterQueue {
   private final DeadLetterQueue primary;
@@ -18,8 +18,10 @@ final class CompositeDeadLetterQueue implements DeadLetterQueue {
   private final Runnable requireReachable;
 
   /**
-   * @param prefix of the second's ids, which none of the first's begins with
-   * @param requireReachable throws while the first is in trouble
+   * Creates the composite.
+   *
+   * @param prefix the prefix of the fallback's ids; no id of the primary begins with it
+   * @param requireReachable throws while the circuit breaker is open
    */
   CompositeDeadLetterQueue(
       DeadLetterQueue primary, DeadLetterQueue fallback, String prefix, Runnable requireReachable) {
@@ -50,7 +52,7 @@ final class CompositeDeadLetterQueue implements DeadLetterQueue {
     try {
       page = new ArrayList<>(primary.list(after, limit));
     } catch (IllegalArgumentException e) {
-      throw e; // not the form of an id
+      throw e; // "after" is not a valid id
     } catch (RuntimeException e) {
       try {
         return listFallback(null, limit);
@@ -63,7 +65,7 @@ final class CompositeDeadLetterQueue implements DeadLetterQueue {
       try {
         page.addAll(listFallback(null, limit - page.size()));
       } catch (RuntimeException _) {
-        // the first has answered
+        // the page of the primary is still returned
       }
     }
     return page;
@@ -90,7 +92,7 @@ final class CompositeDeadLetterQueue implements DeadLetterQueue {
 
   @Override
   public Capacity capacity() {
-    requireReachable.run(); // asked for with the metrics, which must not wait
+    requireReachable.run(); // called for metrics, which must not block on an unreachable spool
     var one = primary.capacity();
     var other = fallback.capacity();
     return new Capacity(one.used() + other.used(), one.max() + other.max());

@@ -22,31 +22,31 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Two spools that are one: the second takes what the first cannot, and gives it back when the first
- * is well again.
+ * A spool of two: appends go to the primary, and to the fallback while the primary is unavailable.
+ * When the primary is available again, the fallback is drained to it.
  *
- * <p>Nothing waits for the first longer than its patience. At its first failure, or when it says of
- * itself that nothing durable can be appended, it is left alone until it has been well twice in a
- * row; meanwhile everything goes to the second at once.
+ * <p>No call waits for the primary longer than the primary timeout. After its first failure, or
+ * when it reports that it cannot store durably, the primary is not used until two probes in a row
+ * have succeeded ({@link CircuitBreaker}); meanwhile all appends go to the fallback immediately.
  *
- * <p>What the first has not answered goes to the second as {@link
- * Spool.AppendMode#POSSIBLE_DUPLICATE}: it may be in both. Who is told that neither took it is told
- * that too. Such batches are not delivered from here while the first is away, where another gateway
- * may be delivering the very same; they wait until they can be given back under the identity by
- * which the first knows them, if it has them.
+ * <p>A batch whose append to the primary has no result is appended to the fallback as {@link
+ * Spool.AppendMode#POSSIBLE_DUPLICATE}, because it may be in both. If the fallback does not accept
+ * it either, the result says that the outcome is unknown. Such a batch is not delivered from the
+ * fallback while the primary is unavailable, because another gateway may be delivering the same
+ * batch; it waits until it can be drained under its append id, by which the primary recognises it.
  *
- * <p>Idempotency keys that were used through this process are known whichever spool they are in.
- * What cannot be known while the first is away are keys that were taken through another process;
- * nor those of a request which the first took after both had been given up on.
+ * <p>Idempotency keys that were used through this process are recognised in either spool. While the
+ * primary is unavailable, keys that were used through another process are unknown, and so is the
+ * key of a request that the primary stored after both spools had failed to respond.
  *
  * <p>Safe for use by many threads.
  */
 public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, AutoCloseable {
 
   /**
-   * One of the two.
+   * One of the two spools with its related ports.
    *
-   * @param name what people call it, as in "Redis"; it is in the middle of sentences
+   * @param name the display name in log lines and messages, such as "Redis"
    */
   public record SpoolTarget(
       String name,
@@ -56,15 +56,18 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
       DeadLetterQueue deadLetterQueue) {}
 
   /**
-   * @param primaryTimeout how long the first may take with an append before the second takes it
-   * @param probeInterval how often the first is asked whether it is well again
-   * @param deliversFallback whether a worker of this process delivers what the second has while the
-   *     first is away
-   * @param maxKeys idempotency keys remembered at most, 100,000 of them if it is more; those used
-   *     longest ago go first
-   * @param keyRetention how long a key is remembered
-   * @param maxInsertDuration longer than the store works at one insert: how long what was begun
-   *     before the start is left alone where no worker is
+   * Settings of the failover.
+   *
+   * @param primaryTimeout maximum duration of an append to the primary before the batch goes to the
+   *     fallback, at least 1 ms
+   * @param probeInterval interval of the probes of the primary, at least 1 ms
+   * @param deliversFallback whether a worker of this process delivers the fallback's records while
+   *     the primary is unavailable
+   * @param maxKeys maximum number of idempotency keys in memory, limited to 100,000; the least
+   *     recently used ones are evicted
+   * @param keyRetention duration for which a key is kept
+   * @param maxInsertDuration a duration longer than any insert of the store: without a worker, a
+   *     delivery that was begun before the start is drained only after this duration
    */
   public record FailoverSettings(
       Duration primaryTimeout,
@@ -76,21 +79,24 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     public FailoverSettings {
       if (primaryTimeout.toMillis() < 1 || probeInterval.toMillis() < 1) {
         throw new IllegalArgumentException(
-            "failover has patience %s and probe %s, each at least 1 ms"
+            "failover has primary-timeout %s and probe-interval %s, each must be at least 1 ms"
                 .formatted(primaryTimeout, probeInterval));
       }
     }
   }
 
   /**
-   * How it is, for those who look after it.
+   * The state of the failover, for operators.
    *
-   * @param reason why the first does not take logs; empty when it does
-   * @param waitingInSecond log records
+   * @param primaryAvailable whether appends go to the primary
+   * @param reason the reason why the primary is not used; empty if it is used
+   * @param fallbackRecords the number of log records in the fallback
    */
-  public record FailoverStatus(boolean firstTakesLogs, String reason, long waitingInSecond) {}
+  public record FailoverStatus(boolean primaryAvailable, String reason, long fallbackRecords) {}
 
-  /** What the second has to take over must not keep the threads busy that say so. */
+  /**
+   * Runs appends to the fallback, so that they do not block the threads of the primary's client.
+   */
   private static final Executor FALLBACK_EXECUTOR =
       task -> Thread.ofVirtual().name("failover").start(task);
 
@@ -106,7 +112,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   private final FallbackDrainer drainer;
 
   /**
-   * @param fallbackSpoolConsumer the second's other end; this alone uses it from now on
+   * Creates the spool.
+   *
+   * @param fallbackSpoolConsumer the consumer of the fallback, which this spool uses exclusively
    */
   public FailoverSpool(
       SpoolTarget primary,
@@ -139,7 +147,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
             settings.primaryTimeout());
   }
 
-  /** Begins to watch the first, and to give back; once. */
+  /** Starts the probes of the primary and the drainer. Call once. */
   public void start() {
     breaker.start();
     fallbackConsumer.start(scheduler);
@@ -147,25 +155,26 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   /**
-   * What the second has, handed out while the first is away, for one delivery worker; always the
-   * same. A delivery that was begun is finished there, even when the first is well again meanwhile.
+   * Returns the consumer of the fallback for one delivery worker; always the same object. It has
+   * deliveries while the primary is unavailable. A delivery that was begun is completed there, even
+   * if the primary becomes available meanwhile.
    */
   public SpoolConsumer fallbackConsumer() {
     return fallbackConsumer;
   }
 
   /**
-   * Of both. A list has what can be had while one is out of reach; everything else throws when the
-   * spool that it concerns is.
+   * Returns the dead letter queue of both spools. While one spool is unreachable, a list has the
+   * items of the other; all other operations throw if their spool is unreachable.
    *
-   * @param prefix of the ids of the second's, which none of the first's begins with
+   * @param prefix the prefix of the fallback's ids; no id of the primary begins with it
    */
   public DeadLetterQueue deadLetters(String prefix) {
     return new CompositeDeadLetterQueue(
         primary.deadLetterQueue(), fallback.deadLetterQueue(), prefix, breaker::requireClosed);
   }
 
-  /** Asks the second how many wait there; blocks for that. */
+  /** Returns the state of the failover. Blocks until the fallback has returned its status. */
   public FailoverStatus failoverStatus() {
     var reason = breaker.reason();
     return new FailoverStatus(
@@ -175,8 +184,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   /**
-   * Gives back what can be given back within that time, then no more; before the end. Blocks. Call
-   * when {@link #fallbackConsumer} are closed: what a worker has begun is not given back before.
+   * Drains the fallback for at most {@code timeout} and then stops the drainer, for the shutdown.
+   * Blocks. Call after the {@link #fallbackConsumer} is closed, because a delivery that a worker
+   * has begun is not drained.
    */
   public void drain(Duration timeout) {
     drainer.drain(timeout);
@@ -202,8 +212,9 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   /**
-   * Never fails; the answer as others see it. What the second does not take is not there, and in
-   * doubt only when it came so.
+   * Runs an append to the fallback and translates its result. The stage never fails. A batch that
+   * the fallback does not accept is not in the fallback; its outcome is unknown only if {@code
+   * mode} is {@link Spool.AppendMode#POSSIBLE_DUPLICATE}.
    */
   private CompletionStage<AppendResult> translateFallbackResult(
       LogBatch batch, AppendMode mode, Supplier<CompletionStage<AppendResult>> step) {
@@ -226,7 +237,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
     var primaryReason = breaker.reason();
     return new AppendResult.Unavailable(
         retryAfter,
-        combinedReason(primaryReason == null ? "well again" : primaryReason, fallbackReason),
+        combinedReason(primaryReason == null ? "available again" : primaryReason, fallbackReason),
         mode == AppendMode.POSSIBLE_DUPLICATE);
   }
 
@@ -242,7 +253,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   private static <T> CompletionStage<T> callSafely(Supplier<CompletionStage<T>> step) {
     try {
       return step.get();
-    } catch (Throwable e) { // such as no memory: those who wait are answered
+    } catch (Throwable e) { // such as OutOfMemoryError: callers must get a result
       return CompletableFuture.failedStage(e);
     }
   }
@@ -255,7 +266,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   /**
    * {@inheritDoc}
    *
-   * <p>Counts are of both. An obstacle is one of both: as long as either takes logs there is none.
+   * <p>The counts are the sums of both spools. The spool is unavailable only if both are.
    */
   @Override
   public CompletionStage<SpoolStatus> spoolStatus() {
@@ -265,7 +276,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   private SpoolStatus combine(SpoolStatus one, SpoolStatus other) {
     long waiting = one.pendingRecords() + other.pendingRecords();
     long settled = one.deliveredRecords() + other.deliveredRecords();
-    var reason = breaker.reason(); // what counts is where logs go, and not only how the first is
+    var reason = breaker.reason(); // decides where appends go, whatever the primary reports
     if (reason == null || other.unavailableReason() == null) {
       return new SpoolStatus(null, null, waiting, settled);
     }
@@ -275,7 +286,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         : new SpoolStatus(null, combined, waiting, settled);
   }
 
-  /** The second first: what moves between the two looks is in the first by then, or in both. */
+  /** Reads the fallback first, so that a batch that moves meanwhile is counted at least once. */
   @Override
   public SortedMap<LocalDate, RecordCounts> recordCounts(LocalDate from) {
     var days = new TreeMap<>(fallback.spool().recordCounts(from));
@@ -287,7 +298,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   /**
-   * The later of both: on the days before it one of them may have taken logs it knows nothing of.
+   * Returns the later date of both spools: before it, the counts of one spool may be incomplete.
    */
   @Override
   public LocalDate countsCompleteSince() {
@@ -306,7 +317,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
       return claimInFallback(key);
     }
     var completed =
-        fallback.keys().cachedResult(key); // before a restart, perhaps, and not given back yet
+        fallback.keys().cachedResult(key); // perhaps from before a restart and not drained yet
     if (completed.isPresent()) {
       return CompletableFuture.completedStage(recordClaim(key, completed.get(), true));
     }
@@ -343,7 +354,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
               switch (result) {
                 case AppendResult.Accepted(_) -> keyIndex.markCompleted(claim.key());
                 case AppendResult.ClaimLost() -> keyIndex.release(claim);
-                case AppendResult.Unavailable _ -> {} // released by whoever has it
+                case AppendResult.Unavailable _ -> {} // the caller releases the claim
               }
               return result;
             });
@@ -368,7 +379,8 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   }
 
   /**
-   * The spool that granted the claim is away: the second takes the logs under a claim of its own.
+   * Appends the batch to the fallback under a new claim there, because the primary, which granted
+   * the original claim, is unavailable.
    */
   private CompletionStage<AppendResult> claimFallbackAndAppend(
       LogBatch batch, Claim granted, AppendMode mode) {
@@ -396,7 +408,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         : CompletableFuture.completedStage(result);
   }
 
-  /** A claim in a spool that is away ends there by itself. */
+  /** Releases the claim; a claim in an unavailable spool expires by itself. */
   @Override
   public CompletionStage<Void> release(Claim claim) {
     boolean inFallback = keyIndex.isInFallback(claim);
@@ -412,7 +424,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
   /**
    * {@inheritDoc}
    *
-   * @throws IllegalStateException at once while the first is in trouble
+   * @throws IllegalStateException immediately if the primary is unavailable
    */
   @Override
   public Depth depth() {
@@ -424,7 +436,7 @@ public final class FailoverSpool implements Spool, IdempotencyStore, Backlog, Au
         one.oldestAge().compareTo(other.oldestAge()) > 0 ? one.oldestAge() : other.oldestAge());
   }
 
-  /** Ends its own threads; the two spools stay open. */
+  /** Stops the probes and the drainer; the two spools stay open. */
   @Override
   public void close() {
     breaker.stop();

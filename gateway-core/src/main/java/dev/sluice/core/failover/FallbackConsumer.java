@@ -13,16 +13,16 @@ import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * What the second spool has, for a worker of this process while the first is away, and nothing
- * while it is well. Whoever gives back takes turns with the worker: neither has a delivery while
- * the other has one.
+ * Consumes the fallback spool for a delivery worker of this process while the circuit breaker is
+ * open; while the breaker is closed, it has no deliveries. The worker and {@link FallbackDrainer}
+ * exclude each other: neither has a delivery while the other has one.
  *
- * <p>A delivery that a worker has begun stays the worker's until it is settled, also when the first
- * is well again, and from one start to the next: an insert of it may still be under way in the
- * store, and is ended only by whoever stores the same delivery again. Where no worker is, it is
- * given back once any insert of it has ended by itself.
+ * <p>A delivery that a worker has begun stays with the worker until it is acked, also when the
+ * primary is available again, and across a restart: an insert of the delivery may still be running
+ * in the store, and its outcome is known only when the same delivery is stored again. Without a
+ * worker, such a delivery is drained to the primary after the maximum duration of an insert.
  *
- * <p>{@code returns} is guarded by {@code turn}.
+ * <p>{@code lock} guards {@code consumer}.
  */
 final class FallbackConsumer implements SpoolConsumer {
   private final FallbackSpoolConsumer consumer;
@@ -34,8 +34,10 @@ final class FallbackConsumer implements SpoolConsumer {
   private volatile boolean insertsExpired;
 
   /**
-   * @param workerActive whether there is one
-   * @param maxInsertDuration longer than a store works at one insert
+   * Creates the consumer.
+   *
+   * @param workerActive whether a worker of this process consumes the fallback
+   * @param maxInsertDuration a duration longer than any insert of the store
    */
   FallbackConsumer(
       FallbackSpoolConsumer consumer,
@@ -60,11 +62,11 @@ final class FallbackConsumer implements SpoolConsumer {
       return Optional.empty();
     }
     if (!lock.tryLock(timeout.toNanos(), TimeUnit.NANOSECONDS)) {
-      return Optional.empty(); // something is being given back
+      return Optional.empty(); // the drainer is active
     }
     try {
       if (!consumer.hasInFlight() && breaker.isClosed()) {
-        return Optional.empty(); // became well while we waited
+        return Optional.empty(); // the breaker closed during the wait
       }
       return consumer.pollConfirmed(timeout, linger);
     } finally {
@@ -115,7 +117,7 @@ final class FallbackConsumer implements SpoolConsumer {
     return consumer.skippedEntries();
   }
 
-  /** The worker is gone: what it has not settled, and what is behind, stays for the next start. */
+  /** Ends the worker's use; deliveries that are not acked stay in the spool for the next start. */
   @Override
   public void close() {
     lock.lock();
@@ -127,14 +129,15 @@ final class FallbackConsumer implements SpoolConsumer {
     }
   }
 
-  /** Whether what was begun will be settled. */
+  /** Whether a worker is active, which will ack the delivery that it has begun. */
   boolean hasWorker() {
     return workerActive;
   }
 
   /**
-   * For whoever gives back: {@code returns} is its own from now on until {@link #unlockAfterDrain},
-   * unless the worker has something or takes longer than {@code patience}.
+   * Acquires the lock for the drainer, which then uses the consumer exclusively until {@link
+   * #unlockAfterDrain}. Returns false if the worker holds the lock or has a delivery in flight at
+   * the end of the timeout.
    */
   boolean tryLockForDrain(Duration timeout) throws InterruptedException {
     if (!lock.tryLock(timeout.toNanos(), TimeUnit.NANOSECONDS)) {

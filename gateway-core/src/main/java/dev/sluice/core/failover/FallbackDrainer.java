@@ -20,15 +20,15 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.Supplier;
 
 /**
- * Gives what the second spool has to the first while that is well, oldest first, on a virtual
- * thread of its own.
+ * Drains the fallback spool to the primary while the circuit breaker is closed, oldest batches
+ * first, on its own virtual thread.
  *
- * <p>A delivery is given up by the second once the first has all of it. What the first does not
- * take ends the attempt; the delivery comes again, and the first knows by their append ids the
- * batches that it has.
+ * <p>A delivery is acked in the fallback once the primary has accepted all of its batches. A batch
+ * that the primary does not accept ends the attempt; the delivery is then redelivered, and the
+ * primary recognises the batches that it already has by their append ids.
  *
- * <p>New logs go first: few batches are under way at a time, fewer when the first is slow, and then
- * it is left alone for as long as it took.
+ * <p>New logs have priority: only a few batches are in flight, fewer when the primary is slow, and
+ * after a slow append the drainer pauses for as long as the append took.
  */
 final class FallbackDrainer {
   private static final System.Logger LOG = System.getLogger(FallbackDrainer.class.getName());
@@ -36,16 +36,19 @@ final class FallbackDrainer {
   private static final Duration AFTER_FAILURE = Duration.ofSeconds(1);
   private static final int MAX_IN_FLIGHT = 4;
 
-  /** What an attempt that was cut short leaves in doubt is given back one by one. */
-  private static final DeliveryLimits DRAIN_BOUNDS =
+  /**
+   * The limits of a delivery: small, because after an aborted attempt batches are drained singly.
+   */
+  private static final DeliveryLimits DRAIN_LIMITS =
       new DeliveryLimits(1_000, 4 << 20, Duration.ZERO);
 
-  /** Of the first's patience; an answer within it is a quick one. */
+  /** The fraction of the primary's timeout within which an append counts as fast. */
   private static final int QUICK_DIVISOR = 10;
 
-  /** One batch on its way; what came of it, and how long that took. */
+  /** A batch in flight to the primary, with the future of its result. */
   private record InFlightAppend(LogBatch batch, CompletableFuture<TimedResult> timedResult) {}
 
+  /** The result of an append and its duration. */
   private record TimedResult(AppendResult result, long nanos) {}
 
   private final FailoverSpool.SpoolTarget primary;
@@ -57,15 +60,14 @@ final class FallbackDrainer {
   private final long quickNanos;
   private final Thread thread = Thread.ofVirtual().name("fallback-drainer").unstarted(this::run);
 
-  /** Of this delivery's keys those that were claimed: a later attempt finds its own claims. */
+  /** The claims of the current delivery's keys, so that a later attempt reuses them. */
   private final Map<IdempotencyStore.IdempotencyKey, Claim> claims = new ConcurrentHashMap<>();
 
   private volatile boolean stopped;
   private volatile boolean draining;
 
-  /** Of its thread alone, as what follows. */
+  // confined to the drainer's thread
   private int window = 1;
-
   private long drainedRecords;
   private boolean failed;
 
@@ -90,7 +92,7 @@ final class FallbackDrainer {
     thread.start();
   }
 
-  /** Gives back what it can within {@code patience}, and ends. */
+  /** Drains the fallback for at most {@code timeout}, then stops the thread. */
   void drain(Duration timeout) {
     draining = true;
     try {
@@ -101,7 +103,7 @@ final class FallbackDrainer {
     stop();
   }
 
-  /** Returns when its thread has ended. */
+  /** Stops the thread and waits for its end. */
   void stop() {
     stopped = true;
     thread.interrupt();
@@ -110,7 +112,7 @@ final class FallbackDrainer {
       try {
         thread.join();
       } catch (InterruptedException _) {
-        interrupted = true; // it ends soon: nothing it does waits longer than an interrupt
+        interrupted = true; // the thread ends soon, because the interrupt ends all of its waits
       }
     }
     if (interrupted) {
@@ -128,26 +130,29 @@ final class FallbackDrainer {
         }
       }
     } catch (InterruptedException _) {
-      Thread.currentThread().interrupt(); // what was not given back stays in the second
+      Thread.currentThread().interrupt(); // the rest stays in the fallback
     } finally {
       logDrained();
     }
   }
 
-  /** Whether there was something, and it was given back or is to be tried again. */
+  /** Runs one step; returns whether there was a delivery that was drained or must be retried. */
   private boolean step(boolean last) throws InterruptedException {
     try {
       boolean done = drainOnce(last ? Duration.ZERO : POLL_TIMEOUT);
       failed = false;
       if (!done && !last) {
-        boolean _ =
-            breaker.awaitOpen(POLL_TIMEOUT); // nothing to do until then, or until more comes
+        boolean _ = breaker.awaitOpen(POLL_TIMEOUT); // a pause; the fallback fills when it opens
       }
       return done;
-    } catch (RuntimeException | Error e) { // of the second's, most likely: it is tried again
+    } catch (RuntimeException | Error e) { // most likely of the fallback
       LOG.log(
           failed ? Level.DEBUG : Level.WARNING,
-          "nothing can be given back to " + primary.name(),
+          "cannot drain the fallback spool to "
+              + primary.name()
+              + "; records stay in the fallback, retrying in "
+              + AFTER_FAILURE.toMillis()
+              + " ms",
           e);
       failed = true;
       Thread.sleep(AFTER_FAILURE);
@@ -161,12 +166,12 @@ final class FallbackDrainer {
       return false;
     }
     if (!fallbackConsumer.tryLockForDrain(POLL_TIMEOUT)) {
-      return fallbackConsumer
-          .hasWorker(); // which has something; what nobody finishes is left alone
+      // an active worker has a delivery; a delivery without a worker waits for its insert to end
+      return fallbackConsumer.hasWorker();
     }
     try {
-      // not waiting: what comes when the first has just gone is for the worker
-      var next = consumer.pollForDrain(DRAIN_BOUNDS);
+      // without a wait: if the breaker opens meanwhile, new deliveries are for the worker
+      var next = consumer.pollForDrain(DRAIN_LIMITS);
       if (next.isEmpty()) {
         logDrained();
         return false;
@@ -181,7 +186,7 @@ final class FallbackDrainer {
     if (drainedRecords > 0) {
       LOG.log(
           Level.INFO,
-          "{0} logs were given back to {1}",
+          "fallback spool drained: {0} records moved to {1}",
           Long.toString(drainedRecords),
           primary.name());
       drainedRecords = 0;
@@ -201,7 +206,7 @@ final class FallbackDrainer {
       }
       inFlight.add(startAppend(batch, mode));
     }
-    while (!inFlight.isEmpty()) { // also after a refusal: nothing may be under way behind our back
+    while (!inFlight.isEmpty()) { // also after a failure, so that no append stays in flight
       all &= awaitAppend(inFlight.remove());
     }
     if (all) {
@@ -217,7 +222,7 @@ final class FallbackDrainer {
     try {
       timed = append.timedResult().get();
     } catch (ExecutionException e) {
-      throw new IllegalStateException("an append that failed instead of being answered", e);
+      throw new IllegalStateException("an append to the primary spool failed without a result", e);
     }
     if (!(timed.result() instanceof AppendResult.Accepted(var receipt))) {
       return false;
@@ -245,9 +250,10 @@ final class FallbackDrainer {
   }
 
   /**
-   * The key belongs to the batch in the first too, by the claim that the first granted if there is
-   * one: an append under it may still arrive, and lands once. Where that cannot be, such as when
-   * another has it there, the logs are safe all the same.
+   * Appends the batch to the primary under its idempotency key, with the claim that the primary
+   * granted originally if there is one: an append under that claim may still arrive in the primary
+   * and is then stored only once. If that claim is lost, the batch is appended under a new claim,
+   * and if the key belongs to another request, without the key.
    */
   private CompletableFuture<AppendResult> append(
       LogBatch batch, IdempotencyStore.IdempotencyKey key, AppendMode mode) {
@@ -272,7 +278,7 @@ final class FallbackDrainer {
                     yield appendOrElse(
                         () -> append(batch, AppendMode.POSSIBLE_DUPLICATE), batch, claim, mode);
                   }
-                  // what was appended under the key before is known by that and nothing else
+                  // an earlier append of this batch under the key is recognised by its claim only
                   case ClaimResult.Completed(), ClaimResult.InProgress(), ClaimResult.KeyReused() ->
                       appendOrElse(
                           () -> append(batch, AppendMode.POSSIBLE_DUPLICATE),
@@ -283,10 +289,12 @@ final class FallbackDrainer {
   }
 
   /**
-   * @param superseded what is done when the claim is its owner's no longer
+   * Appends the batch under a claim.
+   *
+   * @param claimLost the action if the claim is lost
    */
   private CompletableFuture<AppendResult> appendOrElse(
-      Supplier<CompletableFuture<AppendResult>> superseded,
+      Supplier<CompletableFuture<AppendResult>> claimLost,
       LogBatch batch,
       Claim claim,
       AppendMode mode) {
@@ -295,7 +303,7 @@ final class FallbackDrainer {
         .thenCompose(
             appendResult ->
                 appendResult instanceof AppendResult.ClaimLost
-                    ? superseded.get()
+                    ? claimLost.get()
                     : CompletableFuture.completedFuture(appendResult));
   }
 }

@@ -10,12 +10,12 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys that were used through this process, whichever spool they are in: so that a request that
- * comes again after a change from one to the other is known. Bounded by number, those used longest
- * ago go first, and by time. Safe for use by many threads.
+ * The idempotency keys that were used through this process, in either spool, so that a request that
+ * is repeated after a failover is recognised. Entries expire, and the least recently used ones are
+ * evicted above a maximum number. Safe for use by many threads.
  */
 final class IdempotencyKeyIndex {
-  /** They are in memory, beside those that the spools keep. */
+  /** The maximum number of keys; they are in memory in addition to the keys in the spools. */
   private static final int MAX_KEYS = 100_000;
 
   private static final int MAX_DIVERTED_CLAIMS = 10_000;
@@ -23,8 +23,13 @@ final class IdempotencyKeyIndex {
   private record KeyId(String tenant, String key) {}
 
   /**
-   * @param owner of the claim; null until a spool has granted it, and when it is taken
-   * @param inFallback whether that is the second spool
+   * The state of a key.
+   *
+   * @param request the digest of the request
+   * @param expiresAt the time after which the key is unknown
+   * @param completed whether the request is in a spool
+   * @param owner the owner of the claim; null before a spool has granted it, and when completed
+   * @param inFallback whether the fallback has granted the claim
    */
   private record KeyState(
       UUID request,
@@ -33,7 +38,7 @@ final class IdempotencyKeyIndex {
       @Nullable UUID owner,
       boolean inFallback) {
 
-    // spelled out: of a compact constructor's parameters, javac tells other modules no nullness
+    // explicit: javac does not export the nullness of a compact constructor's parameters
     private KeyState(
         UUID request,
         Instant expiresAt,
@@ -51,10 +56,10 @@ final class IdempotencyKeyIndex {
   private final Duration retention;
   private final InstantSource clock;
 
-  /** Guarded by this. */
+  /** The states of the keys. Guarded by this. */
   private final LruMap<KeyId, KeyState> states;
 
-  /** Guarded by this; by append. */
+  /** The primary's claims of diverted appends, by append id. Guarded by this. */
   private final LruMap<UUID, Claim> primaryClaims = new LruMap<>(MAX_DIVERTED_CLAIMS);
 
   IdempotencyKeyIndex(int keys, Duration retention, InstantSource clock) {
@@ -68,10 +73,10 @@ final class IdempotencyKeyIndex {
   }
 
   /**
-   * Keeps the key for a request that is about to be claimed, before a spool is asked: two that come
-   * at a change must not ask one each.
+   * Reserves the key for a request before it is claimed in a spool. Without the reservation, two
+   * concurrent requests with one key could claim it in different spools during a failover.
    *
-   * @return what is known of the key; null when it is nobody's, and now the caller's
+   * @return the known state of the key; null if the key was free and is now reserved for the caller
    */
   synchronized @Nullable ClaimResult reserve(IdempotencyStore.IdempotencyKey key) {
     var keyState = states.get(keyIdOf(key));
@@ -85,39 +90,40 @@ final class IdempotencyKeyIndex {
     return null;
   }
 
-  /** A spool has granted what was reserved. */
+  /** Records the claim that a spool granted for a reserved key. */
   synchronized void recordClaim(Claim claim, boolean inFallback) {
     put(claim.key(), IdempotencyStore.CLAIM_TTL, false, claim.owner(), inFallback);
   }
 
+  /** Whether the fallback granted this claim and the key still has it. */
   synchronized boolean isInFallback(Claim claim) {
     var keyState = states.get(keyIdOf(claim.key()));
     return keyState != null && keyState.inFallback() && claim.owner().equals(keyState.owner());
   }
 
-  /** The request is in a spool. */
+  /** Marks the request of the key as stored in a spool. */
   synchronized void markCompleted(IdempotencyStore.IdempotencyKey key) {
     put(key, retention, true, null, false);
   }
 
-  /** Nothing came of what was reserved. */
+  /** Releases a reserved key; a completed key stays. */
   synchronized void release(IdempotencyStore.IdempotencyKey key) {
     states.computeIfPresent(keyIdOf(key), (_, keyState) -> keyState.completed() ? keyState : null);
   }
 
-  /** As above, if the key is still under that claim. */
+  /** Releases the key if it still has this claim. */
   synchronized void release(Claim claim) {
     states.computeIfPresent(
         keyIdOf(claim.key()),
         (_, keyState) -> claim.owner().equals(keyState.owner()) ? null : keyState);
   }
 
-  /** The second takes what was to be appended in the first under that claim, or may have been. */
+  /** Records the primary's claim of an append that is diverted to the fallback. */
   synchronized void recordDiverted(UUID appendId, Claim claim) {
     primaryClaims.put(appendId, claim);
   }
 
-  /** The first's claim of a diverted append; null when there was none, or it was forgotten. */
+  /** Returns the primary's claim of a diverted append; null if there was none or it was evicted. */
   synchronized @Nullable Claim primaryClaimOf(UUID appendId) {
     return primaryClaims.get(appendId);
   }

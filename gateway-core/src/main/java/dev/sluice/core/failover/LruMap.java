@@ -4,7 +4,7 @@ import java.io.Serial;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** As many as fit; those used longest ago go first. For one thread at a time. */
+/** A bounded map that evicts the least recently used entry. For one thread at a time. */
 final class LruMap<K, V> extends LinkedHashMap<K, V> {
   @Serial private static final long serialVersionUID = 1L;
 
@@ -25,7 +25,7 @@ final class LruMap<K, V> extends LinkedHashMap<K, V> {
     return full;
   }
 
-  /** How many did not fit any more. */
+  /** Returns the number of entries evicted so far. */
   long evicted() {
     return evicted;
   }

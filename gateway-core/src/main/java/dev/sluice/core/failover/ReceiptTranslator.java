@@ -10,12 +10,14 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells the second spool's receipts from the first's, and knows where what was given back is now.
+ * Distinguishes the receipts of the two spools and tracks batches that were drained from the
+ * fallback to the primary.
  *
- * <p>A receipt of the second has a negative shard, and for an entry the append's identity, how many
- * moves were forgotten until then, and the second's own word. What is gone from the second is
- * settled, or was given back: once the latter may have been forgotten, nothing is said. Safe for
- * use by many threads.
+ * <p>A receipt of the fallback has a negative shard, and an entry id of three parts: the append id,
+ * the number of moves that had been evicted from memory, and the fallback's own entry id. A batch
+ * that is no longer in the fallback was either delivered or drained to the primary. If its move may
+ * have been evicted since, its status is {@link DeliveryStatus.Unknown}. Safe for use by many
+ * threads.
  */
 final class ReceiptTranslator {
   private static final int MAX_MOVED = 10_000;
@@ -24,7 +26,7 @@ final class ReceiptTranslator {
   private final String primaryName;
   private final Spool fallback;
 
-  /** Guarded by this. */
+  /** Receipts in the primary of drained batches, by append id. Guarded by this. */
   private final LruMap<UUID, Receipt> moved = new LruMap<>(MAX_MOVED);
 
   ReceiptTranslator(FailoverSpool.SpoolTarget primary, FailoverSpool.SpoolTarget fallback) {
@@ -33,13 +35,13 @@ final class ReceiptTranslator {
     this.fallback = fallback.spool();
   }
 
-  /** The second's receipt, as others see it. */
+  /** Returns the receipt of a batch in the fallback in its external form. */
   synchronized Receipt toExternal(UUID appendId, Receipt receipt) {
     return new Receipt(
         -1 - receipt.shard(), appendId + "/" + moved.evicted() + "/" + receipt.entryId());
   }
 
-  /** Call before the second lets go of it. */
+  /** Records the drained batch. Must be called before the batch is acked in the fallback. */
   synchronized void recordMoved(UUID appendId, Receipt primaryReceipt) {
     moved.put(appendId, primaryReceipt);
   }
@@ -52,6 +54,7 @@ final class ReceiptTranslator {
     return moved.evicted() > evicted;
   }
 
+  /** Returns the delivery status from the spool that has the batch. */
   CompletionStage<DeliveryStatus> statusOf(Receipt receipt, LogId firstLogId, int records) {
     if (receipt.shard() >= 0) {
       return primary.statusOf(receipt, firstLogId, records);
@@ -73,7 +76,7 @@ final class ReceiptTranslator {
               }
               return CompletableFuture.completedStage(
                   status instanceof DeliveryStatus.Delivered && hasEvictedSince(evicted)
-                      ? new DeliveryStatus.Unknown("it may have been given back to " + primaryName)
+                      ? new DeliveryStatus.Unknown("it may have been moved to " + primaryName)
                       : status);
             });
   }

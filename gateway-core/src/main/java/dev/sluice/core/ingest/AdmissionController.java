@@ -20,8 +20,9 @@ import org.jspecify.annotations.Nullable;
  * rate at which the backlog drains.
  *
  * <p>The controller polls the status of the spool once a second and uses the latest status. A spool
- * that has become unavailable since then rejects the append itself. Until the first status is known,
- * only requests of level {@link AckLevel#ACCEPTED} are admitted. Thread-safe; no method blocks.
+ * that has become unavailable since then rejects the append itself. Until the first status is
+ * known, only requests of level {@link AckLevel#ACCEPTED} are admitted. Thread-safe; no method
+ * blocks.
  */
 public final class AdmissionController {
   private static final System.Logger LOG = System.getLogger(AdmissionController.class.getName());

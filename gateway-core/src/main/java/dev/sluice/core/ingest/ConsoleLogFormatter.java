@@ -29,8 +29,8 @@ final class ConsoleLogFormatter {
   private ConsoleLogFormatter() {}
 
   /**
-   * Whether the log has severity INFO or above, by its severity number or else by its severity text.
-   * A log without severity counts as INFO.
+   * Whether the log has severity INFO or above, by its severity number or else by its severity
+   * text. A log without severity counts as INFO.
    */
   static boolean isShown(OtlpRecord log) {
     int number = log.severityNumber();

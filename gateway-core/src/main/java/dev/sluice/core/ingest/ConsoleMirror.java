@@ -19,9 +19,9 @@ import java.util.concurrent.atomic.LongAdder;
  * A mirror that prints accepted logs of severity INFO and above on the console, one line per log,
  * formatted by {@link ConsoleLogFormatter}.
  *
- * <p>Ingest never waits for the mirror. The mirror queues the bytes of a request, and its own thread
- * reads them and prints the logs. The queue is bounded in bytes; when it is full, the logs of a
- * request are dropped and counted. A broken console has no other effect: nothing is printed.
+ * <p>Ingest never waits for the mirror. The mirror queues the bytes of a request, and its own
+ * thread reads them and prints the logs. The queue is bounded in bytes; when it is full, the logs
+ * of a request are dropped and counted. A broken console has no other effect: nothing is printed.
  *
  * <p>Thread-safe.
  */
@@ -41,8 +41,8 @@ public final class ConsoleMirror implements AutoCloseable {
   private static final int REQUEST_OVERHEAD_BYTES = 256;
 
   /**
-   * The size at which buffered lines are written in one call, so that the output of other writers to
-   * the same console appears between lines.
+   * The size at which buffered lines are written in one call, so that the output of other writers
+   * to the same console appears between lines.
    */
   private static final int CHUNK_BYTES = 16 << 10;
 
@@ -92,7 +92,9 @@ public final class ConsoleMirror implements AutoCloseable {
     }
   }
 
-  /** Queues the accepted records of a request for printing, or drops them when the queue is full. */
+  /**
+   * Queues the accepted records of a request for printing, or drops them when the queue is full.
+   */
   void offer(PendingRequest request) {
     if (!enabled) {
       return;

@@ -17,8 +17,8 @@ final class EwmaRate {
    * @param now the time in nanoseconds, of any origin
    * @param count the cumulative count; a smaller value than the previous one restarts the
    *     measurement
-   * @param busy whether work is pending: without pending work, an unchanged count does not lower the
-   *     rate
+   * @param busy whether work is pending: without pending work, an unchanged count does not lower
+   *     the rate
    */
   void sample(long now, long count, boolean busy) {
     double seconds = (now - lastNanos) / 1e9;

@@ -19,8 +19,8 @@ public sealed interface IngestResult {
    * @param filtered the number of valid records that are omitted, as they are not on the {@link
    *     BodyAllowlist}
    * @param level the level that the accepted records have reached
-   * @param deadLettered the number of accepted records that the store rejected; known when the level
-   *     is {@link AckLevel#STORED}
+   * @param deadLettered the number of accepted records that the store rejected; known when the
+   *     level is {@link AckLevel#STORED}
    * @param replayed whether an earlier request with the same idempotency key was accepted, so that
    *     this one had no effect
    */

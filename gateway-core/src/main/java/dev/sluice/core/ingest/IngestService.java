@@ -50,8 +50,8 @@ public final class IngestService {
   private static final System.Logger LOG = System.getLogger(IngestService.class.getName());
 
   /**
-   * The limits for merging requests into one spool entry. A request that exceeds a limit alone is an
-   * entry by itself.
+   * The limits for merging requests into one spool entry. A request that exceeds a limit alone is
+   * an entry by itself.
    *
    * @param maxRecords the maximum number of records in an entry of several requests
    * @param maxBytes the maximum size in OTLP bytes of an entry of several requests
@@ -93,7 +93,7 @@ public final class IngestService {
   /**
    * The filter and the mirror of log records.
    *
-   * @param allowlist the source of the allow list, called once per request
+   * @param allowlist the source of the allowlist, called once per request
    * @param mirror the console mirror of the accepted records
    */
   public record RecordPolicy(Supplier<BodyAllowlist> allowlist, ConsoleMirror mirror) {
@@ -137,8 +137,7 @@ public final class IngestService {
     this.idempotencyStore = idempotencyStore;
     this.admission = admission;
     this.storedAcks = new StoredAckTracker(spool, scheduler, storedAckTimeout);
-    this.batcher =
-        new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
+    this.batcher = new RequestBatcher(spool, new LogIdGenerator(clock), scheduler, batchLimits);
   }
 
   /** Validates the records of a request and appends the accepted ones to the spool. */

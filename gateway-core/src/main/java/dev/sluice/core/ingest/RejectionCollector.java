@@ -10,7 +10,7 @@ import java.util.List;
 
 /**
  * A collector of the records of one request that are not accepted: the rejected records with their
- * reasons, and the records that the allow list filters out.
+ * reasons, and the records that the allowlist filters out.
  */
 final class RejectionCollector implements OtlpRecordVisitor {
   private final OtlpPayload payload;
@@ -56,7 +56,7 @@ final class RejectionCollector implements OtlpRecordVisitor {
     return rejectedCount;
   }
 
-  /** Returns the number of valid records that the allow list filters out. */
+  /** Returns the number of valid records that the allowlist filters out. */
   int filteredCount() {
     return filteredCount;
   }

@@ -29,10 +29,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A batcher that merges the requests that arrive during an append into one spool entry.
  *
- * <p>The cost of an entry for the spool hardly depends on its number of logs. So the batcher appends
- * the first request on an idle gateway immediately. Requests that arrive during an append wait until
- * it completes, until an entry is full, or until the linger elapses, whichever is first. Entries
- * thus grow with the load, and no request waits needlessly.
+ * <p>The cost of an entry for the spool hardly depends on its number of logs. So the batcher
+ * appends the first request on an idle gateway immediately. Requests that arrive during an append
+ * wait until it completes, until an entry is full, or until the linger elapses, whichever is first.
+ * Entries thus grow with the load, and no request waits needlessly.
  *
  * <p>The number of appends in flight is limited (ADR 0005); further requests wait in the batcher.
  * The latency of one append decides whether a spool counts as slow, so the spool must not queue a
@@ -44,8 +44,8 @@ import org.jspecify.annotations.Nullable;
  * unknown outcome by its append id. A batch that may be in another spool is appended as {@link
  * AppendMode#POSSIBLE_DUPLICATE} from then on.
  *
- * <p>Thread-safe. {@code lock} guards {@code pending}, {@code pendingRecords}, {@code pendingBytes},
- * {@code inFlight} and {@code generation}; calls of the spool are outside the lock.
+ * <p>Thread-safe. {@code lock} guards {@code pending}, {@code pendingRecords}, {@code
+ * pendingBytes}, {@code inFlight} and {@code generation}; calls of the spool are outside the lock.
  */
 final class RequestBatcher {
   /** The delay of a retry after an append that fails with an exception. */
@@ -295,8 +295,8 @@ final class RequestBatcher {
   }
 
   /**
-   * Fails all requests after an error such as {@link OutOfMemoryError}, so that each gets a response
-   * and the append is no longer in flight.
+   * Fails all requests after an error such as {@link OutOfMemoryError}, so that each gets a
+   * response and the append is no longer in flight.
    */
   private static CompletableFuture<Void> failAll(List<PendingRequest> requests, Throwable e) {
     var unavailable = new AppendResult.Unavailable(RETRY_DELAY, e.toString());
@@ -353,8 +353,8 @@ final class RequestBatcher {
   }
 
   /**
-   * Appends a batch. The future never fails, so that after any error the requests get a response and
-   * the next append can start.
+   * Appends a batch. The future never fails, so that after any error the requests get a response
+   * and the next append can start.
    */
   private CompletableFuture<AppendResult> appendToSpool(LogBatch batch, AppendMode mode) {
     CompletionStage<AppendResult> result;

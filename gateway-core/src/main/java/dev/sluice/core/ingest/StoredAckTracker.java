@@ -26,8 +26,8 @@ final class StoredAckTracker {
   private static final int MAX_POLLS_PER_TICK = 1_000;
 
   /**
-   * The maximum number of pending requests, because each causes status queries to the spool. Further
-   * requests get their response immediately, with a lower level.
+   * The maximum number of pending requests, because each causes status queries to the spool.
+   * Further requests get their response immediately, with a lower level.
    */
   private static final int MAX_PENDING = 50_000;
 

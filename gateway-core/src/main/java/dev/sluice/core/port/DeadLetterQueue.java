@@ -7,8 +7,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The queue of records that the store rejected; an operator inspects, replays or purges them. {@link
- * SpoolConsumer#ack} adds a dead letter in the step that acknowledges its delivery.
+ * The queue of records that the store rejected; an operator inspects, replays or purges them.
+ * {@link SpoolConsumer#ack} adds a dead letter in the step that acknowledges its delivery.
  *
  * <p>Thread-safe. All methods block, and throw when the spool is unreachable.
  */

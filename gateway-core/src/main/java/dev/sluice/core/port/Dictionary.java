@@ -13,8 +13,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>There is one entry for each tenant, kind and id, regardless of how often and by how many
  * processes it is written. Equal entries merge: the first seen time is the earliest, the last seen
- * time is the latest, and a link to another template is kept when only one of the entries has it. So
- * a repeated write does no harm, and a process that does not know whether an entry exists writes it.
+ * time is the latest, and a link to another template is kept when only one of the entries has it.
+ * So a repeated write does no harm, and a process that does not know whether an entry exists writes
+ * it.
  *
  * <p>Thread-safe; all methods block.
  */
@@ -139,7 +140,8 @@ public interface Dictionary {
    * A page of entries.
    *
    * @param entries the entries, in the order in which they were written
-   * @param next the cursor for the next page, valid now or later; null when nothing was ever written
+   * @param next the cursor for the next page, valid now or later; null when nothing was ever
+   *     written
    * @param last whether there are no more entries now
    */
   record EntryPage(List<DictionaryEntry> entries, @Nullable String next, boolean last) {

@@ -7,8 +7,8 @@ import java.util.List;
  * An embedding model: it computes vectors of texts, and texts with a similar meaning have similar
  * vectors.
  *
- * <p>Thread-safe; all methods block. With the same model, the same text always has the same vectors,
- * regardless of earlier calls and of the other texts in the call.
+ * <p>Thread-safe; all methods block. With the same model, the same text always has the same
+ * vectors, regardless of earlier calls and of the other texts in the call.
  */
 public interface Embedder {
 
@@ -78,7 +78,9 @@ public interface Embedder {
     }
   }
 
-  /** The exception for a model that is unreachable or does not respond; a later call may succeed. */
+  /**
+   * The exception for a model that is unreachable or does not respond; a later call may succeed.
+   */
   final class EmbedderUnavailableException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 

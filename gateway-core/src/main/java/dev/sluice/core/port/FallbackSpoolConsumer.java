@@ -7,9 +7,9 @@ import java.util.UUID;
 /**
  * The {@link SpoolConsumer} of a fallback spool, whose entries are drained to the primary spool.
  *
- * <p>The drainer calls {@link #pollForDrain} while the primary spool is available. A delivery worker
- * calls {@link #pollConfirmed} while the primary spool is unavailable. The two methods are never
- * called concurrently. Statements about {@link #poll} in this interface apply to {@link
+ * <p>The drainer calls {@link #pollForDrain} while the primary spool is available. A delivery
+ * worker calls {@link #pollConfirmed} while the primary spool is unavailable. The two methods are
+ * never called concurrently. Statements about {@link #poll} in this interface apply to {@link
  * #pollForDrain} too.
  */
 public interface FallbackSpoolConsumer extends SpoolConsumer {
@@ -27,9 +27,9 @@ public interface FallbackSpoolConsumer extends SpoolConsumer {
    * spool.
    *
    * <p>Skips batches that were appended as {@link Spool.AppendMode#POSSIBLE_DUPLICATE}, and skips
-   * the delivery that {@link #poll} returned and that is neither acknowledged nor drained, since the
-   * primary spool may have some of its batches. Skipped batches do not block newer ones. They wait
-   * for {@link #poll}, which returns them before newer batches, marked as redelivered.
+   * the delivery that {@link #poll} returned and that is neither acknowledged nor drained, since
+   * the primary spool may have some of its batches. Skipped batches do not block newer ones. They
+   * wait for {@link #poll}, which returns them before newer batches, marked as redelivered.
    *
    * <p>An unacknowledged delivery of this method comes first at the next call, of this method or of
    * {@link #poll}. Once {@link #poll} has returned it, this method skips it too.
@@ -50,8 +50,8 @@ public interface FallbackSpoolConsumer extends SpoolConsumer {
   void ackDrained(Delivery delivery);
 
   /**
-   * Returns the idempotency key that was stored with a batch of the most recent delivery; empty when
-   * it has none.
+   * Returns the idempotency key that was stored with a batch of the most recent delivery; empty
+   * when it has none.
    */
   Optional<IdempotencyStore.IdempotencyKey> idempotencyKeyOf(UUID appendId);
 }

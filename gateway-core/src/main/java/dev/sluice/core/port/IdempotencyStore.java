@@ -66,9 +66,10 @@ public interface IdempotencyStore {
   record IdempotencyKey(String tenant, String key, UUID requestDigest) {
     /**
      * Returns the digest that a spool stores instead of the tenant and the key: it has a fixed
-     * length and contains no client input. Keys with the same digest are equal. Stored data contains
-     * the digest, so its definition must not change: the first 16 bytes of the SHA-256 of the length
-     * of the tenant in bytes, as 4 big-endian bytes, then the tenant and the key, both in UTF-8.
+     * length and contains no client input. Keys with the same digest are equal. Stored data
+     * contains the digest, so its definition must not change: the first 16 bytes of the SHA-256 of
+     * the length of the tenant in bytes, as 4 big-endian bytes, then the tenant and the key, both
+     * in UTF-8.
      */
     public UUID digest() {
       try {

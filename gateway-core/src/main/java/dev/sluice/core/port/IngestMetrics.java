@@ -30,7 +30,7 @@ public interface IngestMetrics {
   /** Counts records that are invalid; the response reports their rejection. */
   void recordRejected(String protocol, int records);
 
-  /** Counts valid records that are not on the allow list; the response reports their number. */
+  /** Counts valid records that are not on the allowlist; the response reports their number. */
   void recordFiltered(String protocol, int records);
 
   /** Counts records of a request whose response is unavailable, with a delay for the retry. */

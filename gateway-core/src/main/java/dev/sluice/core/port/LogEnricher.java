@@ -8,8 +8,8 @@ import dev.sluice.core.port.Dictionary.WriteResult;
  * Resolves the dictionary ids that stored logs carry, of their resource, template and long texts,
  * and writes the missing entries to the {@link Dictionary}.
  *
- * <p>The store calls the methods in the order of the OTLP bytes: {@link #beginBatch} for each batch,
- * {@link #beginService} and {@link #resolveResource} for each of its resources, {@link
+ * <p>The store calls the methods in the order of the OTLP bytes: {@link #beginBatch} for each
+ * batch, {@link #beginService} and {@link #resolveResource} for each of its resources, {@link
  * #resolveTemplate} for each log and {@link #resolveText} for its attributes. A log may be stored
  * only after {@link #flush} has returned {@link WriteResult.Written} for the ids that it carries.
  * After another result, the caller must resolve the ids again.
@@ -86,8 +86,8 @@ public interface LogEnricher {
   void resolveTemplate(byte[] bytes, int offset, int length);
 
   /**
-   * Resolves the id of a long text that occurs repeatedly. {@link #idHigh} and {@link #idLow} return
-   * it afterwards.
+   * Resolves the id of a long text that occurs repeatedly. {@link #idHigh} and {@link #idLow}
+   * return it afterwards.
    *
    * @param bytes the array of the batch, with the value of an attribute in UTF-8
    * @return whether the log is stored with the id instead of the text

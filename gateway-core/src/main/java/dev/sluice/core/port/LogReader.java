@@ -14,13 +14,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * A reader of stored logs.
  *
- * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
- * A query that exceeds its time or memory limit throws {@link QueryTooExpensiveException}; any other
- * exception means that the store is unavailable.
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the
+ * store. A query that exceeds its time or memory limit throws {@link QueryTooExpensiveException};
+ * any other exception means that the store is unavailable.
  */
 public interface LogReader {
 
-  /** The exception for a query that exceeds a limit of time or memory; a narrower one may succeed. */
+  /**
+   * The exception for a query that exceeds a limit of time or memory; a narrower one may succeed.
+   */
   final class QueryTooExpensiveException extends RuntimeException {
     @Serial private static final long serialVersionUID = 1L;
 

@@ -65,8 +65,8 @@ public interface SpoolConsumer extends AutoCloseable {
   void flush();
 
   /**
-   * Sets aside a batch, of the most recent delivery, that can never be delivered as it is. The batch
-   * stays in the spool, is counted there, and is not part of any later delivery.
+   * Sets aside a batch, of the most recent delivery, that can never be delivered as it is. The
+   * batch stays in the spool, is counted there, and is not part of any later delivery.
    */
   void skip(UUID appendId, String reason);
 

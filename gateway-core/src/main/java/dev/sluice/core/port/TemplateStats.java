@@ -13,12 +13,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * The statistics of templates: the links between merged templates, and the numbers of their logs.
  * The texts of templates are in the {@link Dictionary}. Counts have a resolution of one minute of
- * event time. They are by the template with which a log is stored, even when that template is merged
- * into another one later.
+ * event time. They are by the template with which a log is stored, even when that template is
+ * merged into another one later.
  *
- * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
- * A query that exceeds its time or memory limit throws {@link LogReader.QueryTooExpensiveException};
- * any other exception means that the store is unavailable.
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the
+ * store. A query that exceeds its time or memory limit throws {@link
+ * LogReader.QueryTooExpensiveException}; any other exception means that the store is unavailable.
  */
 public interface TemplateStats {
 
@@ -84,8 +84,8 @@ public interface TemplateStats {
 
   /**
    * Returns for each template the newest of the sample logs that the store keeps. A newer log may
-   * exist, since the samples are not always complete; compare the minute of the sample with the last
-   * minute in {@link #countBuckets}. A template without a sample is omitted.
+   * exist, since the samples are not always complete; compare the minute of the sample with the
+   * last minute in {@link #countBuckets}. A template without a sample is omitted.
    *
    * @param query the query, with at least one id; its minutes are ignored
    * @throws LogReader.QueryTooExpensiveException when there are too many samples to read
@@ -123,7 +123,8 @@ public interface TemplateStats {
    * @param severities the severity numbers, of which a log has one; empty for all
    * @param minSeverity the lowest severity number; 0 for all
    * @param minuteRange the minutes of event time
-   * @param ids the templates with which the logs are stored, at most {@link #MAX_IDS}; empty for all
+   * @param ids the templates with which the logs are stored, at most {@link #MAX_IDS}; empty for
+   *     all
    */
   record TemplateQuery(
       String tenant,
@@ -179,13 +180,13 @@ public interface TemplateStats {
     public MinuteRange {
       if (from < 0 || from >= to) {
         throw new IllegalArgumentException(
-              "minutes from %d to %d are not a range".formatted(from, to));
+            "minutes from %d to %d are not a range".formatted(from, to));
       }
     }
 
     /**
-     * Returns the smallest range of whole minutes that covers a range of instants, since counts have
-     * a resolution of one minute.
+     * Returns the smallest range of whole minutes that covers a range of instants, since counts
+     * have a resolution of one minute.
      *
      * @param fromNanos the first instant, in nanoseconds since 1970
      * @param toNanos the instant after the last

@@ -16,9 +16,9 @@ import java.util.UUID;
  * <p>An embedding version identifies the model and the method that computed the vectors. Each query
  * reads the rows of one version only.
  *
- * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the store.
- * A query that exceeds its time or memory limit throws {@link LogReader.QueryTooExpensiveException};
- * any other exception means that the store is unavailable.
+ * <p>Thread-safe. All methods block; an interrupt of the thread also cancels the query in the
+ * store. A query that exceeds its time or memory limit throws {@link
+ * LogReader.QueryTooExpensiveException}; any other exception means that the store is unavailable.
  */
 public interface TemplateVectorStore {
 
@@ -87,8 +87,8 @@ public interface TemplateVectorStore {
       throws InterruptedException;
 
   /**
-   * Returns the templates that contain the most keywords, ordered by their number, greatest first. A
-   * keyword may occur in the template, in the name of its service or component, or in its sample.
+   * Returns the templates that contain the most keywords, ordered by their number, greatest first.
+   * A keyword may occur in the template, in the name of its service or component, or in its sample.
    *
    * @param keywords the keywords, of letters and digits in lower case, at least one
    * @param limit the maximum number of templates, at least 1

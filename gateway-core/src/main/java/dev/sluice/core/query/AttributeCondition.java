@@ -28,7 +28,9 @@ public record AttributeCondition(String key, Operator operator, List<String> val
     IN
   }
 
-  /** @throws IllegalArgumentException when the number of values does not fit the operator */
+  /**
+   * @throws IllegalArgumentException when the number of values does not fit the operator
+   */
   public AttributeCondition {
     requireNonNull(key, "key");
     values = List.copyOf(values);

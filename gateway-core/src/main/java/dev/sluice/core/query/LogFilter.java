@@ -251,7 +251,9 @@ public record LogFilter(
       return this;
     }
 
-    /** @throws IllegalArgumentException when there are too many conditions, or they are too long */
+    /**
+     * @throws IllegalArgumentException when there are too many conditions, or they are too long
+     */
     public LogFilter build() {
       if (templates.size() > MAX_TEMPLATES) {
         throw new IllegalArgumentException("more than " + MAX_TEMPLATES + " templates");

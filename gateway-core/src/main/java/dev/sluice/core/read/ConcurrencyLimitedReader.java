@@ -84,7 +84,9 @@ public final class ConcurrencyLimitedReader implements LogReader {
 
   /** Queries that run while the caller holds a permit. */
   public interface QueryTask<T> {
-    /** @param reader the reader without the limit, since the caller holds a permit already */
+    /**
+     * @param reader the reader without the limit, since the caller holds a permit already
+     */
     T execute(LogReader reader) throws InterruptedException;
   }
 

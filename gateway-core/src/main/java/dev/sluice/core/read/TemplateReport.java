@@ -34,7 +34,9 @@ public final class TemplateReport {
   private final TemplateLinkCache links;
   private final ConcurrencyLimitedReader limiter;
 
-  /** @param limiter the reader whose permits limit the reports */
+  /**
+   * @param limiter the reader whose permits limit the reports
+   */
   public TemplateReport(
       TemplateStats templates,
       Dictionary dictionary,

@@ -67,7 +67,9 @@ public final class EmbeddingBackfill {
 
   private Instant lastCompaction = Instant.MIN;
 
-  /** @param clock the clock that also determines the times in the dictionary */
+  /**
+   * @param clock the clock that also determines the times in the dictionary
+   */
   public EmbeddingBackfill(
       TemplateStats templates,
       TemplateVectorStore vectors,

@@ -48,7 +48,9 @@ final class MaxSim {
     private final int[] closest;
     private final int[] token;
 
-    /** @param packed the token vectors of the query, at least one */
+    /**
+     * @param packed the token vectors of the query, at least one
+     */
     QueryScorer(byte[] packed, int dimension) {
       queryVectors = new int[packed.length / dimension][dimension];
       for (int i = 0; i < queryVectors.length; i++) {

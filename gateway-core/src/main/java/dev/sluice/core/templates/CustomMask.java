@@ -4,11 +4,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A value that somebody knows to be one: what the pattern matches in the masked form of a message
- * becomes {@code <*>}.
+ * A mask that the operator configures: each match of the pattern in the masked form of a message is
+ * replaced by {@code <*>}.
  *
- * @param name for counters and messages
- * @param service the service whose messages it is for, {@code null} for those of all
- * @param pattern found anywhere in the masked form, not in the original
+ * @param name the name in messages
+ * @param service the service whose messages are masked; {@code null} for all services
+ * @param pattern the pattern, searched anywhere in the masked form, not in the original message
  */
 public record CustomMask(String name, @Nullable String service, Pattern pattern) {}

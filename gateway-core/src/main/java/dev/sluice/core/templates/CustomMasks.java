@@ -5,16 +5,19 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.regex.Matcher;
 
 /**
- * Applies the masks that were configured, in their order. Only messages whose key is not known come
- * here, so that masks cost nothing on the way of the others: several keys lead to one template.
+ * Applies the configured custom masks in their order. Only messages whose masked form is not cached
+ * reach this class, so that custom masks cost nothing for the other messages; several masked forms
+ * may lead to one template.
  *
- * <p>A pattern that runs wild is given up after a number of looks at the text that grows only with
- * its length; then the text stays as it is, which is counted. Safe for use by many threads.
+ * <p>A pattern with excessive backtracking is aborted: it may read a number of characters that is
+ * linear in the length of the text. The text then stays unchanged, and the abort is counted. Safe
+ * for use by many threads.
  */
 final class CustomMasks {
-  /** Looks at a character that a pattern gets for each one of the text, and for none. */
+  /** Character reads that a pattern may make for each character of the text. */
   private static final int STEPS_PER_CHARACTER = 200;
 
+  /** Character reads that a pattern may make in addition, whatever the length of the text. */
   private static final int BASE_STEPS = 10_000;
 
   private final List<CustomMask> masks;
@@ -55,7 +58,7 @@ final class CustomMasks {
     private static final long serialVersionUID = 1;
 
     RegexBudgetExceededException() {
-      super("a pattern looked too often", null, false, false);
+      super("custom mask exceeded its step budget", null, false, false);
     }
   }
 
@@ -73,7 +76,7 @@ final class CustomMasks {
     }
   }
 
-  /** A text that counts how often it is looked at, its parts included. */
+  /** A text that counts the reads of its characters, including those of its subsequences. */
   private record StepCountingCharSequence(String text, RegexStepBudget budget)
       implements CharSequence {
     @Override

@@ -7,40 +7,40 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Makes the masked form of a message: its text with {@code <*>} wherever a value stands.
+ * Computes the masked form of a message: its text with the placeholder {@code <*>} in place of each
+ * value. Templates are looked up by the masked form.
  *
- * <p>One pass over the bytes copies them and collects, for each token, a few flags of what it is
- * made of. Only a token that has a digit, a slash or an at sign is looked at again; it is at the
- * end of what was written, so that it is simply written over. The result depends on nothing but the
- * bytes and is what templates are looked up by; equal messages but for their values give the same
- * bytes. What is masked:
+ * <p>One pass copies the bytes to the output and collects, for each token, flags of its character
+ * classes. Only a token with a digit, a slash or an at sign is analysed further; it is at the end
+ * of the output and can be overwritten in place. The masked form depends only on the bytes of the
+ * message, and messages that differ only in values have the same masked form. Masked are:
  *
  * <ul>
- *   <li>from the first digit of a token on, all of it: numbers, hex, UUIDs, addresses, times,
+ *   <li>the part of a token from its first digit on: numbers, hex, UUIDs, addresses, times,
  *       versions. Letters before it stay ({@code blk_<*>}) unless they belong to an identifier
  *       ({@code a64f992}) or a host name;
  *   <li>paths, URLs, mail addresses;
  *   <li>the names of days and months, {@code true}, {@code false} and {@code null}, and a unit
  *       after a number ({@code 5 ms}, {@code <1 sec});
- *   <li>quoted values of keys, as in JSON and logfmt, but those of keys that carry the message or
- *       its level; where a message begins with a pair, unquoted values too. User agents;
- *   <li>a run of values becomes one ({@code 1, 2, 3}, {@code 10.0.0.1:80}).
+ *   <li>quoted values of keys, as in JSON and logfmt, except for keys of the message and the level;
+ *       if the message begins with a key-value pair, unquoted values too; user agents;
+ *   <li>a sequence of values, which becomes one placeholder ({@code 1, 2, 3}, {@code 10.0.0.1:80}).
  * </ul>
  *
- * White space becomes one space. Of several lines those that are indented are left out, as frames
- * of stack traces are, and at most {@value #MAX_LINES} stay: the message and the exceptions it came
- * from. Nothing is allocated. For one thread.
+ * White space becomes one space. Of a message with several lines, indented lines are left out, such
+ * as the frames of a stack trace, and at most {@value #MAX_LINES} lines stay: the message and its
+ * chain of exceptions. Masking allocates nothing. For one thread.
  */
 public final class MessageMasker {
-  /** Bytes of a message that are looked at; what follows is one more value. */
+  /** The maximum number of input bytes; the rest of the message becomes one placeholder. */
   public static final int MAX_INPUT = 4096;
 
-  /** Bytes of a masked form at most: what a template can have. */
+  /** The maximum size of a masked form in bytes, which is also that of a template. */
   public static final int MAX_OUTPUT = 2048;
 
   static final int MAX_LINES = 4;
 
-  // A masked token may be longer than what it stands for, and the end may get a value and a space.
+  // spare bytes: a placeholder may be longer than its token, and the end may get " <*>"
   private static final int SLACK = 16;
 
   private static final int LETTER = 1;
@@ -49,16 +49,15 @@ public final class MessageMasker {
   private static final int DOT = 8;
   private static final int SLASH = 16;
   private static final int AT = 32;
-  private static final int CONNECTOR = 64; // stands inside of tokens and means nothing
+  private static final int CONNECTOR = 64; // occurs inside tokens and has no meaning
   private static final int DELIMITER = 128; // ends a token
   private static final int COLON = 256;
   private static final int SPACE = 512;
   private static final int TOKEN_END = DELIMITER | COLON | SPACE;
-  private static final int COPIED_DELIMITER = 1024; // behind a token nothing but itself
-  private static final int VALUE_SEPARATOR =
-      2048; // before a value, may make it one with the value before
+  private static final int COPIED_DELIMITER = 1024; // after a token copied without analysis
+  private static final int VALUE_SEPARATOR = 2048; // between two values may join them
 
-  /** The mask, and one byte more. */
+  /** The placeholder as a little-endian int; the fourth byte is zero. */
   private static final int PLACEHOLDER = '<' | '*' << 8 | '>' << 16;
 
   private static final int PLACEHOLDER_BYTES = 3;
@@ -76,14 +75,15 @@ public final class MessageMasker {
 
   private static final int VALUE = 1;
   private static final int UNIT = 2;
-  private static final int MESSAGE_KEY = 3; // a key whose value is text for people
+  private static final int MESSAGE_KEY = 3; // a key whose value is the message or its level
   private static final int KEYWORD_SLOTS = 512;
   private static final long[] KEYWORDS = new long[KEYWORD_SLOTS];
   private static final byte[] KEYWORD_KINDS = new byte[KEYWORD_SLOTS];
 
-  /** By the length of a word: bit i is set if one of that meaning begins with letter 'A' + i. */
+  /** By word length: bit i is set if a keyword of kind VALUE begins with the letter 'A' + i. */
   private static final long[] VALUE_INITIALS = new long[Long.BYTES + 1];
 
+  /** By word length: bit i is set if a keyword of kind UNIT begins with the letter 'A' + i. */
   private static final long[] UNIT_INITIALS = new long[Long.BYTES + 1];
 
   static {
@@ -101,13 +101,16 @@ public final class MessageMasker {
   private final boolean slow;
   private int length;
 
-  // State of the pass, fields because most steps change several.
+  // state of the pass; fields, because most steps change several of them
   private byte[] in = EMPTY;
   private int end;
   private int keyFrom;
   private int keyTo;
 
-  /** No quote closes from here on: to look for it from each that opens would take its square. */
+  /**
+   * Whether no closing double quote follows in the message. A search from each opening quote would
+   * take quadratic time.
+   */
   private boolean unclosed;
 
   public MessageMasker() {
@@ -115,23 +118,28 @@ public final class MessageMasker {
   }
 
   /**
-   * @param slow without what only saves time, so that tests can tell whether it changes anything
+   * Creates a masker for tests.
+   *
+   * @param slow whether to disable the fast path, so that tests can compare both results
    */
   MessageMasker(boolean slow) {
     this.slow = slow;
   }
 
-  /** The masked form, valid until the next message; only the first {@link #length()} bytes. */
+  /**
+   * Returns the buffer with the masked form in its first {@link #length()} bytes, valid until the
+   * next message.
+   */
   public byte[] bytes() {
     return out;
   }
 
-  /** Bytes of the masked form, at most {@link #MAX_OUTPUT}. */
+  /** Returns the size of the masked form in bytes, at most {@link #MAX_OUTPUT}. */
   public int length() {
     return length;
   }
 
-  /** Masks {@code body[from, from + count)}, which should be UTF-8 but may be anything. */
+  /** Masks {@code body[from, from + count)}; bytes that are not UTF-8 are permitted. */
   public void apply(byte[] body, int from, int count) {
     in = body;
     unclosed = false;
@@ -151,12 +159,12 @@ public final class MessageMasker {
     in = EMPTY; // an idle worker must not keep a whole batch alive
   }
 
-  /** The masked form as text, for whoever needs to look at it. */
+  /** Returns the masked form as a string. */
   public String text() {
     return new String(out, 0, length, StandardCharsets.UTF_8);
   }
 
-  /** Whether the result had to be cut. */
+  /** Masks the input from {@code from}; returns whether the output is truncated. */
   private boolean maskMessage(int from) {
     int p = from;
     while (p < end && (CHAR_CLASSES[in[p] & 0xFF] & SPACE) != 0) {
@@ -192,7 +200,7 @@ public final class MessageMasker {
         }
       } else if ((kind & SPACE) != 0) {
         if (c == '\n') {
-          document |= lines == 1 && p - firstLine < 3; // "{" or "[" alone
+          document |= lines == 1 && p - firstLine < 3; // a first line of only "{" or "["
           int next = nextLine(p, document);
           if (next >= end) {
             return false;
@@ -219,7 +227,7 @@ public final class MessageMasker {
         p = listEnd(p);
       } else {
         if (c == ')' && length > 1 && out[length - 1] == '(' && out[length - 2] == ' ') {
-          writePlaceholder(); // a value that is empty
+          writePlaceholder(); // an empty value
         }
         out[length++] = c;
         p++;
@@ -231,7 +239,11 @@ public final class MessageMasker {
     return false;
   }
 
-  /** Where the next line begins that is not indented; {@code all} lines count if asked. */
+  /**
+   * Returns the start of the next line that is not indented.
+   *
+   * @param all whether to return an indented line too, after its indentation
+   */
   private int nextLine(int lineEnd, boolean all) {
     int p = lineEnd + 1;
     while (p < end) {
@@ -257,17 +269,18 @@ public final class MessageMasker {
   }
 
   /**
-   * The way of most tokens: words of up to fifteen ASCII letters are copied and numbers masked,
-   * eight bytes at a time, up to the first token that needs a closer look. It only saves time:
-   * without it the result is the same.
+   * The fast path for most tokens: copies words of up to fifteen ASCII letters and masks numbers,
+   * in steps of eight bytes, up to the first token that needs further analysis. It does not change
+   * the result.
    *
-   * @param pairs whether an equals sign is followed by a value
+   * @param pairs whether an unquoted value follows an equals sign
+   * @return the offset of the first byte that was not processed
    */
   private int copyPlainTokens(int from, boolean pairs) {
-    // A byte of the message is left over, so that what ends a token is told from what is behind it.
+    // one byte of the message stays unprocessed, because the end of a token needs the byte after it
     int last = Math.min(end - 2, in.length - TWO_LONGS);
     int p = from;
-    // A turn writes a token of fifteen bytes and two more, so the bound of all others is kept.
+    // an iteration writes at most a token of fifteen bytes and two more, within the output bound
     while (p <= last && length < MAX_OUTPUT - 3 * TWO_LONGS) {
       long bytes = (long) LONG.get(in, p);
       int count = SwarAscii.leadingLetters(bytes);
@@ -301,14 +314,14 @@ public final class MessageMasker {
   }
 
   /**
-   * Of a word of letters, the ninth and those after it copied already; 0 if it is longer than
-   * fifteen or has a meaning.
+   * Returns the length of a word of letters; 0 if it is longer than fifteen or is a keyword. Copies
+   * the letters from the ninth on to the output.
    */
   private int wordLength(int from, long bytes, int letters) {
     int count = letters;
     if (count == Long.BYTES) {
       long more = (long) LONG.get(in, from + Long.BYTES);
-      LONG.set(out, length + Long.BYTES, more); // what is too much is written over
+      LONG.set(out, length + Long.BYTES, more); // excess bytes are overwritten later
       count += SwarAscii.leadingLetters(more);
     }
     if (count > Long.BYTES) {
@@ -320,7 +333,10 @@ public final class MessageMasker {
     return keyword ? 0 : count;
   }
 
-  /** Of a token that begins with a digit; 0 if it is longer than fifteen or ends a sentence. */
+  /**
+   * Returns the length of a token that begins with a digit; 0 if it is longer than fifteen or ends
+   * with a full stop.
+   */
   private int numberLength(int from, long bytes) {
     int count = SwarAscii.leadingNumberChars(bytes);
     if (count == Long.BYTES) {
@@ -329,7 +345,7 @@ public final class MessageMasker {
     return count == TWO_LONGS || in[from + count - 1] == '.' ? 0 : count;
   }
 
-  /** Whether what ends a token is simply copied. */
+  /** Whether the byte that ends a token can be copied without analysis. */
   private boolean isPlainEnd(int index, boolean word, boolean pairs) {
     byte c = in[index];
     int kind = CHAR_CLASSES[c & 0xFF];
@@ -339,7 +355,7 @@ public final class MessageMasker {
     return (kind & COPIED_DELIMITER) != 0 && !(c == '=' && pairs);
   }
 
-  /** Whether a word of letters may mean something; most are told by their first letter. */
+  /** Whether a word may be a keyword, by its first letter, which excludes most words. */
   private boolean mayBeKeyword(byte initial, int count, int index) {
     int bit = initial - 'A';
     return (VALUE_INITIALS[count] >>> bit & 1) != 0
@@ -369,14 +385,14 @@ public final class MessageMasker {
         if ((kind & COLON) == 0 || !colonInside(from, p, flags)) {
           break;
         }
-        flags |= p - from == 2 ? DIGIT : 0; // the first byte of a row of bytes in hex
+        flags |= p - from == 2 ? DIGIT : 0; // the first byte of a sequence of hex bytes
       }
       flags |= kind;
       p++;
     }
     int count = p - from;
     if (count <= 8 && from + 8 <= in.length) {
-      LONG.set(out, start, (long) LONG.get(in, from)); // what is too much is written over
+      LONG.set(out, start, (long) LONG.get(in, from)); // excess bytes are overwritten later
     } else {
       System.arraycopy(in, from, out, start, count);
     }
@@ -395,8 +411,8 @@ public final class MessageMasker {
   }
 
   /**
-   * Where a token ends that begins with a digit and has nothing in it that asks for a closer look;
-   * else {@code from}. Most values are of this kind.
+   * Returns the end of a token that begins with a digit and needs no further analysis; otherwise
+   * {@code from}. Most values are such tokens.
    */
   private int numberEnd(int from) {
     byte[] in = this.in;
@@ -425,7 +441,7 @@ public final class MessageMasker {
     return in[end - 1] == '.' ? from : end;
   }
 
-  /** Whether a colon belongs to the token before it: within times, addresses, and after schemes. */
+  /** Whether a colon belongs to the token before it: in times, addresses and after URL schemes. */
   private boolean colonInside(int from, int p, int flags) {
     if (p + 1 >= end) {
       return false;
@@ -439,7 +455,7 @@ public final class MessageMasker {
       return true;
     }
     if ((kind & DIGIT) != 0 && (flags & DOT) != 0) {
-      return countDots(from, p) > 1; // a host and its port; a file and a line have one
+      return countDots(from, p) > 1; // host and port; a file and its line number have one dot
     }
     if (next == '/') {
       return p + 2 < end && in[p + 2] == '/';
@@ -462,7 +478,12 @@ public final class MessageMasker {
     return dots;
   }
 
-  /** A token with a slash, a backslash or an at sign, which may go on past what ends others. */
+  /**
+   * Masks a token with a slash, a backslash or an at sign. A path or URL may extend beyond a
+   * delimiter that ends other tokens.
+   *
+   * @return the end of the token
+   */
   private int maskPath(int from, int to, int start, int flags) {
     int slashes = 0;
     int firstSlash = -1;
@@ -537,7 +558,7 @@ public final class MessageMasker {
     }
     int valueFrom = d;
     if (d == to) {
-      valueFrom = from; // bytes in hex that happen to be letters
+      valueFrom = from; // hex bytes without a digit
     } else if (d > from) {
       boolean port = in[d - 1] == ':' && countDots(from, d - 1) > 1;
       if ((flags & DOT) != 0 && (port || isHost(from, to))) {
@@ -550,7 +571,7 @@ public final class MessageMasker {
     if (prefixLength > 1
         && in[valueFrom - 1] == '-'
         && (CHAR_CLASSES[in[valueFrom - 2] & 0xFF] & (CONNECTOR | DOT)) != 0) {
-      prefixLength--; // a sign: "blk_-5"
+      prefixLength--; // the hyphen is a sign: "blk_-5"
     }
     if (prefixLength > 0 && prefixLength <= 2 && isSignsOnly(from, from + prefixLength)) {
       prefixLength = 0;
@@ -563,7 +584,7 @@ public final class MessageMasker {
       writePlaceholder();
       dropRepeated(start);
     }
-    // the full stops of a sentence
+    // the full stops at the end of a sentence
     for (int i = to; i < end && in[i] == '.' && i < to + 3; i++) {
       trailing++;
     }
@@ -572,7 +593,7 @@ public final class MessageMasker {
     }
   }
 
-  /** Takes the token at {@code start} back if it repeats the one before it: a list of such. */
+  /** Removes the token at {@code start} if it equals the token before it, as in a list. */
   private void dropRepeated(int start) {
     int size = length - start;
     int gap = start;
@@ -591,7 +612,7 @@ public final class MessageMasker {
     }
   }
 
-  /** Where in {@code [from, d]} the value begins whose first digit is at {@code d}. */
+  /** Returns the start, in {@code [from, d]}, of the value whose first digit is at {@code d}. */
   private int valueStart(int from, int d, int to, int flags) {
     int s = d;
     int hex = HEX;
@@ -688,7 +709,7 @@ public final class MessageMasker {
     return p + 1;
   }
 
-  /** Whether what is written ends in {@code =} or in {@code ":}, as it does before a value. */
+  /** Whether the output up to {@code index} ends in {@code =} or {@code ":}, as before a value. */
   private boolean followsKey(int index) {
     if (index == 0) {
       return false;
@@ -701,7 +722,10 @@ public final class MessageMasker {
     return last == '=' || last == ':' && index > 1 && out[index - 2] == '"';
   }
 
-  /** Where a list of plain values ends that begins at {@code from}, or {@code from}. */
+  /**
+   * Returns the end of a list that begins at {@code from}; {@code from} if the list is not closed
+   * or has nested objects or lists.
+   */
   private int listEnd(int from) {
     for (int i = from + 1; i < end; i++) {
       switch (in[i]) {
@@ -731,7 +755,7 @@ public final class MessageMasker {
     return Math.min(p, end);
   }
 
-  /** Whether a quoted text begins like a user agent: a product and its version. */
+  /** Whether a quoted text begins with a product and a version, as a user agent does. */
   private boolean isUserAgent(int from, int to) {
     if ((CHAR_CLASSES[in[from] & 0xFF] & (LETTER | HEX)) == 0) {
       return false;
@@ -747,7 +771,7 @@ public final class MessageMasker {
     return false;
   }
 
-  /** Masks a value without quotes. */
+  /** Masks an unquoted value of a key; returns the end of the value. */
   private int maskUnquotedValue(int from) {
     int p = from;
     byte c = in[p];
@@ -775,7 +799,7 @@ public final class MessageMasker {
     return keywordKind(pack(keyFrom, count)) == MESSAGE_KEY;
   }
 
-  /** From one to eight bytes as a number, the first of them the lowest. */
+  /** Packs one to eight bytes into a long; the first byte is the lowest. */
   private long pack(int from, int count) {
     if (from <= in.length - Long.BYTES) {
       return SwarAscii.firstBytes((long) LONG.get(in, from), count);
@@ -787,7 +811,7 @@ public final class MessageMasker {
     return packed;
   }
 
-  /** Writes a value at {@code at}, or lets it join the value that ends before it. */
+  /** Writes a placeholder at {@code index}, or joins the value to the one that ends before it. */
   private void writeValue(int index) {
     length = index;
     if (!mayMergeWithPrevious(index)) {
@@ -819,7 +843,7 @@ public final class MessageMasker {
     writePlaceholder();
   }
 
-  /** Whether what a value stands behind may make it one with the value before. */
+  /** Whether the byte before a value may join the value to the one before that byte. */
   private boolean mayMergeWithPrevious(int index) {
     if (index < 2) {
       return true;
@@ -840,7 +864,7 @@ public final class MessageMasker {
   }
 
   private void writePlaceholder() {
-    INT.set(out, length, PLACEHOLDER); // the fourth byte is written over
+    INT.set(out, length, PLACEHOLDER); // the fourth byte is overwritten later
     length += PLACEHOLDER_BYTES;
   }
 

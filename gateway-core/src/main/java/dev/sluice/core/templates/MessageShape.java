@@ -7,31 +7,31 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A masked message, or a template, taken apart: what always stays (its frame) and the words that
- * may turn out to be values (its slots). Never changed once made.
+ * The structure of a masked message or of a template: the fixed text (the skeleton) and the words
+ * that may turn out to be values (the slots). Immutable, except while {@link TemplateMiner#load}
+ * builds it.
  *
- * <p>Shapes of different frames never share a template. Which words are slots, how much evidence
- * makes one a value and how much a word counts as such evidence follow from the text alone, so that
- * every instance sees the same at any time; and they stay the same when other slots become values.
+ * <p>Shapes with different skeletons never share a template. The text alone determines which words
+ * are slots, how much evidence makes a slot a value slot, and how much evidence a word is.
+ * Therefore all instances agree at any time, also after other slots have become value slots.
  *
- * @param skeleton the text with {@link #SLOT} for each slot
- * @param words the words of the slots; {@code null} where any word may stand
- * @param evidenceThresholds for each slot how many ordinary words must have been seen there to make
- *     it a value
+ * @param skeleton the text with {@link #SLOT} in place of each slot
+ * @param words the words of the slots; {@code null} for a value slot, where any word matches
+ * @param evidenceThresholds for each slot, the number of ordinary words that make it a value slot
  */
 record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThresholds) {
-  /** No character of any text: what decodes to it is replaced. */
+  /** The slot marker, a noncharacter; {@link #of} replaces its occurrences in a text. */
   static final char SLOT = '\uFFFF';
 
   static final String PLACEHOLDER = "<*>";
 
-  /** The evidence at which a slot becomes a value; a multiple of every need. */
+  /** The evidence at which a slot becomes a value slot; a multiple of every threshold. */
   static final int FULL_EVIDENCE = 240;
 
   /*
-   * Words that must have been seen in a slot before it is one for values, by what is before it. The
-   * weaker the hint, the more it takes: among sixteen words in the middle of a sentence hardly any
-   * two say different things, among four ("Started", "Stopped", "Paused", "Resumed") all do.
+   * Thresholds: the number of different words in a slot that make it a value slot, by the text
+   * before it. A weaker hint needs more words: four different words in a sentence may have four
+   * meanings ("Started", "Stopped", "Paused", "Resumed"), while sixteen are most likely values.
    */
   private static final int NAMED = 3;
   private static final int ASSIGNED = 4;
@@ -40,7 +40,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
 
   private static final String WORD_DELIMITERS = " \n=:,;()[]{}\"'<>|!?";
 
-  /** What people and programs name; the next word is likely a name. */
+  /** Nouns for named things; the next word is likely a name. */
   private static final Set<String> NAMING_WORDS =
       Set.of(
           "user",
@@ -70,7 +70,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     var skeleton = new StringBuilder(text.length());
     var words = new ArrayList<String>();
     var thresholds = new int[tokens.size()];
-    String previousWord = ""; // the last word if it is of the frame and only a space ago
+    String previousWord = ""; // the last word, if it is fixed and a single space follows
     boolean first = true;
     for (int i = 0; i < tokens.size(); i++) {
       String token = tokens.get(i);
@@ -92,7 +92,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
         skeleton.toString(), words.toArray(String[]::new), Arrays.copyOf(thresholds, words.size()));
   }
 
-  /** Keys, the names of errors and the small words that tell what the next one is. */
+  /** Whether a word is fixed: a key, an exception name, or a word that hints at the next one. */
   private static boolean isFixed(List<String> tokens, int i, boolean named) {
     String token = tokens.get(i);
     if (token.endsWith("Exception") || token.endsWith("Error")) {
@@ -132,7 +132,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     return i >= 0 && i < tokens.size() ? tokens.get(i) : "";
   }
 
-  /** What the word of a slot counts for making it one of values, at most {@link #FULL_EVIDENCE}. */
+  /** Returns the evidence of a slot's word for a value slot, at most {@link #FULL_EVIDENCE}. */
   int evidence(int slot) {
     String word = words[slot];
     int ordinary = FULL_EVIDENCE / evidenceThresholds[slot];
@@ -149,12 +149,12 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
       return Math.max(FULL_EVIDENCE / 3, ordinary);
     }
     if (word.endsWith("ed") || word.endsWith("ing")) {
-      return FULL_EVIDENCE / FREE; // says what happened: "user created"
+      return FULL_EVIDENCE / FREE; // likely a verb: "user created"
     }
     return isUpper(word) ? ordinary / 2 : ordinary; // states, methods, levels
   }
 
-  /** Whether a word is a value by its looks: all of it was masked, or it is a dotted name. */
+  /** Whether a word is a value by its form: it was masked completely, or is a dotted name. */
   static boolean isIdentifier(String word) {
     return word.equals(PLACEHOLDER) || isDotted(word);
   }
@@ -177,7 +177,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     return token.contains(PLACEHOLDER) || token.chars().anyMatch(Character::isLetter);
   }
 
-  /** Words, and what is between them character by character; together they are the text. */
+  /** Splits a text into words and single characters between words; they concatenate to the text. */
   private static List<String> tokens(String text) {
     var tokens = new ArrayList<String>();
     int i = 0;
@@ -185,7 +185,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
       int end = wordEnd(text, i);
       int stop = end;
       while (end > i + 1 && text.charAt(end - 1) == '.') {
-        end--; // the end of a sentence is not of its last word
+        end--; // the full stop of a sentence does not belong to its last word
       }
       if (end > i) {
         tokens.add(text.substring(i, end));
@@ -216,7 +216,11 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     return i;
   }
 
-  /** Whether every message of {@code other} is one of this template too; for the same frame. */
+  /**
+   * Whether this template matches every message that {@code other} matches.
+   *
+   * @param other a shape with the same skeleton
+   */
   boolean covers(MessageShape other) {
     for (int i = 0; i < words.length; i++) {
       if (words[i] != null && !words[i].equals(other.words[i])) {
@@ -226,7 +230,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     return true;
   }
 
-  /** Whether another shape of the frame can be near this one without being equal but for a word. */
+  /** Whether a slot can match different words: it is a value slot or has an identifier. */
   boolean hasValueSlot() {
     for (String word : words) {
       if (word == null || isIdentifier(word)) {
@@ -236,7 +240,7 @@ record MessageShape(String skeleton, @Nullable String[] words, int[] evidenceThr
     return false;
   }
 
-  /** As it reads: what the identity of a template is made of. */
+  /** Returns the text, from which the id of the template is computed. */
   String text() {
     var text = new StringBuilder(skeleton.length() + 8 * words.length);
     int slot = 0;

@@ -1,12 +1,12 @@
 package dev.sluice.core.templates;
 
 /**
- * Asks of eight bytes at once, the first of them the lowest, how many of the first are of a kind;
- * without a branch, since where a word ends is what a processor cannot foresee.
+ * Classifies eight bytes of a {@code long} in parallel (SWAR); the first byte is the lowest. The
+ * methods are branch-free, because the end of a word is unpredictable for a processor.
  *
- * <p>A byte below 128 is within bounds if adding what is missing from its lower bound to 128 sets
- * the upper bit and adding what is missing from above its upper bound does not; the sums never
- * carry into the next byte.
+ * <p>A byte {@code b} below 128 is in the range {@code [low, high]} if {@code b + (128 - low)} has
+ * the high bit set and {@code b + (128 - high - 1)} does not. The sums never carry into the next
+ * byte.
  */
 final class SwarAscii {
   private static final long ONES = 0x0101010101010101L;
@@ -14,12 +14,15 @@ final class SwarAscii {
 
   private SwarAscii() {}
 
-  /** Letters of ASCII, from 0 to 8. */
+  /** Returns the number of leading ASCII letters, from 0 to 8. */
   static int leadingLetters(long bytes) {
     return leadingCount(inRange(bytes & ~HIGH_BITS | 0x20 * ONES, 'a', 'z') & ~bytes);
   }
 
-  /** What may follow a digit: letters and digits of ASCII, hyphens and full stops, from 0 to 8. */
+  /**
+   * Returns the number of leading bytes, from 0 to 8, that may follow a digit in a token: ASCII
+   * letters and digits, hyphens and full stops.
+   */
   static int leadingNumberChars(long bytes) {
     long low = bytes & ~HIGH_BITS;
     long kinds =
@@ -27,12 +30,16 @@ final class SwarAscii {
     return leadingCount(kinds & ~bytes);
   }
 
-  /** The first bytes, from 1 to 8 of them, the others zero. */
+  /**
+   * Returns the first {@code count} bytes; the others are zero.
+   *
+   * @param count from 1 to 8
+   */
   static long firstBytes(long bytes, int count) {
     return bytes & -1L >>> Long.SIZE - count * Byte.SIZE;
   }
 
-  /** The upper bit of each byte says whether it is within the bounds. */
+  /** Returns a mask: the high bit of each byte is set if the byte is in the range. */
   private static long inRange(long low, char from, char to) {
     return (low + (0x80 - from) * ONES) & ~(low + (0x80 - to - 1) * ONES);
   }

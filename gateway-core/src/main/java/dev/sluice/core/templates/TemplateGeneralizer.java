@@ -9,28 +9,29 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The templates of one tenant: the shapes that were seen, generalised as far as they show by
- * themselves what is a value.
+ * The templates of one tenant: the shapes that were seen, generalised as far as the set of shapes
+ * shows which words are values.
  *
- * <p>Two rules, applied until neither finds anything, for shapes of the same frame:
+ * <p>Two rules are applied to shapes with the same skeleton until neither applies:
  *
  * <ol>
- *   <li>Shapes between which no slot <em>differs</em> become one. Two words differ unless they are
- *       equal, or both are values by their looks ({@link MessageShape#isIdentifier}).
- *   <li>A shape and all that differ from it in one and the same slot become one, with a value in
- *       that slot, when their words there are together {@linkplain MessageShape#evidence evidence}
- *       enough.
+ *   <li>Shapes that <em>differ</em> in no slot are merged. Two words differ unless they are equal
+ *       or both are values by their form ({@link MessageShape#isIdentifier}); a value slot differs
+ *       from no word.
+ *   <li>A shape and all shapes that differ from it in the same single slot are merged into one with
+ *       a value slot there, if the {@linkplain MessageShape#evidence evidence} of their words is
+ *       sufficient.
  * </ol>
  *
- * A template made so takes the place of those it was made of. What matters is that the result
- * depends only on the set of all shapes, not on their order, nor on which instance met them first,
- * nor on whether some had been replaced by their template before the others came. That holds since
- * both rules are monotone in the order "is covered by": replace shapes by more general ones, and
- * whatever a rule would have made of them is covered by what it makes now. (If the more general
- * ones still have different words in the slot, rule 2 sees at least the same words. If one has a
- * value there, it does not differ from the others any more, and rule 1 makes them one.) So there is
- * exactly one least fixpoint, and adding a shape to the fixpoint of the others gives the fixpoint
- * of all. Numbers of messages and times play no part.
+ * <p>The merged template replaces the templates from which it was made. The result depends only on
+ * the set of all shapes. It does not depend on their order, on the instance that saw them first, or
+ * on whether some were already replaced by their template. The reason is that both rules are
+ * monotone in the order "is covered by": if shapes are replaced by more general ones, the result of
+ * a rule covers the previous result. (If the more general shapes still have different words in the
+ * slot, rule 2 sees at least the same words. If one has a value slot there, it no longer differs
+ * from the others, and rule 1 merges them.) Therefore exactly one least fixpoint exists, and adding
+ * a shape to the fixpoint of the others yields the fixpoint of all. Message counts and times have
+ * no influence.
  *
  * <p>For one thread at a time.
  */
@@ -39,15 +40,15 @@ final class TemplateGeneralizer {
   private int size;
 
   /**
-   * What one shape changed.
+   * The result of adding a shape.
    *
-   * @param template what the shape belongs to now
-   * @param retired templates that were there before and are covered by {@code template} now
-   * @param added whether the template was not there before
+   * @param template the template of the shape
+   * @param retired existing templates that {@code template} now covers
+   * @param added whether {@code template} is new
    */
   record AddResult(MessageShape template, List<MessageShape> retired, boolean added) {}
 
-  /** The template that covers a shape, {@code null} if there is none. */
+  /** Returns the template that covers a shape; {@code null} if there is none. */
   @Nullable MessageShape find(MessageShape shape) {
     for (MessageShape template : shapesBySkeleton.getOrDefault(shape.skeleton(), List.of())) {
       if (template.covers(shape)) {
@@ -57,7 +58,7 @@ final class TemplateGeneralizer {
     return null;
   }
 
-  /** Adds a shape, which may be a template made elsewhere. */
+  /** Adds a shape, which may be a template of another instance. */
   AddResult add(MessageShape shape) {
     MessageShape known = find(shape);
     if (known != null) {
@@ -80,21 +81,21 @@ final class TemplateGeneralizer {
     return new AddResult(newest, before.stream().filter(newest::covers).toList(), true);
   }
 
-  /** How many templates there are. */
+  /** Returns the number of templates. */
   int size() {
     return size;
   }
 
-  /** All templates, in no order. */
+  /** Returns all templates, in no particular order. */
   List<MessageShape> templates() {
     return shapesBySkeleton.values().stream().flatMap(List::stream).toList();
   }
 
   /**
-   * What must become one now that the last of the peers is new; empty when nothing must. A rule
-   * that applies must see the new one, hence starts from it or from a peer that differs from it in
-   * one slot; and from such a peer it finds the same as from the new one, unless one of them is
-   * loose.
+   * Returns the shapes to merge after the last peer was added; empty if there are none. A rule that
+   * applies must involve the new shape, so it starts from it or from a peer that differs from it in
+   * one slot. From such a peer it finds the same shapes as from the new one, unless one of the two
+   * {@linkplain MessageShape#hasValueSlot has a slot that matches different words}.
    */
   private static List<MessageShape> findMergeable(List<MessageShape> peers) {
     int last = peers.size() - 1;
@@ -109,7 +110,7 @@ final class TemplateGeneralizer {
     return found;
   }
 
-  /** What the two rules make one with the peer at {@code center}. */
+  /** Returns the shapes that the two rules merge with the peer at {@code center}. */
   private static List<MessageShape> mergeableWith(List<MessageShape> peers, int center) {
     MessageShape shape = peers.get(center);
     var bySlot = new HashMap<Integer, List<MessageShape>>();
@@ -145,7 +146,7 @@ final class TemplateGeneralizer {
   private static final int NONE = -1;
   private static final int SEVERAL = -2;
 
-  /** The only slot where two shapes differ, or {@link #NONE} or {@link #SEVERAL}. */
+  /** Returns the only slot in which two shapes differ, or {@link #NONE} or {@link #SEVERAL}. */
   private static int differingSlot(MessageShape a, MessageShape b) {
     int slot = NONE;
     for (int i = 0; i < a.words().length; i++) {
@@ -164,7 +165,7 @@ final class TemplateGeneralizer {
     return slot;
   }
 
-  /** The least general template that covers all. */
+  /** Returns the least general template that covers all shapes. */
   private static MessageShape generalize(List<MessageShape> shapes) {
     MessageShape first = shapes.getFirst();
     @Nullable String[] words = first.words().clone();

@@ -3,10 +3,10 @@ package dev.sluice.core.templates;
 import java.util.UUID;
 
 /**
- * What a masked message is one of.
+ * The template of a masked message.
  *
- * @param id identity of the template; stays valid when the template is generalised later
- * @param text of the template
- * @param overflowed whether this is the catch-all, since the message found no room as a template
+ * @param id the id of the template; it stays valid when the template is generalised later
+ * @param text the text of the template
+ * @param overflowed whether this is the catch-all template because a memory limit was reached
  */
 public record TemplateMatch(UUID id, String text, boolean overflowed) {}

@@ -16,28 +16,32 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tells which template a masked message belongs to, and what has to be written to the dictionary so
- * that everybody else can tell too. It is asked only for messages whose key is not known yet.
+ * Mines templates: finds or creates the template of a masked message, and collects the rows that
+ * must be written to the dictionary so that other instances know the template. Only masked forms
+ * that are not cached reach the miner.
  *
- * <p>Templates are of a tenant, as their identities are: two services whose messages read the same
- * share the row in the dictionary, hence the template and what it was merged into. The service
- * counts for its share of memory and for extra masks.
+ * <p>Templates belong to a tenant: two services with equal messages share the row in the
+ * dictionary, and therefore the template and its merges. The service matters only for memory limits
+ * and custom masks.
  *
- * <p>What is known depends on the set of messages seen ({@link TemplateGeneralizer}), so that
- * instances which {@link #load} each other's rows, in any order, come to the same templates. An
- * identity that was given out stays right: when a template is generalised, its row is linked to the
- * one that took its place.
+ * <p>The templates depend only on the set of messages seen ({@link TemplateGeneralizer}), so that
+ * instances which {@link #load} each other's rows, in any order, have the same templates. An id
+ * stays valid once {@link #mine} has returned it: when a template is generalised, its row is linked
+ * to the more general template.
  *
- * <p>Safe for use by many threads; one at a time for each tenant.
+ * <p>Safe for use by many threads; the calls for one tenant are serialised.
  */
 public final class TemplateMiner {
-  /** Of messages for which there was no room. */
+  /** The template of messages that are not mined because a memory limit is reached. */
   public static final TemplateRow CATCH_ALL = TemplateRow.of(MessageShape.PLACEHOLDER, null);
 
   static final TemplateMatch OVERFLOW_MATCH =
       new TemplateMatch(CATCH_ALL.id(), CATCH_ALL.text(), true);
 
-  /** So many must be able to fill the memory of all, so that one of long messages cannot. */
+  /**
+   * The divisor of the memory limit for one service, so that a service with long messages cannot
+   * use all of the memory.
+   */
   private static final int MIN_SERVICES = 8;
 
   private static final int BYTES_PER_TEMPLATE = 200; // objects, list and map entries
@@ -55,9 +59,9 @@ public final class TemplateMiner {
   }
 
   /**
-   * The template of a message.
+   * Returns the template of a message.
    *
-   * @param masked what {@link MessageMasker} made of the message
+   * @param masked the masked form of the message, from {@link MessageMasker}
    */
   public TemplateMatch mine(String tenant, String service, String masked) {
     MessageShape shape = MessageShape.of(masks.apply(service, masked));
@@ -65,54 +69,53 @@ public final class TemplateMiner {
   }
 
   /**
-   * Learns what this or another instance wrote: all rows of the tenant at the start, later those
-   * that are new. A row's link is understood when the row it leads to is among them, and so are all
-   * links that were made in one go ({@link #pendingRows}). Rows may come twice and in any order.
+   * Loads rows that this or another instance wrote: all rows of the tenant at the start, later the
+   * new ones. A row's link needs the row that it refers to and all links that were written together
+   * with it ({@link #pendingRows}) in the same call. Rows may repeat and come in any order.
    *
-   * @return whether there is something to write now, since both instances together know more than
-   *     each did
+   * @return whether there are rows to write now, because the combined templates require more merges
    */
   public boolean load(String tenant, Collection<TemplateRow> rows) {
     return tenant(tenant).load(rows);
   }
 
   /**
-   * Rows to be written before any identity that {@link #mine} gave out is used, in one go. They
-   * stay until they are {@link #markWritten}; to write a row again changes nothing.
+   * Returns the rows that must be written, in one write, before any id that {@link #mine} returned
+   * is used. They stay pending until {@link #markWritten}; writing a row twice is idempotent.
    */
   public List<TemplateRow> pendingRows(String tenant) {
     return tenant(tenant).pendingRows();
   }
 
-  /** Takes note that these rows are safe in the dictionary. */
+  /** Removes rows that are stored in the dictionary from the pending rows. */
   public void markWritten(String tenant, Collection<TemplateRow> rows) {
     tenant(tenant).markWritten(rows);
   }
 
   /**
-   * Replaces the extra masks, from the next message on. A message whose key is known keeps its
-   * template until the key is forgotten.
+   * Replaces the custom masks, from the next message on. A message whose masked form is cached
+   * keeps its template until the cache entry is evicted.
    */
   public void masks(List<CustomMask> list) {
     masks = new CustomMasks(list, budgetExceeded);
   }
 
-  /** Templates of a tenant that stand for themselves. */
+  /** Returns the number of a tenant's templates that were not merged into another. */
   public int templateCount(String tenant) {
     return tenant(tenant).size();
   }
 
-  /** What all templates take, estimated. */
+  /** Returns the estimated size of all templates in bytes. */
   public long memoryBytes() {
     return memoryBytes.sum();
   }
 
-  /** Extra masks in force. */
+  /** Returns the number of active custom masks. */
   int masks() {
     return masks.size();
   }
 
-  /** How often an extra mask was given up. */
+  /** Returns the number of times that a custom mask was aborted. */
   public long budgetExceeded() {
     return budgetExceeded.sum();
   }
@@ -129,7 +132,7 @@ public final class TemplateMiner {
     return BYTES_PER_TEMPLATE + 2 * chars;
   }
 
-  /** What the messages of a service have brought in. */
+  /** The templates that the messages of one service have added. */
   private record ServiceUsage(int templates, long bytes) {
     static final ServiceUsage NONE = new ServiceUsage(0, 0);
 
@@ -174,7 +177,7 @@ public final class TemplateMiner {
           remove(old);
           link(old, row);
         }
-        link(shape, row); // else nothing would tell that its word was seen
+        link(shape, row); // the link records that the word of this shape was seen
         pendingRows.put(row.id(), row);
         if (service != null) {
           serviceByShape.put(template, service);
@@ -208,7 +211,7 @@ public final class TemplateMiner {
               .collect(
                   Collectors.toMap(TemplateRow::id, row -> row, TenantTemplates::preferLinked));
       Map<UUID, MessageShape> shapes = toShapes(byId);
-      // the general ones first: they cover the others, which then bring in nothing
+      // general templates first: they cover the others, which then add nothing
       byId.values().stream()
           .sorted(Comparator.comparing(row -> row.mergedInto() != null))
           .map(row -> Objects.requireNonNull(shapes.get(row.id())))
@@ -219,7 +222,7 @@ public final class TemplateMiner {
         MessageShape template = generalizer.find(Objects.requireNonNull(shapes.get(row.id())));
         var into = template == null ? row : TemplateRow.of(template.text(), null);
         if (template == null
-            || into.id().equals(row.id()) // for want of room what took its place is not known
+            || into.id().equals(row.id()) // its replacement is not loaded: memory limit
             || canonicalId(row, byId).equals(into.id())) {
           pendingRows.remove(row.id());
         } else {
@@ -234,7 +237,7 @@ public final class TemplateMiner {
       return one.mergedInto() != null ? one : other;
     }
 
-    /** Where the links of a row lead, as far as the rows tell. */
+    /** Returns the id at the end of a row's links, as far as the given rows contain them. */
     private static UUID canonicalId(TemplateRow row, Map<UUID, TemplateRow> byId) {
       var current = row;
       for (int steps = 0; current.mergedInto() != null && steps < byId.size(); steps++) {
@@ -261,9 +264,9 @@ public final class TemplateMiner {
   }
 
   /**
-   * The templates of rows. A text does not tell a slot that is for values from a word that was
-   * masked; the links do: where a template reads otherwise than one that was merged into it, there
-   * is a slot for values.
+   * Returns the shapes of rows. The text alone does not distinguish a value slot from a masked
+   * word; the links do: where a template differs from a template that was merged into it, it has a
+   * value slot.
    */
   private static Map<UUID, MessageShape> toShapes(Map<UUID, TemplateRow> rows) {
     var shapes = new HashMap<UUID, MessageShape>();

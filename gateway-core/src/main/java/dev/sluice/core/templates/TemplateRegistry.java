@@ -17,13 +17,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The templates that this process knows, kept in step with those of others through the {@link
+ * The templates of this process, synchronised with other gateway instances through the {@link
  * Dictionary}.
  *
- * <p>All templates of a tenant are read before the first of its messages is mined, so that a
- * restart goes on where the process ended; after that, {@link #sync} reads what others have
- * written. What both together show to be one template is written by whoever sees it first, or by
- * both, which is the same.
+ * <p>All templates of a tenant are read before its first message is mined, so that a restart
+ * continues from the stored state; afterwards {@link #sync} reads the changes of other instances.
+ * When the combined templates show that some must be merged, any instance that detects it writes
+ * the merge; concurrent writes of the same merge are idempotent.
  *
  * <p>Safe for use by many threads.
  */
@@ -31,7 +31,7 @@ public final class TemplateRegistry {
   private final TemplateMiner miner;
   private final Dictionary dictionary;
 
-  /** How far the dictionary was read, for each tenant; nobody is mined who is not in it. */
+  /** The read position in the dictionary by tenant; a tenant without one is not mined. */
   private final Map<String, SyncCursor> cursors = new ConcurrentHashMap<>();
 
   private final ReentrantLock syncLock = new ReentrantLock();
@@ -39,7 +39,9 @@ public final class TemplateRegistry {
   private final AtomicInteger maskGeneration = new AtomicInteger();
 
   /**
-   * @param next of the page read last; null while nothing was ever written
+   * The position after the last page that was read.
+   *
+   * @param next the cursor of the next page; null if the dictionary has no templates yet
    */
   private record SyncCursor(@Nullable String next) {}
 
@@ -49,23 +51,23 @@ public final class TemplateRegistry {
   }
 
   /**
-   * For one worker.
+   * Returns a resolver for one delivery worker.
    *
-   * @param texts of the same worker
+   * @param texts the dictionary cache of the same worker
    */
   public TemplateResolver newResolver(WorkerDictionaryCache texts) {
     return new TemplateResolver(this, texts);
   }
 
-  /** Replaces the extra masks, for all messages of batches that are begun from now on. */
+  /** Replaces the custom masks for all batches that begin after this call. */
   public void setCustomMasks(List<CustomMask> masks) {
     miner.masks(masks);
-    maskGeneration
-        .incrementAndGet(); // after, or a key of the new ones could lead to a template of the old
-    // ones
+    // after the masks are set: otherwise a message keyed by the new generation could still be
+    // masked with the old masks
+    maskGeneration.incrementAndGet();
   }
 
-  /** Changes with the extra masks. */
+  /** Returns a number that changes with the custom masks. */
   int maskGeneration() {
     return maskGeneration.get();
   }
@@ -75,9 +77,9 @@ public final class TemplateRegistry {
   }
 
   /**
-   * Learns the templates of a tenant, if this is the first that is heard of it.
+   * Loads the templates of a tenant on its first use.
    *
-   * @throws RuntimeException when the dictionary cannot tell them
+   * @throws RuntimeException if the dictionary cannot be read
    */
   void ensureLoaded(String tenant) throws InterruptedException {
     if (!cursors.containsKey(tenant)) {
@@ -93,9 +95,10 @@ public final class TemplateRegistry {
   }
 
   /**
-   * Learns what others have written since the last time, and writes what follows from it.
+   * Reads the templates that other instances have written since the last call, and writes the
+   * merges that follow from them.
    *
-   * @throws RuntimeException when the dictionary cannot tell; to try again later is right
+   * @throws RuntimeException if the dictionary cannot be read; the caller retries later
    */
   public void sync() throws InterruptedException {
     syncLock.lockInterruptibly();
@@ -108,7 +111,7 @@ public final class TemplateRegistry {
     }
   }
 
-  /** All at once, since a link is understood only together with the row it leads to. */
+  /** Loads all pages in one call, because a link needs the row that it refers to. */
   private void syncTenant(String tenant, @Nullable String after) throws InterruptedException {
     var entries = new ArrayList<DictionaryEntry>();
     var next = after;
@@ -120,7 +123,7 @@ public final class TemplateRegistry {
       last = page.last();
     }
     boolean changed = miner.load(tenant, entries.stream().map(TemplateRegistry::toRow).toList());
-    // what could not be written follows again from what is then read again
+    // if the merges could not be written, the same pages are read again and yield them again
     cursors.put(tenant, new SyncCursor(!changed || writePending(tenant, entries) ? next : after));
   }
 
@@ -152,7 +155,7 @@ public final class TemplateRegistry {
     overflowedLogs.add(logs);
   }
 
-  /** What mining holds and has let go by. */
+  /** Returns the current statistics. */
   public RegistryStats stats() {
     long templates = cursors.keySet().stream().mapToLong(miner::templateCount).sum();
     return new RegistryStats(
@@ -164,12 +167,15 @@ public final class TemplateRegistry {
   }
 
   /**
-   * @param templates that stand for themselves, of all tenants
-   * @param bytes they take in memory, estimated
-   * @param overflowedLogs logs since the start that are of the catch-all, as there was no room for
-   *     more templates
-   * @param customMasks extra masks in force
-   * @param maskBudgetExceeded how often an extra mask was given up on a message since the start
+   * Statistics of the registry.
+   *
+   * @param templates the number of templates of all tenants that were not merged into another
+   * @param bytes the estimated size of the templates in memory
+   * @param overflowedLogs the number of logs since the start that belong to the catch-all template
+   *     because a memory limit was reached
+   * @param customMasks the number of active custom masks
+   * @param maskBudgetExceeded the number of times since the start that a custom mask was aborted on
+   *     a message
    */
   public record RegistryStats(
       long templates, long bytes, long overflowedLogs, int customMasks, long maskBudgetExceeded) {}

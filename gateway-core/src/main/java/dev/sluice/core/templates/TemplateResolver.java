@@ -17,18 +17,18 @@ import java.util.Map;
 import java.util.UUID;
 
 /**
- * Tells one delivery worker the templates of messages: masks each, looks the masked form up, and
- * has those mined that are not known.
+ * Resolves the templates of messages for one delivery worker: masks each message, looks up the
+ * masked form in the worker's cache, and mines masked forms that are not cached.
  *
- * <p>Confined to a thread. A message whose masked form is known allocates nothing.
+ * <p>Confined to one thread. A message whose masked form is cached allocates nothing.
  */
 public final class TemplateResolver implements LogEnricher {
 
   /**
-   * Messages of a service that may be mined between two writes only to be caught; those after them
-   * are caught unseen, unless they were known on another day. One takes some twenty microseconds:
-   * all of them a fiftieth of a second for a block of rows, or a third for half a million, which a
-   * flood must not cost for each of its messages.
+   * The maximum number of messages of one service, between two flushes, that are mined and end in
+   * the catch-all template. Further messages of the service go to the catch-all without mining,
+   * unless their masked form was cached on an earlier day. The limit bounds the CPU time that a
+   * flood of distinct messages costs; measured; see docs/benchmarks.
    */
   private static final int MAX_OVERFLOWS_PER_FLUSH = 1_000;
 
@@ -38,21 +38,27 @@ public final class TemplateResolver implements LogEnricher {
   private final WorkerDictionaryCache dictionaryCache;
   private final MessageMasker masker = new MessageMasker();
 
-  /** Of the batch, and of the resource within it. */
+  /** The tenant of the current batch. */
   private String tenant = "";
 
+  /** The time of receipt of the current batch. */
   private long receivedNanos;
 
-  /** The service's name, and behind it which masks are in force: others make other templates. */
+  /**
+   * The name of the current service, followed by the mask generation, because other masks yield
+   * other templates.
+   */
   private byte[] service = new byte[64];
 
   private int serviceLength;
   private HashNamespace namespace;
 
-  /** Since the last write: tenants with templates that were not known, and whose were caught. */
+  /** Tenants with mined messages since the last flush, with the time of receipt. */
   private final Map<String, Long> receivedByTenant = new HashMap<>();
 
+  /** The number of mined messages since the last flush that ended in the catch-all template. */
   private final Map<ServiceKey, Integer> overflowsByService = new HashMap<>();
+
   private long overflowedLogs;
 
   TemplateResolver(TemplateRegistry templateRegistry, WorkerDictionaryCache dictionaryCache) {
@@ -82,11 +88,11 @@ public final class TemplateResolver implements LogEnricher {
         dictionaryCache.namespace(EntryKind.TEMPLATE, tenant, service, 0, length + Integer.BYTES);
   }
 
-  /** Resources are none of its business. */
+  /** Does nothing; this enricher does not resolve resources. */
   @Override
   public void resolveResource(OtlpRecord.Resource resource, byte[] bytes) {}
 
-  /** Nor are texts. */
+  /** Returns false; this enricher does not resolve texts. */
   @Override
   public boolean resolveText(byte[] bytes, int offset, int length) {
     return false;
@@ -101,7 +107,7 @@ public final class TemplateResolver implements LogEnricher {
     if (dictionaryCache.idLow() == CATCH_ALL.getLeastSignificantBits()
         && dictionaryCache.idHigh() == CATCH_ALL.getMostSignificantBits()
         && masker.length()
-            != TemplateMiner.CATCH_ALL.text().length()) { // else a value is all it says
+            != TemplateMiner.CATCH_ALL.text().length()) { // equal: the whole message is one value
       overflowedLogs++;
     }
   }
@@ -139,8 +145,10 @@ public final class TemplateResolver implements LogEnricher {
   }
 
   /**
-   * {@inheritDoc} With them go the links of templates that they took the place of, and whatever
-   * else mining has to have written of these tenants: which worker has met it makes no difference.
+   * {@inheritDoc}
+   *
+   * <p>Writes all pending rows of the tenants with mined messages, including the links of templates
+   * that were merged, whichever worker mined them.
    */
   @Override
   public WriteResult flush() throws InterruptedException {
@@ -155,7 +163,7 @@ public final class TemplateResolver implements LogEnricher {
       }
       return writeResult;
     } finally {
-      overflowedLogs = 0; // what was not written comes again
+      overflowedLogs = 0; // after a failed write the batch is redelivered and counted again
       overflowsByService.clear();
       receivedByTenant.clear();
     }
@@ -168,8 +176,10 @@ public final class TemplateResolver implements LogEnricher {
   }
 
   /**
-   * @param seen when the template of a row was first seen, where that is known
-   * @param otherwiseNanos for the other rows
+   * Converts rows to dictionary entries.
+   *
+   * @param seen the time when the template of a row was first seen, by id; may lack rows
+   * @param otherwiseNanos the time for the other rows
    */
   static List<DictionaryEntry> toEntries(
       String tenant, Collection<TemplateRow> rows, Map<UUID, Long> seen, long otherwiseNanos) {

@@ -5,21 +5,23 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A template as the dictionary keeps it, one row for each template of a tenant. All that mining
- * knows can be made again from the rows.
+ * A template as stored in the dictionary, one row for each template of a tenant. The complete state
+ * of the miner can be rebuilt from the rows.
  *
- * @param id the MD5 of the text in UTF-8, all 128 bits as they are
+ * @param id the MD5 of the text in UTF-8, all 128 bits
  * @param text the masked message with {@code <*>} for each value
- * @param mergedInto the more general template that took its place, which may have been replaced in
- *     turn; {@code null} while it stands for itself
+ * @param mergedInto the more general template that replaced this one, which may have been replaced
+ *     in turn; {@code null} if this template was not replaced
  */
 public record TemplateRow(UUID id, String text, @Nullable UUID mergedInto) {
   /**
-   * @throws IllegalArgumentException when it leads to itself
+   * Creates a row.
+   *
+   * @throws IllegalArgumentException if the template is merged into itself
    */
   public TemplateRow {
     if (id.equals(mergedInto)) {
-      throw new IllegalArgumentException(id + " is merged into itself");
+      throw new IllegalArgumentException("template " + id + " is merged into itself");
     }
   }
 
@@ -27,7 +29,7 @@ public record TemplateRow(UUID id, String text, @Nullable UUID mergedInto) {
     return new TemplateRow(idOf(text), text, mergedInto);
   }
 
-  /** The identity of a template with this text. */
+  /** Returns the id of a template with this text. */
   public static UUID idOf(String text) {
     return ContentId.of(text);
   }

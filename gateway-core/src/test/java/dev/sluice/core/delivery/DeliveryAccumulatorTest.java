@@ -36,6 +36,13 @@ class DeliveryAccumulatorTest {
 
   private static LogBatch batch(int records, int payloadBytes) {
     return new LogBatch(
-        new UUID(0, 1), "default", 0, new LogId(0, 0), records, 1, new BitSet(), new byte[payloadBytes]);
+        new UUID(0, 1),
+        "default",
+        0,
+        new LogId(0, 0),
+        records,
+        1,
+        new BitSet(),
+        new byte[payloadBytes]);
   }
 }

@@ -683,7 +683,8 @@ class DeliveryWorkerTest {
     @Override
     public StoreResult store(DeliverySlice deliverySlice, LogEnricher logEnricher)
         throws InterruptedException {
-      recordEvent("store " + deliverySlice.token() + (deliverySlice.redelivered() ? " redelivered" : ""));
+      recordEvent(
+          "store " + deliverySlice.token() + (deliverySlice.redelivered() ? " redelivered" : ""));
       if (held) {
         released.await();
       }

@@ -71,7 +71,8 @@ class PoisonRecordBisectorTest {
 
     var storeResult =
         poisonRecordBisector.run(
-            slice -> slice.from() == 50 && slice.records() == 1 ? new StoreResult.Stored() : REJECTED);
+            slice ->
+                slice.from() == 50 && slice.records() == 1 ? new StoreResult.Stored() : REJECTED);
 
     assertThat(storeResult).isEqualTo(new StoreResult.Stored());
     assertThat(poisonRecordBisector.deadLetters()).hasSize(99);

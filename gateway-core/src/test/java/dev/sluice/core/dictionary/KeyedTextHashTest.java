@@ -86,10 +86,10 @@ class KeyedTextHashTest {
 
   /**
    * Creates two texts of 1.1 kB that differ in the upper bit of two numbers: the first number of
-   * stripe 0 and the first number of stripe 12. XXH3 mixes a secret number into each, {@code s} into
-   * one and {@code s} plus a published constant into the other, and multiplies the halves. The
-   * chosen difference of the lower halves makes it likely that they are equal after the mixing. Then
-   * the change adds to one product as much as it subtracts from the other.
+   * stripe 0 and the first number of stripe 12. XXH3 mixes a secret number into each, {@code s}
+   * into one and {@code s} plus a published constant into the other, and multiplies the halves. The
+   * chosen difference of the lower halves makes it likely that they are equal after the mixing.
+   * Then the change adds to one product as much as it subtracts from the other.
    */
   private static byte[][] craftedPair() {
     int one = 0;

@@ -51,8 +51,7 @@ class SetAssociativeCacheTest {
     cache.put(8, 0, 0, 8, DAY);
 
     for (int i = 0; i <= 8; i++) {
-      assertThat(cache.find(i, i == 8 ? 0 : (long) i << 60, DAY - 1) >= 0)
-          .isEqualTo(i != 5);
+      assertThat(cache.find(i, i == 8 ? 0 : (long) i << 60, DAY - 1) >= 0).isEqualTo(i != 5);
     }
   }
 

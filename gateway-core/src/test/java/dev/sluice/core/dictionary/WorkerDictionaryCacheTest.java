@@ -446,12 +446,14 @@ class WorkerDictionaryCacheTest {
 
   private static void findOrPut(WorkerDictionaryCache workerCache, String text) {
     var bytes = text.getBytes(UTF_8);
-    workerCache.findOrPut(namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    workerCache.findOrPut(
+        namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
   private static boolean find(WorkerDictionaryCache workerCache, String text) {
     var bytes = text.getBytes(UTF_8);
-    return workerCache.find(namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
+    return workerCache.find(
+        namespace(workerCache, EntryKind.TEXT, "acme", ""), bytes, 0, bytes.length);
   }
 
   private static UUID id(WorkerDictionaryCache workerCache) {

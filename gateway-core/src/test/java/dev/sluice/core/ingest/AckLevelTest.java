@@ -93,7 +93,9 @@ class AckLevelTest {
     send(AckLevel.ACCEPTED, "a");
     spool.appendFuture(0).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));
-    spool.appendFuture(1).complete(new AppendResult.Unavailable(Duration.ofSeconds(2), "unreachable", true));
+    spool
+        .appendFuture(1)
+        .complete(new AppendResult.Unavailable(Duration.ofSeconds(2), "unreachable", true));
     time.advance(Duration.ofSeconds(2));
     spool.appendFuture(2).complete(UNAVAILABLE);
     time.advance(Duration.ofSeconds(2));

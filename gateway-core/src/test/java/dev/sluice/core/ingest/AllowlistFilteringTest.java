@@ -19,7 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** The filtering by the allow list: results, metrics and responses. */
+/** The filtering by the allowlist: results, metrics and responses. */
 class AllowlistFilteringTest {
   private final ScriptedSpool spool = new ScriptedSpool();
   private final ManualScheduler time = new ManualScheduler();
@@ -156,6 +156,6 @@ class AllowlistFilteringTest {
 
     assertThat(success.getPartialSuccess().getRejectedLogRecords()).isZero();
     assertThat(success.getPartialSuccess().getErrorMessage())
-        .isEqualTo("2 log records filtered: they are not on the allow list");
+        .isEqualTo("2 log records filtered: they are not on the allowlist");
   }
 }

@@ -170,7 +170,9 @@ class ConsoleMirrorTest {
   void offer_unavailable_isNotPrinted() {
     try (var mirror = mirror()) {
       send(ingestService(BodyAllowlist.ALLOW_ALL, mirror), IngestFixtures.request("a"));
-      spool.appendFuture(0).complete(new AppendResult.Unavailable(Duration.ofSeconds(1), "unreachable"));
+      spool
+          .appendFuture(0)
+          .complete(new AppendResult.Unavailable(Duration.ofSeconds(1), "unreachable"));
     }
     assertThat(output.size()).isZero();
   }
@@ -207,7 +209,8 @@ class ConsoleMirrorTest {
     var bytes = IngestFixtures.request("a", "b");
     // capacity for two requests
     long maxBytes = 2L * (bytes.length + 256);
-    var mirror = new ConsoleMirror(new PrintStream(console, false, UTF_8), Limits.DEFAULT, maxBytes);
+    var mirror =
+        new ConsoleMirror(new PrintStream(console, false, UTF_8), Limits.DEFAULT, maxBytes);
     mirror.start();
     var ingest = ingestService(BodyAllowlist.ALLOW_ALL, mirror);
     send(ingest, bytes);

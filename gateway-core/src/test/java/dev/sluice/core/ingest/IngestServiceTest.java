@@ -206,7 +206,8 @@ class IngestServiceTest {
     // the decoder rejected rows 1 and 4, and wrote the record of row 3 before that of row 0
     var decoderRejections = List.of(new Rejection(4, "body", "no"), new Rejection(1, "time", "no"));
     var bytes = IngestFixtures.request("bad 3", "bad 0", "fine");
-    var payload = new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, decoderRejections, 2, 7);
+    var payload =
+        new OtlpPayload(bytes, bytes.length, new int[] {3, 0, 2}, decoderRejections, 2, 7);
 
     var result = accept(payload);
     spool.accept(0);

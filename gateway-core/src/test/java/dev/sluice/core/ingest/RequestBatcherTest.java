@@ -458,10 +458,7 @@ class RequestBatcherTest {
     var counting = new ImmediateSpool(batch -> appended.add(batch.records()));
     var requestBatcher =
         new RequestBatcher(
-            counting,
-            new LogIdGenerator(time),
-            (_, _) -> {},
-            new BatchLimits(10, 1 << 20, LINGER));
+            counting, new LogIdGenerator(time), (_, _) -> {}, new BatchLimits(10, 1 << 20, LINGER));
     var start = new CyclicBarrier(threads);
     var results = new ConcurrentLinkedQueue<CompletableFuture<RequestBatcher.AppendOutcome>>();
     Callable<Void> adding =
@@ -616,7 +613,8 @@ class RequestBatcherTest {
   }
 
   private static CompletableFuture<IngestResult> send(IngestService ingest, byte[] request) {
-    return ingest.accept(IngestOptions.DEFAULT.toRequest("otlp", request), OtlpPayload.of(request))
+    return ingest
+        .accept(IngestOptions.DEFAULT.toRequest("otlp", request), OtlpPayload.of(request))
         .result();
   }
 

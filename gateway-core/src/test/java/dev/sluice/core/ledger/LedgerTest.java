@@ -108,8 +108,7 @@ class LedgerTest {
   void count_deliveredBetweenTheQueries_balances() {
     fakeSpoolAndStore.spool(TODAY, 50, 20, 0, 0);
     fakeSpoolAndStore.stored(TODAY, 50);
-    fakeSpoolAndStore.beforeTheSecondSpoolQuery(
-        () -> fakeSpoolAndStore.spool(TODAY, 90, 40, 0, 0));
+    fakeSpoolAndStore.beforeTheSecondSpoolQuery(() -> fakeSpoolAndStore.spool(TODAY, 90, 40, 0, 0));
 
     assertThat(ledger.count().total().imbalance()).isZero();
   }

@@ -38,7 +38,7 @@ class MessageMaskerTest {
         "started in 3.4. Next -> started in <*>. Next",
         "HTTP/1.1 over TLSv1.3 -> HTTP/<*> over TLSv<*>",
       })
-  void apply_numbersAndIdentifiers_keepsTheLettersThatNameThem(String body, String expected) {
+  void apply_numbersAndIdentifiers_keepsTheirPrefix(String body, String expected) {
     assertThat(masked(body)).isEqualTo(expected);
   }
 
@@ -130,7 +130,7 @@ class MessageMaskerTest {
   }
 
   @Test
-  void apply_stackTrace_keepsTheMessagesOfItsErrors() {
+  void apply_stackTrace_keepsTheExceptionMessages() {
     String body =
         """
         Order 17 failed
@@ -155,7 +155,7 @@ class MessageMaskerTest {
   }
 
   @Test
-  void apply_documentOverLines_keepsWhatIsIndented() {
+  void apply_documentOfSeveralLines_keepsIndentedLines() {
     assertThat(masked("{\n  \"a\": 1,\n  \"b\": 2\n}")).isEqualTo("{\n\"a\": <*>,\n\"b\": <*>\n}");
   }
 
@@ -175,7 +175,7 @@ class MessageMaskerTest {
   }
 
   @Test
-  void apply_partOfAnArray_readsNothingElse() {
+  void apply_rangeOfAnArray_readsOnlyThatRange() {
     byte[] whole = "12 abc 34".getBytes(UTF_8);
 
     masker.apply(whole, 3, 3);
@@ -185,12 +185,12 @@ class MessageMaskerTest {
 
   @Property(tries = 5_000)
   void apply_anyBytes_staysInBoundsAndIsDeterministic(
-      @ForAll("bodies") byte[] body, @ForAll("behind") byte[] behind) {
+      @ForAll("bodies") byte[] body, @ForAll("trailing") byte[] trailing) {
     masker.apply(body, 0, body.length);
     byte[] first = Arrays.copyOf(masker.bytes(), masker.length());
-    byte[] moved = new byte[5 + body.length + behind.length];
+    byte[] moved = new byte[5 + body.length + trailing.length];
     System.arraycopy(body, 0, moved, 5, body.length);
-    System.arraycopy(behind, 0, moved, 5 + body.length, behind.length);
+    System.arraycopy(trailing, 0, moved, 5 + body.length, trailing.length);
     Arrays.fill(moved, 0, 5, (byte) '1');
     var other = new MessageMasker();
     other.apply(moved, 5, body.length);
@@ -209,10 +209,10 @@ class MessageMaskerTest {
     assertThat(masker.text()).isEqualTo(slow.text());
   }
 
-  /** Each where nothing stands before it, and behind a value. */
+  /** Each unit is tested without a value before it and after a value. */
   @ParameterizedTest
   @ValueSource(strings = {"ms", "MST", "MDT", "MiB", "TiB", "AM", "s", "minutes", "hours"})
-  void apply_unit_isPartOfTheValueBeforeItOnly(String unit) {
+  void apply_unit_isMaskedOnlyAfterAValue(String unit) {
     assertThat(masked(unit)).isEqualTo(unit);
     assertThat(masked("  " + unit + " of it all")).isEqualTo(unit + " of it all");
     assertThat(masked("took the " + unit + " of it")).isEqualTo("took the " + unit + " of it");
@@ -220,7 +220,7 @@ class MessageMaskerTest {
   }
 
   @Provide
-  Arbitrary<byte[]> behind() {
+  Arbitrary<byte[]> trailing() {
     return Arbitraries.strings()
         .withChars("a1 =:\".-]")
         .ofMinLength(1)
@@ -312,7 +312,7 @@ class MessageMaskerTest {
       maskAll(bodies);
     }
 
-    // the meter itself may take some bytes; one byte a message would be 64,000
+    // the measurement itself may allocate; one byte per message would be 64,000 bytes
     assertThat(threads.getCurrentThreadAllocatedBytes() - before).isLessThan(4096);
   }
 

@@ -31,22 +31,22 @@ class SwarAsciiTest {
     assertThat(SwarAscii.firstBytes(bytes, 8)).isEqualTo(bytes);
   }
 
-  /** Each byte between such that count and such that do not, of which nothing may carry over. */
+  /** Tests each byte between bytes that match and bytes that do not; no sum may carry over. */
   private static void everyByteAtEveryPlace(
       LongToIntFunction count, char counting, IntPredicate counts) {
     for (int place = 0; place < Long.BYTES; place++) {
       for (int c = 0; c < 256; c++) {
-        for (int behind : new int[] {0, counting, 0xFF}) {
+        for (int next : new int[] {0, counting, 0xFF}) {
           long bytes = 0;
           for (int i = Long.BYTES - 1; i >= 0; i--) {
-            bytes = bytes << 8 | (i < place ? counting : i == place ? c : behind);
+            bytes = bytes << 8 | (i < place ? counting : i == place ? c : next);
           }
           int expected = place;
           if (counts.test(c)) {
-            expected = behind == counting ? Long.BYTES : place + 1;
+            expected = next == counting ? Long.BYTES : place + 1;
           }
           assertThat(count.applyAsInt(bytes))
-              .as("%02x at %d before %02x", c, place, behind)
+              .as("%02x at %d before %02x", c, place, next)
               .isEqualTo(expected);
         }
       }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class TemplateGeneralizerTest {
   @Test
-  void add_namesAfterANamingWord_becomeAValueAtTheThird() {
+  void add_threeNamesAfterANamingWord_becomeAValue() {
     assertThat(generalize("for user bob now", "for user eve now"))
         .containsExactly("for user bob now", "for user eve now");
     assertThat(generalize("for user bob now", "for user eve now", "for user ann now"))
@@ -32,7 +32,7 @@ class TemplateGeneralizerTest {
   }
 
   @Test
-  void add_assignedWords_becomeAValueAtTheFourth() {
+  void add_fourAssignedWords_becomeAValue() {
     assertThat(generalize("up as=a", "up as=b", "up as=c")).hasSize(3);
     assertThat(generalize("up as=a", "up as=b", "up as=c", "up as=d")).containsExactly("up as=<*>");
   }
@@ -52,7 +52,7 @@ class TemplateGeneralizerTest {
   }
 
   @Test
-  void add_states_takeTwiceAsMany() {
+  void add_upperCaseWords_needTwiceAsMany() {
     assertThat(generalize("up as=A1", "up as=BB", "up as=CC", "up as=DD", "up as=EE")).hasSize(5);
   }
 
@@ -76,7 +76,7 @@ class TemplateGeneralizerTest {
 
   @Test
   void add_overlappingShapes_becomeOneTemplate() {
-    // both cover "for user bob as=d", whoever has seen it or not
+    // the templates of both groups cover "x user bob as=d", which is not among the texts
     assertThat(
             generalize(
                 "x user a as=d",
@@ -140,7 +140,7 @@ class TemplateGeneralizerTest {
             });
   }
 
-  /** Few words in few places, so that templates overlap. */
+  /** Generates texts with few words in few slots, so that templates overlap. */
   @Provide
   static Arbitrary<List<String>> texts() {
     var word =

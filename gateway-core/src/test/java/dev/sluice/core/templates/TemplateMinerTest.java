@@ -61,7 +61,7 @@ class TemplateMinerTest {
   }
 
   @Test
-  void mine_generalises_linksTheOldToTheNew() {
+  void mine_generalizes_linksTheOldTemplateToTheNew() {
     mine("for user bob now");
     mine("for user eve now");
     miner.markWritten(TENANT, miner.pendingRows(TENANT));
@@ -209,7 +209,7 @@ class TemplateMinerTest {
         .isEqualTo(instances.get(1).templateCount(TENANT));
   }
 
-  /** Until neither has anything to tell the other. */
+  /** Exchanges rows between the instances until none has new rows. */
   private static void converge(List<TemplateMiner> instances, FakeDictionaryTable table) {
     for (int round = 0; round < 10; round++) {
       for (var instance : instances) {
@@ -288,7 +288,7 @@ class TemplateMinerTest {
     assertThat(bounded.mine(TENANT, "quiet", "new one").overflowed()).isFalse();
   }
 
-  /** Another instance has room for the general template, this one has not. */
+  /** Another instance has memory for the general template, this one does not. */
   @Test
   void load_generalizedElsewhereWhileFull_keepsTheTemplate() {
     var full = new TemplateMiner(new MinerSettings(100_000, 64 << 10));
@@ -361,7 +361,7 @@ class TemplateMinerTest {
 
   @ParameterizedTest
   @CsvSource({"(a+)+b", "(a|aa)+b", "(?:a|b)*c"})
-  void masks_patternExceedsItsBudget_isAbandonedAndCounted(String pattern) {
+  void masks_patternExceedsItsBudget_isAbortedAndCounted(String pattern) {
     miner.masks(List.of(new CustomMask("wild", null, Pattern.compile(pattern))));
     String text = "a".repeat(MessageMasker.MAX_OUTPUT);
 
@@ -383,13 +383,13 @@ class TemplateMinerTest {
     return TemplateRow.of(text, into == null ? null : TemplateRow.idOf(into));
   }
 
-  /** A word without digits for each number. */
+  /** Returns a distinct word without digits for each number. */
   private static String letters(int i) {
     return i == 0 ? "q" : "q" + letters(i / 20) + (char) ('a' + i % 20);
   }
 
   /**
-   * Which of the texts are of one template, after these runs, each of which begins with a restart.
+   * Returns the template of each text after the given runs, each of which begins with a restart.
    */
   private static Map<String, UUID> partition(List<String> texts, List<Run> runs) {
     var table = new FakeDictionaryTable();
@@ -431,7 +431,7 @@ class TemplateMinerTest {
     }
   }
 
-  /** The dictionary: the last row of an id wins. */
+  /** A fake dictionary table: the last row of an id wins. */
   private static final class FakeDictionaryTable {
     private final Map<UUID, TemplateRow> rows = new HashMap<>();
 
