@@ -20,7 +20,8 @@ class SettingsTest {
       List.of("-timeout", "timeout", "-interval", "interval", "-delay", "-ttl", "linger");
 
   /** Terms of ClickHouse and Kafka that already say that they are durations. */
-  private static final List<String> DURATION_TERMS = List.of("sluice.retention", "sluice.ledger.window");
+  private static final List<String> DURATION_TERMS =
+      List.of("sluice.retention", "sluice.ledger.window");
 
   private static final List<String> COUNT_PREFIXES = List.of("max-", "min-");
 
